@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { MAX_PAGE_SIZE } from './limits.ts'
+
+/** What one may do: read, change, report as the device itself, or administer an organization. */
+export type Right = 'view' | 'manage' | 'report' | 'administer'
+
+/** Resources that a permission can name, by the brand of their id. */
+type ResourceIds = {
+  user: 'u'
+  organization: 'org'
+  project: 'p'
+  deploymentToken: 'deployment_id'
+  device: 'd'
+  certificate: 'd_c'
+}
+
+export type ResourceKind = keyof ResourceIds
+
+type FieldsBranded<Input, Brand extends string> = {
+  [K in keyof Input & string]: Input[K] extends z.$brand<Brand> ? K : never
+}[keyof Input & string]
+
+type ScopedPermission<Input> = {
+  [Kind in ResourceKind]: { can: Right; on: Kind; id: FieldsBranded<Input, ResourceIds[Kind]> }
+}[ResourceKind]
+
+/**
+ * Who may run an action. `anyone` needs no sign-in, `user` a person, `admin` an administrator of the instance, `device` a
+ * device; an object names a right on the resource whose id stands in the input field `id`.
+ */
+export type Permission<Input = Record<string, unknown>> =
+  | 'anyone'
+  | 'user'
+  | 'admin'
+  | 'device'
+  | ScopedPermission<Input>
+
+/** The same, read without its input type. */
+export type AnyPermission =
+  | 'anyone'
+  | 'user'
+  | 'admin'
+  | 'device'
+  | { can: Right; on: ResourceKind; id: string }
+
+/** `query` reads, `command` writes and is audited, `telemetry` is what devices send all day and is batched. */
+export type ActionKind = 'query' | 'command' | 'telemetry'
+
+type AuditableFields<Input> = {
+  [K in keyof Input & string]: Input[K] extends z.$brand<'secret'> ? never : K
+}[keyof Input & string]
+
+/** One entry of the registry; its name is its key there. */
+export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> = {
+  kind: ActionKind
+  summary: string
+  input: Input
+  output: Output
+  permission: AnyPermission
+  /** Input fields that are copied into the audit row; secrets cannot be listed. */
+  audit: readonly string[]
+  /** Older names of the same action. */
+  aliases: readonly string[]
+  /** Output fields that carry a secret on purpose, shown once. */
+  shownOnce: readonly string[]
+}
+
+type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
+  summary: string
+  input: Input
+  output: Output
+  permission: Permission<z.output<Input>>
+  aliases?: readonly string[]
+  shownOnce?: readonly string[]
+}
+
+/** Declares an action that reads: no transaction, no audit row, may be polled. */
+export function query<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: Definition<Input, Output>,
+): Action<Input, Output> & { kind: 'query' } {
+  return { aliases: [], shownOnce: [], ...definition, kind: 'query', audit: [] }
+}
+
+/** Declares an action that writes: one transaction with its audit events, one audit row with its outcome. */
+export function command<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: Definition<Input, Output> & { audit: readonly AuditableFields<z.output<Input>>[] },
+): Action<Input, Output> & { kind: 'command' } {
+  return { aliases: [], shownOnce: [], ...definition, kind: 'command' }
+}
+
+/** Declares an action that a device runs on itself all day, batched and not audited; run by anybody else it is a command. */
+export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: Definition<Input, Output> & { audit: readonly AuditableFields<z.output<Input>>[] },
+): Action<Input, Output> & { kind: 'telemetry' } {
+  return { aliases: [], shownOnce: [], ...definition, kind: 'telemetry' }
+}
+
+/** An optional field: absent and `null` mean the same (catalogue 1.7). */
+export function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform(value => value ?? undefined)
+}
+
+/** An optional text whose empty form means absent (catalogue 1.7). */
+export function optionalText(schema: z.ZodString) {
+  return z
+    .union([z.literal(''), schema])
+    .nullish()
+    .transform(value => value || undefined)
+}
+
+/** A string that must never reach an audit row or a log. */
+export function secret<Schema extends z.ZodString>(schema: Schema) {
+  return schema.brand<'secret'>()
+}
+
+/** Input fields that every list takes beyond the bare call, which answers the whole list (decisions). */
+export function listInput<const Sort extends readonly [string, ...string[]], Filter extends z.ZodType>(
+  sorts: Sort,
+  filter: Filter,
+) {
+  return {
+    limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Largest number of items to answer.'),
+    cursor: optional(z.string().max(1024)).describe('`nextCursor` of the page before.'),
+    sort: optional(z.enum([...sorts, ...sorts.map(name => `-${name}`)] as [string, ...string[]])).describe(
+      'Field to sort by, descending with a leading `-`.',
+    ),
+    filter: optional(filter),
+  }
+}
+
+/** Output fields that every list carries beside its items. */
+export const listOutput = {
+  nextCursor: z.string().optional().describe('Pass as `cursor` for the next page; absent on the last one.'),
+  total: z.int().optional().describe('Number of items that match the filter.'),
+}

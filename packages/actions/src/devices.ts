@@ -1,0 +1,247 @@
+import { z } from 'zod'
+import { command, listInput, listOutput, optional, optionalText, query, telemetry } from './define.ts'
+import {
+  ClusterNodeId,
+  DeviceCertificateId,
+  DeviceConnectionId,
+  DeviceEventId,
+  DeviceFingerprintId,
+  DeviceId,
+  ProjectId,
+} from './ids.ts'
+import { MAX_EVENTS_PER_CALL } from './limits.ts'
+import { Refusal } from './projects.ts'
+import { AnyJson, CertificateFingerprint, Empty, Name, PropertyName, Timestamp, U32, U64 } from './scalars.ts'
+
+/** States of a device's certificate (spec 4). */
+export const CertificateStatus = z.enum(['Pending', 'Active', 'Rejected', 'Revoked'])
+export type CertificateStatus = z.output<typeof CertificateStatus>
+
+/** Severities of events, from least to most severe (spec 4). */
+export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
+
+/** Why a connection ended (catalogue appendix A). */
+export const ConnectionEndReason = z.enum(['Unknown', 'Disconnected', 'NodeCrashed', 'ServerShutdown'])
+export type ConnectionEndReason = z.output<typeof ConnectionEndReason>
+
+const Certificate = z.object({
+  certificateId: DeviceCertificateId,
+  status: CertificateStatus,
+  fingerprint: z.string(),
+  firstSeen: Timestamp,
+  isShared: z.boolean().describe('The same certificate is known on another device of the project.'),
+})
+
+const Connection = z.object({
+  connectionId: DeviceConnectionId,
+  nodeId: ClusterNodeId,
+  nodeName: z.string().optional(),
+  connectedAt: Timestamp,
+  connectedForSecs: U32,
+})
+
+const Property = z.object({
+  name: z.string(),
+  value: z.unknown(),
+  protected: z.boolean(),
+  version: z.int(),
+  lastUpdated: Timestamp,
+})
+
+const EventInput = z.object({
+  eventId: DeviceEventId,
+  category: optional(z.string().min(1).max(128)),
+  severity: EventSeverity,
+  body: AnyJson,
+  attributes: z.record(z.string(), z.unknown()),
+  emittedAt: Timestamp,
+})
+
+const EventOutput = z.object({
+  eventId: DeviceEventId,
+  category: z.string().optional(),
+  severity: EventSeverity,
+  body: z.unknown(),
+  attributes: z.unknown(),
+  emittedAt: Timestamp,
+  receivedAt: Timestamp,
+})
+
+/** Actions on devices (catalogue 2.6, 3.7, 3.8 and 3.9). */
+export const devices = {
+  devices_Query: query({
+    summary: 'Devices that the caller can see, by id.',
+    input: z.object(listInput(['deviceId'], z.object({}))),
+    output: z.object({
+      devices: z.array(
+        z.object({
+          deviceId: DeviceId,
+          projectId: ProjectId,
+          isConnected: z.boolean(),
+          lastConnectedAt: Timestamp.optional(),
+          currentConnectionDurationSecs: U32.optional(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: 'user',
+    aliases: ['devices_Devices', 'devices_QueryDevices'],
+  }),
+  devices_GetDetails: query({
+    summary: 'One device with its certificates and open connections.',
+    input: z.object({ deviceId: DeviceId }),
+    output: z.object({
+      deviceId: DeviceId,
+      projectId: ProjectId,
+      fingerprintId: DeviceFingerprintId,
+      name: z.string().optional(),
+      firstSeen: Timestamp,
+      isConnected: z.boolean(),
+      lastConnectedAt: Timestamp.optional(),
+      lastRefusal: Refusal.optional(),
+      certificates: z.array(Certificate),
+      connections: z.array(Connection),
+    }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+    aliases: ['devices_GetDeviceDetails'],
+  }),
+  devices_SetName: command({
+    summary: 'Renames a device; without a name, removes it.',
+    input: z.object({ deviceId: DeviceId, name: optionalText(Name) }),
+    output: Empty,
+    permission: { can: 'manage', on: 'device', id: 'deviceId' },
+    audit: ['deviceId', 'name'],
+    aliases: ['devices_SetDeviceName'],
+  }),
+  devices_Delete: command({
+    summary: 'Deletes a device with its history and ends its connections.',
+    input: z.object({ deviceId: DeviceId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'device', id: 'deviceId' },
+    audit: ['deviceId'],
+    aliases: ['devices_DeleteDevice'],
+  }),
+  devices_AddCertificate: command({
+    summary: 'Registers the fingerprint of a certificate by hand.',
+    input: z.object({
+      deviceId: DeviceId,
+      fingerprint: CertificateFingerprint,
+      status: optional(CertificateStatus),
+    }),
+    output: z.object({ certificateId: DeviceCertificateId }),
+    permission: { can: 'manage', on: 'device', id: 'deviceId' },
+    audit: ['deviceId', 'fingerprint', 'status'],
+    aliases: ['devices_AddDeviceCertificate'],
+  }),
+  devices_SetCertificateStatus: command({
+    summary: 'Accepts, rejects or revokes a certificate; leaving Active ends the live connection.',
+    input: z.object({ certificateId: DeviceCertificateId, status: CertificateStatus }),
+    output: Empty,
+    permission: { can: 'manage', on: 'certificate', id: 'certificateId' },
+    audit: ['certificateId', 'status'],
+    aliases: ['devices_SetDeviceCertificateStatus'],
+  }),
+  devices_DeleteCertificate: command({
+    summary: 'Forgets a certificate; a rejected or revoked one stays refused.',
+    input: z.object({ certificateId: DeviceCertificateId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'certificate', id: 'certificateId' },
+    audit: ['certificateId'],
+    aliases: ['devices_DeleteDeviceCertificate'],
+  }),
+  devices_QueryProperties: query({
+    summary: 'All properties of a device, keyed by name.',
+    input: z.object({ deviceId: DeviceId }),
+    output: z.object({ properties: z.record(z.string(), Property) }),
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    aliases: ['devices_QueryDeviceProperties'],
+  }),
+  devices_GetProperty: query({
+    summary: 'One property of a device.',
+    input: z.object({ deviceId: DeviceId, name: PropertyName }),
+    output: z.discriminatedUnion('result', [
+      z.object({ result: z.literal('NotFound') }),
+      Property.extend({ result: z.literal('Found') }),
+    ]),
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    aliases: ['devices_GetDeviceProperty'],
+  }),
+  devices_SetProperty: telemetry({
+    summary: 'Creates or replaces a property, a JSON value under a name.',
+    input: z.object({
+      deviceId: DeviceId,
+      name: PropertyName,
+      value: AnyJson,
+      protected: optional(z.boolean()).describe(
+        'A device may not change a protected property; only people set this.',
+      ),
+      expectedVersion: optional(U64).describe('Set only when the property has this version.'),
+    }),
+    output: z.discriminatedUnion('result', [
+      z.object({ result: z.literal('Set') }),
+      z.object({ result: z.literal('VersionConflict'), currentVersion: z.int() }),
+      z.object({ result: z.literal('Deleted') }),
+    ]),
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    audit: ['deviceId', 'name', 'protected'],
+    aliases: ['devices_SetDeviceProperty'],
+  }),
+  devices_RemoveProperty: telemetry({
+    summary: 'Deletes a property.',
+    input: z.object({ deviceId: DeviceId, name: PropertyName }),
+    output: z.object({ result: z.enum(['Removed', 'NotFound']) }),
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    audit: ['deviceId', 'name'],
+  }),
+  devices_QueryEvents: query({
+    summary: 'Latest events of a device, newest first.',
+    input: z.object({
+      deviceId: DeviceId,
+      limit: optional(z.int().min(1).max(1000)).describe('100 when missing.'),
+      cursor: optional(z.string().max(1024)),
+    }),
+    output: z.object({ events: z.array(EventOutput), nextCursor: z.string().optional() }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+    aliases: ['devices_QueryDeviceEvents'],
+  }),
+  devices_PublishEvents: telemetry({
+    summary: 'Uploads events; one already known by its id is not stored twice.',
+    input: z.object({ deviceId: DeviceId, events: z.array(EventInput).max(MAX_EVENTS_PER_CALL) }),
+    output: Empty,
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    audit: ['deviceId'],
+    aliases: ['devices_PublishDeviceEvents'],
+  }),
+  devices_QueryConnections: query({
+    summary: 'Connection history of a device, newest first.',
+    input: z.object({
+      deviceId: DeviceId,
+      limit: optional(z.int().min(1).max(1000)).describe('100 when missing.'),
+      activeOnly: optional(z.boolean()),
+    }),
+    output: z.object({
+      connections: z.array(
+        z.object({
+          connectionId: DeviceConnectionId,
+          nodeId: ClusterNodeId,
+          nodeName: z.string().optional(),
+          connectedAt: Timestamp,
+          endedAt: Timestamp.optional(),
+          endReason: ConnectionEndReason.optional(),
+          durationSecs: U32,
+        }),
+      ),
+    }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+  }),
+  devices_ClaimOperationWork: query({
+    summary: 'What newer agents poll for work; this hub has no device operations and answers none.',
+    input: z.object({
+      deviceId: DeviceId,
+      limit: optional(z.int().min(1).max(20)),
+      kinds: optional(z.array(z.string())),
+    }),
+    output: z.object({ work: z.array(z.never()) }),
+    permission: 'device',
+  }),
+}

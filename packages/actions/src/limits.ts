@@ -1,0 +1,20 @@
+/** Every limit that both sides of a call know, in one place (decisions on property values and events). */
+
+/** Largest body of an action, over HTTP and over an executor channel, in bytes. */
+export const MAX_ACTION_BODY_BYTES = 8 * 1024 * 1024
+/** Largest JSON text of one property value, in bytes. */
+export const MAX_PROPERTY_VALUE_BYTES = 1024 * 1024
+/** Deepest nesting of JSON that the hub reads. */
+export const MAX_JSON_DEPTH = 64
+/** Most events in one call. */
+export const MAX_EVENTS_PER_CALL = 1000
+/** Largest body and attributes of one event together, in bytes of JSON. */
+export const MAX_EVENT_BYTES = 64 * 1024
+/** Largest page of a list. */
+export const MAX_PAGE_SIZE = 500
+/** Shortest password, in characters (spec 9). */
+export const MIN_PASSWORD_LENGTH = 8
+/** Longest password, in characters. */
+export const MAX_PASSWORD_LENGTH = 256
+/** Longest name of an organization, project, token or device, in characters. */
+export const MAX_NAME_LENGTH = 128

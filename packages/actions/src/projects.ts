@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { command, listInput, listOutput, optional, query } from './define.ts'
+import { DeploymentToken, DeploymentTokenId, DeviceId, OrganizationId, ProjectId } from './ids.ts'
+import { Empty, Name, Timestamp, U32 } from './scalars.ts'
+
+const TextFilter = z.object({ text: optional(z.string().max(256)).describe('Part of a name or id.') })
+
+/** Flags of a deployment token as they are sent: missing means false. */
+const TokenFlagsInput = z.object({ autoAccept: optional(z.boolean()) })
+const TokenFlags = z.object({ autoAccept: z.boolean() })
+
+/** Last refusal of something that tried to connect, with how often the same happened (decisions, "Devices"). */
+export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 })
+
+/** How a device is, from its connection and what it says of its health (protocol 4.3). */
+export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
+
+/** Actions on projects and their deployment tokens (catalogue 2.5 and 3.4). */
+export const projects = {
+  projects_Query: query({
+    summary: 'Projects that the caller can see, by name.',
+    input: z.object(listInput(['name'], TextFilter)),
+    output: z.object({
+      projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
+      ...listOutput,
+    }),
+    permission: 'user',
+    aliases: ['projects_QueryProjects'],
+  }),
+  projects_Create: command({
+    summary: 'Creates a project in an organization.',
+    input: z.object({ organizationId: OrganizationId, name: Name }),
+    output: z.object({ result: z.literal('Created'), projectId: ProjectId }),
+    permission: { can: 'manage', on: 'organization', id: 'organizationId' },
+    audit: ['organizationId', 'name'],
+    aliases: ['projects_CreateProject'],
+  }),
+  projects_GetDetails: query({
+    summary: 'Name, organization and device count of a project.',
+    input: z.object({ projectId: ProjectId }),
+    output: z.object({
+      projectId: ProjectId,
+      organizationId: OrganizationId,
+      name: z.string(),
+      deviceCount: U32,
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+    aliases: ['projects_GetProjectDetails'],
+  }),
+  projects_GetSummary: query({
+    summary: 'Counts of a project and its devices as a binned strip, ordered by first seen.',
+    input: z.object({ projectId: ProjectId, maxBins: optional(z.int().min(1).max(200)) }),
+    output: z.object({
+      projectId: ProjectId,
+      deviceCount: U32,
+      connectedCount: U32,
+      pendingCount: U32.describe('Devices with a pending certificate.'),
+      newestDevice: z
+        .object({ deviceId: DeviceId, name: z.string().optional(), firstSeen: Timestamp })
+        .optional(),
+      bins: z
+        .array(z.object({ devices: U32, connected: U32, pending: U32 }))
+        .describe('One bin a device while they fit, else neighbours share one.'),
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_SetName: command({
+    summary: 'Renames a project.',
+    input: z.object({ projectId: ProjectId, name: Name }),
+    output: Empty,
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'name'],
+  }),
+  projects_Delete: command({
+    summary: 'Deletes a project with its devices and tokens and disconnects its devices.',
+    input: z.object({ projectId: ProjectId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId'],
+    aliases: ['projects_DeleteProject'],
+  }),
+  projects_QueryDevices: query({
+    summary: 'Devices of a project, by first seen.',
+    input: z.object({
+      projectId: ProjectId,
+      ...listInput(
+        ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount'],
+        z.object({
+          text: optional(z.string().max(256)).describe('Part of a name, host name or id.'),
+          status: optional(z.enum(['connected', 'disconnected', 'pending'])),
+        }),
+      ),
+    }),
+    output: z.object({
+      devices: z.array(
+        z.object({
+          deviceId: DeviceId,
+          name: z.string().optional(),
+          hostname: z.string().optional(),
+          firstSeen: Timestamp,
+          status: DeviceStatus,
+          isConnected: z.boolean(),
+          pendingCertificatesCount: U32,
+          lastConnectedAt: Timestamp.optional(),
+          currentConnectionDurationSecs: U32.optional(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+    aliases: ['projects_QueryProjectDevices'],
+  }),
+  projects_QueryDeploymentTokens: query({
+    summary: 'Deployment tokens of a project without their secrets, newest first.',
+    input: z.object({ projectId: ProjectId, ...listInput(['createdAt', 'name'], TextFilter) }),
+    output: z.object({
+      tokens: z.array(
+        z.object({
+          tokenId: DeploymentTokenId,
+          createdAt: Timestamp,
+          name: z.string().optional(),
+          flags: TokenFlags,
+          lastRefusal: Refusal.optional(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+    aliases: ['projects_QueryProjectDeploymentTokens'],
+  }),
+  projects_CreateDeploymentToken: command({
+    summary: 'Issues a token with which devices enrol; its secret is answered this once.',
+    input: z.object({ projectId: ProjectId, name: Name, flags: optional(TokenFlagsInput) }),
+    output: z.object({ tokenId: DeploymentTokenId, token: DeploymentToken }),
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'name', 'flags'],
+    shownOnce: ['token'],
+  }),
+  projects_DeleteDeploymentToken: command({
+    summary: 'Revokes a deployment token and disconnects the devices that are connected with it.',
+    input: z.object({ tokenId: DeploymentTokenId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
+    audit: ['tokenId'],
+  }),
+  projects_SetDeploymentTokenFlags: command({
+    summary: 'Replaces the flags of a deployment token.',
+    input: z.object({ tokenId: DeploymentTokenId, flags: TokenFlagsInput }),
+    output: Empty,
+    permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
+    audit: ['tokenId', 'flags'],
+  }),
+}

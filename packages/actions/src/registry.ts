@@ -1,0 +1,32 @@
+import type { z } from 'zod'
+import { accounts } from './accounts.ts'
+import type { Action } from './define.ts'
+import { devices } from './devices.ts'
+import { organizations } from './organizations.ts'
+import { projects } from './projects.ts'
+
+/** Every action of the hub by its wire name: the one list that all doors, clients and documents read. */
+export const actions = { ...accounts, ...organizations, ...projects, ...devices }
+
+export type Actions = typeof actions
+export type ActionName = keyof Actions
+/** What a caller sends. */
+export type ActionInput<N extends ActionName> = z.input<Actions[N]['input']>
+/** What a handler gets: parsed. */
+export type ParsedInput<N extends ActionName> = z.output<Actions[N]['input']>
+/** What a handler returns, before it is parsed through the output schema. */
+export type HandlerOutput<N extends ActionName> = z.input<Actions[N]['output']>
+/** What a caller gets. */
+export type ActionOutput<N extends ActionName> = z.output<Actions[N]['output']>
+
+const byAlias = new Map<string, ActionName>(
+  Object.entries(actions).flatMap(([name, action]) =>
+    [name, ...action.aliases].map(key => [key, name as ActionName]),
+  ),
+)
+
+/** The action of that name or older name, or nothing; safe for names like `constructor` and `__proto__`. */
+export function findAction(name: string): { name: ActionName; action: Action } | undefined {
+  const known = byAlias.get(name)
+  return known && { name: known, action: actions[known] }
+}
