@@ -2,9 +2,9 @@ import { ActionError, ERROR_STATUS, type ErrorKind, type InputIssue } from './er
 import type { ActionInput, ActionName, ActionOutput } from './registry.ts'
 
 export type { Actor } from './accounts.ts'
-export type { LiveChange, LiveTopic } from './live.ts'
 export { ActionError, type ErrorKind } from './errors.ts'
 export * from './limits.ts'
+export type { LiveChange, LiveTopic } from './live.ts'
 export type * from './registry.ts'
 
 export type InvokeOptions = { signal?: AbortSignal }

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { MAX_PAGE_SIZE } from './limits.ts'
 
-/** What one may do: read, change, report as the device itself, or administer an organization. */
-export type Right = 'view' | 'manage' | 'report' | 'administer'
+/**
+ * What one may do: read, change, delete, report as the device itself, or administer an organization. Deleting is apart from
+ * changing because administrators of the instance may delete in any organization and change in none but their own (decisions).
+ */
+export type Right = 'view' | 'manage' | 'delete' | 'report' | 'administer'
 
 /** Resources that a permission can name, by the brand of their id. */
 type ResourceIds = {

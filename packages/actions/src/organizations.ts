@@ -31,7 +31,7 @@ export const organizations = {
     summary: 'Deletes an organization with everything in it and disconnects its devices.',
     input: z.object({ organizationId: OrganizationId }),
     output: Empty,
-    permission: { can: 'administer', on: 'organization', id: 'organizationId' },
+    permission: { can: 'delete', on: 'organization', id: 'organizationId' },
     audit: ['organizationId'],
   }),
   organizations_QueryProjects: query({

@@ -75,7 +75,7 @@ export const projects = {
     summary: 'Deletes a project with its devices and tokens and disconnects its devices.',
     input: z.object({ projectId: ProjectId }),
     output: Empty,
-    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    permission: { can: 'delete', on: 'project', id: 'projectId' },
     audit: ['projectId'],
     aliases: ['projects_DeleteProject'],
   }),
@@ -140,7 +140,7 @@ export const projects = {
     summary: 'Revokes a deployment token and disconnects the devices that are connected with it.',
     input: z.object({ tokenId: DeploymentTokenId }),
     output: Empty,
-    permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
+    permission: { can: 'delete', on: 'deploymentToken', id: 'tokenId' },
     audit: ['tokenId'],
   }),
   projects_SetDeploymentTokenFlags: command({

@@ -1,0 +1,19 @@
+import type { Db } from '../database/connection.ts'
+
+/** What a resource belongs to, and the role there of the person who asks. */
+export type Scope = {
+  organizationId?: string
+  projectId?: string
+  deviceId?: string
+  userId?: string
+  /** Role in the organization that owns the resource; nothing for people outside of it. */
+  role?: 'Admin' | 'Member' | undefined
+}
+
+/** Finds a resource's owner in one query; nothing when there is no such resource. */
+export type Resolve = (db: Db, id: string, userId: string | undefined) => Promise<Scope | undefined>
+
+/** The role that a row of `organization_member`, joined or not, stands for. */
+export function roleOf(isAdmin: boolean | null): Scope['role'] {
+  return isAdmin === null ? undefined : isAdmin ? 'Admin' : 'Member'
+}

@@ -1,0 +1,17 @@
+import { handler } from '../../handler.ts'
+
+export const users_QueryOrganizations = handler('users_QueryOrganizations', async ({ db }, { userId }) => ({
+  organizations: await db
+    .selectFrom('organization_member as m')
+    .innerJoin('organization as o', 'o.organization_id', 'm.organization_id')
+    .where('m.user_id', '=', userId)
+    .select(eb => [
+      'o.organization_id as organizationId',
+      'o.name',
+      // Newer clients insist on this field; there are no subscriptions here (catalogue 2.1).
+      eb.lit(false).as('requiresSubscription'),
+    ])
+    .orderBy('o.name')
+    .orderBy('o.organization_id')
+    .execute(),
+}))

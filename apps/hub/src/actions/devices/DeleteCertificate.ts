@@ -1,0 +1,30 @@
+import { recordCertificateChange } from '../../database/device-certificates.ts'
+import { handler } from '../../handler.ts'
+
+export const devices_DeleteCertificate = handler(
+  'devices_DeleteCertificate',
+  async ({ tx, events, scope, caller, changed, afterCommit, services }, { certificateId }) => {
+    const {
+      device_id: deviceId,
+      fingerprint,
+      status,
+    } = await tx
+      .deleteFrom('device_certificate')
+      .where('certificate_id', '=', certificateId)
+      .returning(['device_id', 'fingerprint', 'status'])
+      .executeTakeFirstOrThrow()
+    if (status === 'Rejected' || status === 'Revoked') {
+      await tx
+        .insertInto('device_certificate_tombstone')
+        .values({ device_id: deviceId, fingerprint, status })
+        .onConflict(conflict => conflict.doNothing())
+        .execute()
+    }
+    await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, 'Deleted')
+    await events.emit('devices_CertificateDeleted', { projectId: scope.projectId!, deviceId, certificateId })
+    afterCommit(() => services.devices.closeWhere({ certificateId }, 'the certificate was deleted'))
+    changed('certificates')
+    changed('devices')
+    return {}
+  },
+)

@@ -1,0 +1,12 @@
+import { PROPERTY_COLUMNS, propertyOf } from '../../database/device-properties.ts'
+import { handler } from '../../handler.ts'
+
+export const devices_GetProperty = handler('devices_GetProperty', async ({ db }, { deviceId, name }) => {
+  const row = await db
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', name)
+    .select(PROPERTY_COLUMNS)
+    .executeTakeFirst()
+  return row ? { result: 'Found' as const, ...propertyOf(row) } : { result: 'NotFound' as const }
+})

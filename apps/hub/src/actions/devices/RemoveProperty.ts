@@ -1,0 +1,21 @@
+import { removeProperty } from '../../database/device-properties.ts'
+import { handler } from '../../handler.ts'
+
+export const devices_RemoveProperty = handler('devices_RemoveProperty', {
+  async byDevice({ caller, services, db }, { deviceId, name }) {
+    const wasThere = await db.transaction().execute(tx => removeProperty(tx, caller, deviceId, name))
+    if (wasThere) services.ingest.changed('properties', caller)
+    return { result: wasThere ? ('Removed' as const) : ('NotFound' as const) }
+  },
+
+  async byOthers({ tx, events, scope, caller, changed }, { deviceId, name }) {
+    if (!(await removeProperty(tx, caller, deviceId, name))) return { result: 'NotFound' as const }
+    await events.emit('devices_PropertyRemoved', {
+      projectId: scope.projectId!,
+      deviceId,
+      propertyName: name,
+    })
+    changed('properties')
+    return { result: 'Removed' as const }
+  },
+})

@@ -1,0 +1,54 @@
+import { ActionError, type CertificateStatus } from '@muster/actions'
+import { recordCertificateChange } from '../../database/device-certificates.ts'
+import { handler } from '../../handler.ts'
+
+/** The only ways a certificate's status moves (spec 4). */
+const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
+  Pending: ['Active', 'Rejected'],
+  Active: ['Revoked'],
+  Rejected: [],
+  Revoked: [],
+}
+
+export const devices_SetCertificateStatus = handler(
+  'devices_SetCertificateStatus',
+  async ({ tx, events, scope, caller, changed, afterCommit, services }, { certificateId, status }) => {
+    const {
+      device_id: deviceId,
+      fingerprint,
+      ...row
+    } = await tx
+      .selectFrom('device_certificate')
+      .where('certificate_id', '=', certificateId)
+      .select(['device_id', 'fingerprint', 'status'])
+      .forUpdate()
+      .executeTakeFirstOrThrow()
+    const before = row.status as CertificateStatus
+    if (before === status) return {}
+    if (!NEXT[before].includes(status)) {
+      throw new ActionError('Invalid', `A certificate that is ${before} cannot become ${status}.`, {
+        status: 409,
+      })
+    }
+    await tx
+      .updateTable('device_certificate')
+      .set({ status })
+      .where('certificate_id', '=', certificateId)
+      .execute()
+    await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, status)
+    await events.emit('devices_CertificateStatusChanged', {
+      projectId: scope.projectId!,
+      deviceId,
+      certificateId,
+      status,
+    })
+    if (before === 'Active') {
+      afterCommit(() =>
+        services.devices.closeWhere({ certificateId }, `the certificate was ${status.toLowerCase()}`),
+      )
+    }
+    changed('certificates')
+    changed('devices')
+    return {}
+  },
+)

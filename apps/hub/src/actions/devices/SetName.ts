@@ -1,0 +1,19 @@
+import { handler } from '../../handler.ts'
+
+export const devices_SetName = handler(
+  'devices_SetName',
+  async ({ tx, events, scope, changed }, { deviceId, name }) => {
+    await tx
+      .updateTable('device')
+      .set({ name: name ?? null })
+      .where('device_id', '=', deviceId)
+      .execute()
+    await events.emit('devices_NameChanged', {
+      projectId: scope.projectId!,
+      deviceId,
+      ...(name !== undefined && { name }),
+    })
+    changed('devices')
+    return {}
+  },
+)

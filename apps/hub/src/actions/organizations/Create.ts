@@ -1,0 +1,35 @@
+import { ActionError, newId } from '@muster/actions'
+import { personOf } from '../../caller.ts'
+import { handler } from '../../handler.ts'
+
+export const organizations_Create = handler(
+  'organizations_Create',
+  async ({ tx, events, caller, changed }, { name, admins }) => {
+    const person = personOf(caller)
+    if (admins && person && !person.isAdmin) {
+      throw new ActionError(
+        'Forbidden',
+        'Only administrators of the instance name the administrators of an organization.',
+      )
+    }
+    const organizationId = newId('org')
+    await tx.insertInto('organization').values({ organization_id: organizationId, name }).execute()
+    await events.emit('organizations_Created', { organizationId })
+    const userIds = [...new Set(admins ?? (person ? [person.userId] : []))]
+    for (const userId of userIds) {
+      const user = await tx
+        .selectFrom('user')
+        .where('user_id', '=', userId)
+        .select('user_id')
+        .executeTakeFirst()
+      if (!user) throw new ActionError('Invalid', `admins: there is no account ${userId}.`)
+      await tx
+        .insertInto('organization_member')
+        .values({ organization_id: organizationId, user_id: userId, is_admin: true })
+        .execute()
+      await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin: true })
+    }
+    changed('organizations', { organizationId })
+    return { organizationId }
+  },
+)

@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import { containing, queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+import { secsBetween, wireTime } from '../../times.ts'
+
+const SORTS = {
+  name: { by: sql`coalesce(d.name, '')`, type: 'text' },
+  deviceId: { by: sql`d.device_id`, type: 'text' },
+  firstSeen: { by: sql`d.first_seen`, type: 'timestamptz' },
+  status: { by: sql`d.is_connected`, type: 'boolean' },
+  pendingCertificatesCount: { by: sql`d.pending_certificates`, type: 'integer' },
+} as const
+
+export const projects_QueryDevices = handler(
+  'projects_QueryDevices',
+  async ({ db }, { projectId, filter, ...page }) => {
+    let query = db
+      .selectFrom('device as d')
+      .where('d.project_id', '=', projectId)
+      .select([
+        'd.device_id',
+        'd.name',
+        'd.hostname',
+        'd.first_seen',
+        'd.is_connected',
+        'd.pending_certificates',
+        'd.health',
+        'd.last_connected_at',
+      ])
+    if (filter?.status === 'pending') query = query.where('d.pending_certificates', '>', 0)
+    else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
+    const pattern = filter?.text && containing(filter.text)
+    if (pattern) {
+      query = query.where(
+        sql<boolean>`(d.name ilike ${pattern} or d.device_id ilike ${pattern} or d.hostname ilike ${pattern})`,
+      )
+    }
+    const { rows, ...rest } = await queryPage(query, page, SORTS, sql`d.device_id`, 'firstSeen')
+    const now = new Date()
+    return {
+      devices: rows.map(row => ({
+        deviceId: row.device_id,
+        name: row.name ?? undefined,
+        hostname: row.hostname ?? undefined,
+        firstSeen: wireTime(row.first_seen),
+        status: statusOf(row.is_connected, row.health),
+        isConnected: row.is_connected,
+        pendingCertificatesCount: row.pending_certificates,
+        lastConnectedAt: row.last_connected_at ? wireTime(row.last_connected_at) : undefined,
+        currentConnectionDurationSecs:
+          row.is_connected && row.last_connected_at ? secsBetween(row.last_connected_at, now) : undefined,
+      })),
+      ...rest,
+    }
+  },
+)
+
+/** A connected device is as it says of its health, healthy when it says nothing (protocol 4.3). */
+function statusOf(isConnected: boolean, health: string | null): 'healthy' | 'warning' | 'error' | 'offline' {
+  if (!isConnected) return 'offline'
+  if (health === 'degraded') return 'warning'
+  return health === 'error' ? 'error' : 'healthy'
+}

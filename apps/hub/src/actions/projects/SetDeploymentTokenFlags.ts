@@ -1,0 +1,20 @@
+import { handler } from '../../handler.ts'
+
+export const projects_SetDeploymentTokenFlags = handler(
+  'projects_SetDeploymentTokenFlags',
+  async ({ tx, events, scope, changed }, { tokenId, flags }) => {
+    const autoAccept = flags.autoAccept ?? false
+    await tx
+      .updateTable('deployment_token')
+      .set({ auto_accept: autoAccept })
+      .where('token_id', '=', tokenId)
+      .execute()
+    await events.emit('projects_DeploymentTokenFlagsChanged', {
+      projectId: scope.projectId!,
+      tokenId,
+      flags: { autoAccept },
+    })
+    changed('tokens')
+    return {}
+  },
+)

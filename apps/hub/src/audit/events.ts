@@ -1,0 +1,65 @@
+import { newDatedId } from '@muster/actions'
+import type { Scope } from '../access/scope.ts'
+import { actorId, type Caller, wireActor } from '../caller.ts'
+import type { Tx } from '../database/connection.ts'
+
+/** Every kind of audit event and the data that it carries (catalogue 5). */
+export type AuditEvents = {
+  users_Created: { userId: string; email: string }
+  users_SessionInitiated: { userId: string; sessionId: string }
+  users_SessionTerminated: { userId: string; sessionId: string }
+  organizations_Created: { organizationId: string }
+  organizations_Deleted: { organizationId: string }
+  organizations_MemberAdded: { organizationId: string; userId: string; isAdmin: boolean }
+  projects_Created: { projectId: string }
+  projects_Deleted: { projectId: string }
+  projects_NameChanged: { projectId: string; name: string }
+  projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
+  projects_DeploymentTokenFlagsChanged: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  devices_Created: { deviceId: string; projectId: string }
+  devices_Deleted: { deviceId: string; projectId: string }
+  devices_NameChanged: { projectId: string; deviceId: string; name?: string }
+  devices_PropertySet: { projectId: string; deviceId: string; propertyName: string }
+  devices_PropertyRemoved: { projectId: string; deviceId: string; propertyName: string }
+  devices_CertificateAdded: { projectId: string; deviceId: string; certificateId: string; status: string }
+  devices_CertificateDeleted: { projectId: string; deviceId: string; certificateId: string }
+  devices_CertificateStatusChanged: {
+    projectId: string
+    deviceId: string
+    certificateId: string
+    status: string
+  }
+}
+
+type Cause = { caller: Caller; scope: Scope; actionId?: string }
+
+/** Writes one audit event in the transaction of what it tells. */
+export async function recordEvent<E extends keyof AuditEvents>(
+  tx: Tx,
+  { caller, scope, actionId }: Cause,
+  event: E,
+  data: AuditEvents[E],
+): Promise<void> {
+  const ids: Partial<Record<'userId' | 'organizationId' | 'projectId' | 'deviceId', string>> = {
+    ...scope,
+    ...data,
+  }
+  await tx
+    .insertInto('audit_event')
+    .values({
+      event_id: newDatedId('audit_ev'),
+      event,
+      actor: JSON.stringify(wireActor(caller)),
+      actor_id: actorId(caller),
+      data: JSON.stringify(data),
+      action_id: actionId ?? null,
+      job_id: null,
+      user_id: ids.userId ?? null,
+      organization_id: ids.organizationId ?? null,
+      project_id: ids.projectId ?? null,
+      repository_id: null,
+      device_id: ids.deviceId ?? null,
+    })
+    .execute()
+}

@@ -1,0 +1,50 @@
+import type { Actor } from '@muster/actions'
+
+/** Who runs an action, with what the hub knows beyond the wire form. */
+export type Caller =
+  | { actor: 'Anonymous' }
+  | { actor: 'System' }
+  | { actor: 'User'; userId: string; isAdmin: boolean; sessionId: string }
+  | { actor: 'UserToken'; userId: string; tokenId: string; isAdmin: boolean }
+  | { actor: 'Device'; deviceId: string; tokenId: string; projectId: string; organizationId: string }
+  | { actor: 'ClusterNode'; nodeId: string }
+
+export const ANONYMOUS: Caller = { actor: 'Anonymous' }
+export const SYSTEM: Caller = { actor: 'System' }
+
+/** The caller as it is told on the wire and kept in history. */
+export function wireActor(caller: Caller): Actor {
+  switch (caller.actor) {
+    case 'Anonymous':
+    case 'System':
+      return { actor: caller.actor }
+    case 'User':
+      return { actor: 'User', userId: caller.userId } as Actor
+    case 'UserToken':
+      return { actor: 'UserToken', userId: caller.userId, tokenId: caller.tokenId } as Actor
+    case 'Device':
+      return { actor: 'Device', deviceId: caller.deviceId, tokenId: caller.tokenId } as Actor
+    case 'ClusterNode':
+      return { actor: 'ClusterNode', nodeId: caller.nodeId } as Actor
+  }
+}
+
+/** The id by which an actor's history is found. */
+export function actorId(caller: Caller): string | null {
+  switch (caller.actor) {
+    case 'User':
+    case 'UserToken':
+      return caller.userId
+    case 'Device':
+      return caller.deviceId
+    case 'ClusterNode':
+      return caller.nodeId
+    default:
+      return null
+  }
+}
+
+/** The person behind a session or a user token, if it is one. */
+export function personOf(caller: Caller): { userId: string; isAdmin: boolean } | undefined {
+  return caller.actor === 'User' || caller.actor === 'UserToken' ? caller : undefined
+}

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { isAbsolute, resolve } from 'node:path'
+import { z } from 'zod'
+import { LOG_LEVELS } from './log.ts'
+
+/** A setting that cannot be used: says which, what was found and what is expected. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const Port = z.coerce.number({ error: 'a port number' }).int().min(0).max(65535)
+const Flag = z.enum(['0', '1'], { error: '0 or 1' }).transform(value => value === '1')
+const HttpUrl = z
+  .url({ protocol: /^https?$/, error: 'an http:// or https:// URL without a path' })
+  .refine(
+    url => new URL(url).pathname === '/' && !new URL(url).search,
+    'an http:// or https:// URL without a path',
+  )
+  .transform(url => new URL(url).origin)
+const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
+
+/** Every setting of the hub: environment name, shape and default. What is expected stands in the error of each shape. */
+const Settings = z.object({
+  MUSTER_PORT: Port.default(6878),
+  MUSTER_HOST: z.string().min(1, 'an address or host name').default('127.0.0.1'),
+  MUSTER_PUBLIC_URL: HttpUrl.optional(),
+  MUSTER_DATA_DIR: z.string().min(1, 'a folder').default('.muster'),
+  MUSTER_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'a postgresql:// URL' }).optional(),
+  MUSTER_NODE_NAME: z.string().min(1).max(128).default(hostname()),
+  MUSTER_TRUSTED_PROXIES: z
+    .string()
+    .transform(text => text.split(/[\s,]+/).filter(Boolean))
+    .pipe(
+      z.array(
+        z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+          error: 'addresses or networks in CIDR form',
+        }),
+      ),
+    )
+    .default([]),
+  MUSTER_PROXY_SECRET: z.string().min(16, 'at least 16 characters').optional(),
+  MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
+  MUSTER_EVENT_RETENTION_DAYS: z.coerce
+    .number({ error: 'a number of days' })
+    .int()
+    .min(1)
+    .max(3650)
+    .default(90),
+  MUSTER_LOG_LEVEL: z.enum(LOG_LEVELS, { error: `one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+  MUSTER_CONFIG_JSON: z.string().min(1, 'a file').optional(),
+  MUSTER_TERMS_URL: LinkUrl.optional(),
+  MUSTER_PRIVACY_URL: LinkUrl.optional(),
+})
+
+/** The file behind `MUSTER_CONFIG_JSON`: what the console shows and loads beyond its own (spec 1). */
+const ConsoleConfig = z.object({
+  banner: z.object({ text: z.string() }).optional(),
+  scripts: z
+    .array(
+      z.object({
+        src: z.string().regex(/^(https?:\/\/|\/(?!\/))/, 'expected an http(s) URL or a path'),
+        attributes: z.record(z.string(), z.string()).default({}),
+      }),
+    )
+    .optional(),
+})
+
+export type Config = {
+  port: number
+  host: string
+  /** Origin under which people and devices reach the hub. */
+  publicUrl: string
+  dataDir: string
+  databaseUrl: string | undefined
+  nodeName: string
+  trustedProxies: string[]
+  proxySecret: string | undefined
+  allowPlaintextDevices: boolean
+  eventRetentionDays: number
+  logLevel: (typeof LOG_LEVELS)[number]
+  console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string }
+}
+
+/** Settings from the environment; throws `ConfigError` with one line. The only reader of the environment. */
+// biome-ignore lint/style/noProcessEnv: this is the one place
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const set = Object.fromEntries(
+    Object.entries(env).filter(([key, value]) => key in Settings.shape && value !== ''),
+  )
+  const parsed = Settings.safeParse(set)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!
+    const key = String(issue.path[0])
+    throw new ConfigError(`${key}: found ${found(key, env[key])}, expected ${issue.message}.`)
+  }
+  const settings = parsed.data
+  if (settings.MUSTER_TRUSTED_PROXIES.length > 0 && settings.MUSTER_PROXY_SECRET === undefined) {
+    throw new ConfigError(
+      'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
+    )
+  }
+  return {
+    port: settings.MUSTER_PORT,
+    host: settings.MUSTER_HOST,
+    publicUrl: settings.MUSTER_PUBLIC_URL ?? `http://localhost:${settings.MUSTER_PORT}`,
+    dataDir: resolve(settings.MUSTER_DATA_DIR),
+    databaseUrl: settings.MUSTER_DATABASE_URL,
+    nodeName: settings.MUSTER_NODE_NAME,
+    trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
+    proxySecret: settings.MUSTER_PROXY_SECRET,
+    allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
+    eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
+    logLevel: settings.MUSTER_LOG_LEVEL,
+    console: {
+      ...readConsoleConfig(settings.MUSTER_CONFIG_JSON),
+      ...(settings.MUSTER_TERMS_URL && { termsUrl: settings.MUSTER_TERMS_URL }),
+      ...(settings.MUSTER_PRIVACY_URL && { privacyUrl: settings.MUSTER_PRIVACY_URL }),
+    },
+  }
+}
+
+/** Names in the environment that look like settings and are none, so that a typing mistake is told. */
+// biome-ignore lint/style/noProcessEnv: this is the one place
+export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
+  return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !(key in Settings.shape))
+}
+
+/** Whether the hub is reached on this machine only, which is where plaintext certificates and cookies are believed. */
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url)
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\./.test(hostname)
+  )
+}
+
+function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleConfig> {
+  if (path === undefined) return {}
+  const file = isAbsolute(path) ? path : resolve(path)
+  try {
+    return ConsoleConfig.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    const problem =
+      error instanceof z.ZodError
+        ? `${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}`
+        : error instanceof Error
+          ? error.message
+          : String(error)
+    throw new ConfigError(
+      `MUSTER_CONFIG_JSON: found ${file} (${problem}), expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}]}.`,
+    )
+  }
+}
+
+function found(key: string, value: string | undefined): string {
+  if (value === undefined) return 'nothing'
+  return key.includes('SECRET') || key.includes('DATABASE_URL') ? 'a value that is not shown' : `"${value}"`
+}

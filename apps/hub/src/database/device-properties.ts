@@ -1,0 +1,145 @@
+import { ActionError } from '@muster/actions'
+import { type Selectable, sql } from 'kysely'
+import { type Caller, wireActor } from '../caller.ts'
+import { RawJson } from '../raw-json.ts'
+import { wireTime } from '../times.ts'
+import type { Tx } from './connection.ts'
+import type { Tables } from './schema.ts'
+
+/** Columns of a property as it is told. */
+export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
+
+/** Properties in which a device describes its system, newer name first; they rewrite themselves, so no history is kept. */
+export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
+/** Property in which a device tells its health (protocol 4.3). */
+const SYSTEM_HEALTH = 'dev.nexigon.system.health'
+
+/** Constructs of JSON that `json` keeps and `jsonb` refuses: NUL escapes, lone surrogates, very large numbers. */
+const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE]\+?\d{4,}|\d{1000,}/
+
+/** Whether PostgreSQL's `jsonb` surely takes a JSON text. */
+export function isPlainJson(text: string): boolean {
+  return !SUSPECT_FOR_JSONB.test(text)
+}
+
+/** A property row as it goes over the wire, its value unchanged. */
+export function propertyOf(
+  row: Pick<Selectable<Tables['device_property']>, (typeof PROPERTY_COLUMNS)[number]>,
+) {
+  return {
+    name: row.name,
+    value: row.value,
+    protected: row.protected,
+    version: row.version,
+    lastUpdated: wireTime(row.last_updated),
+  }
+}
+
+/** What a property tells about its device as a whole: the host name and the health that the device list shows. */
+export function summaryOf(name: string, text: string): { hostname: string | null; health: string | null } {
+  const isSystemInfo = SYSTEM_INFO.includes(name)
+  if (!isSystemInfo && name !== SYSTEM_HEALTH) return { hostname: null, health: null }
+  const value = new RawJson(text).parse() as { hostname?: unknown; status?: unknown } | null
+  const told = isSystemInfo ? value?.hostname : value?.status
+  const clean = typeof told === 'string' ? told.replaceAll('\0', '').slice(0, 253) : null
+  return isSystemInfo ? { hostname: clean, health: null } : { hostname: null, health: clean }
+}
+
+type Write = {
+  deviceId: string
+  name: string
+  text: string
+  protected?: boolean | undefined
+  expectedVersion?: number | undefined
+}
+
+type WriteResult =
+  | { result: 'Set' }
+  | { result: 'VersionConflict'; currentVersion: number }
+  | { result: 'Deleted' }
+
+/** Sets one property in a transaction of its own, with compare-and-swap. Throws `Forbidden` for a device and a protected one. */
+export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promise<WriteResult> {
+  const { deviceId, name, text, expectedVersion } = write
+  const before = await lock(tx, caller, deviceId, name)
+  if (expectedVersion !== undefined && before?.version !== expectedVersion) {
+    return before ? { result: 'VersionConflict', currentVersion: before.version } : { result: 'Deleted' }
+  }
+  const values = {
+    value: text,
+    value_json: (isPlainJson(text) ? sql`${text}::jsonb` : sql`jsonb_or_null(${text})`) as never,
+    ...(write.protected !== undefined && { protected: write.protected }),
+  }
+  const { version } = await tx
+    .insertInto('device_property')
+    .values({ device_id: deviceId, name, ...values })
+    .onConflict(conflict =>
+      conflict.columns(['device_id', 'name']).doUpdateSet({
+        ...values,
+        version: sql<number>`device_property.version + 1`,
+        last_updated: sql`now()` as never,
+      }),
+    )
+    .returning('version')
+    .executeTakeFirstOrThrow()
+  if (before?.value.text !== text && !SYSTEM_INFO.includes(name)) {
+    await recordChange(tx, caller, { deviceId, name, version, value: text })
+  }
+  const { hostname, health } = summaryOf(name, text)
+  if (hostname !== null || health !== null) {
+    await tx
+      .updateTable('device')
+      .set({ ...(hostname !== null && { hostname }), ...(health !== null && { health }) })
+      .where('device_id', '=', deviceId)
+      .execute()
+  }
+  return { result: 'Set' }
+}
+
+/** Removes one property; tells whether there was one. Throws `Forbidden` for a device and a protected one. */
+export async function removeProperty(
+  tx: Tx,
+  caller: Caller,
+  deviceId: string,
+  name: string,
+): Promise<boolean> {
+  const before = await lock(tx, caller, deviceId, name)
+  if (!before) return false
+  await tx.deleteFrom('device_property').where('device_id', '=', deviceId).where('name', '=', name).execute()
+  await recordChange(tx, caller, { deviceId, name, version: before.version + 1, value: null })
+  return true
+}
+
+async function lock(tx: Tx, caller: Caller, deviceId: string, name: string) {
+  const row = await tx
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', name)
+    .select(['version', 'value', 'protected'])
+    .forUpdate()
+    .executeTakeFirst()
+  if (row?.protected && caller.actor === 'Device') throw protectedError(name)
+  return row
+}
+
+/** What a device gets that tries to change a property which only people may change. */
+export function protectedError(name: string): ActionError {
+  return new ActionError('Forbidden', `The property "${name}" is protected.`)
+}
+
+async function recordChange(
+  tx: Tx,
+  caller: Caller,
+  change: { deviceId: string; name: string; version: number; value: string | null },
+): Promise<void> {
+  await tx
+    .insertInto('device_property_change')
+    .values({
+      device_id: change.deviceId,
+      name: change.name,
+      version: change.version,
+      value: change.value,
+      actor: JSON.stringify(wireActor(caller)),
+    })
+    .execute()
+}

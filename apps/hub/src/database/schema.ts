@@ -1,0 +1,329 @@
+// Generated from the migrated database by `npm run gen`; do not edit.
+import type { ColumnType, Generated } from 'kysely'
+import type { RawJson } from '../raw-json.ts'
+
+type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
+
+type AssetRow = {
+  asset_id: string
+  repository_id: string
+  size_bytes: number
+  digest: string
+  status: Generated<string>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type AuditActionRow = {
+  action_id: string
+  action: string
+  actor: ColumnType<JsonValue, string, string>
+  actor_id: string | null
+  data: ColumnType<JsonValue, string, string>
+  status: string
+  node_id: string
+  request_id: string
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  finished_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+}
+
+type AuditEventRow = {
+  event_id: string
+  event: string
+  actor: ColumnType<JsonValue, string, string>
+  actor_id: string | null
+  data: ColumnType<JsonValue, string, string>
+  action_id: string | null
+  job_id: string | null
+  user_id: string | null
+  organization_id: string | null
+  project_id: string | null
+  repository_id: string | null
+  device_id: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type ClusterNodeRow = {
+  node_id: string
+  name: string
+  joined_at: ColumnType<Date, Date | string | undefined, Date | string>
+  last_heartbeat: ColumnType<Date, Date | string | undefined, Date | string>
+  left_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+}
+
+type DeploymentTokenRow = {
+  token_id: string
+  token_hash: Buffer
+  project_id: string
+  name: string | null
+  auto_accept: Generated<boolean>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  last_refusal_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_refusal_reason: string | null
+  last_refusal_count: Generated<number>
+}
+
+type DeviceRow = {
+  device_id: string
+  project_id: string
+  fingerprint_id: string
+  fingerprint_hash: Buffer
+  name: string | null
+  first_seen: ColumnType<Date, Date | string | undefined, Date | string>
+  is_connected: Generated<boolean>
+  connection_id: string | null
+  last_connected_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  pending_certificates: Generated<number>
+  hostname: string | null
+  health: string | null
+  last_refusal_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_refusal_reason: string | null
+  last_refusal_count: Generated<number>
+}
+
+type DeviceCertificateRow = {
+  certificate_id: string
+  device_id: string
+  fingerprint: string
+  status: string
+  first_seen: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceCertificateChangeRow = {
+  device_id: string
+  certificate_id: string
+  fingerprint: string
+  status: string
+  actor: ColumnType<JsonValue, string, string>
+  changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceCertificateTombstoneRow = {
+  device_id: string
+  fingerprint: string
+  status: string
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceConnectionRow = {
+  connection_id: string
+  device_id: string
+  node_id: string
+  token_id: string
+  certificate_id: string
+  connected_at: ColumnType<Date, Date | string | undefined, Date | string>
+  ended_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  end_reason: string | null
+}
+
+type DeviceEventRow = {
+  device_id: string
+  event_id: string
+  event_day: ColumnType<Date, string, string>
+  severity: string
+  category: string | null
+  body: ColumnType<RawJson, string, string>
+  attributes: ColumnType<RawJson, string, string>
+  emitted_at: ColumnType<Date, Date | string, Date | string>
+  received_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DevicePropertyRow = {
+  device_id: string
+  name: string
+  value: ColumnType<RawJson, string, string>
+  value_json: ColumnType<JsonValue | null, string | null, string | null>
+  protected: Generated<boolean>
+  version: Generated<number>
+  last_updated: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DevicePropertyChangeRow = {
+  device_id: string
+  name: string
+  version: number
+  value: ColumnType<RawJson | null, string | null, string | null>
+  actor: ColumnType<JsonValue, string, string>
+  changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type InstanceSettingRow = {
+  key: string
+  value: ColumnType<JsonValue, string, string>
+}
+
+type MailedTokenRow = {
+  jwt_id: string
+  purpose: string
+  user_id: string
+  new_email: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  expires_at: ColumnType<Date, Date | string, Date | string>
+  used_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+}
+
+type MigrationRow = {
+  name: string
+  checksum: string
+  applied_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type OrganizationRow = {
+  organization_id: string
+  name: string
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type OrganizationInvitationRow = {
+  invitation_id: string
+  organization_id: string
+  email: string
+  inviting_user_id: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type OrganizationMemberRow = {
+  organization_id: string
+  user_id: string
+  is_admin: Generated<boolean>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type PackageRow = {
+  package_id: string
+  repository_id: string
+  name: string
+  kind: string | null
+  metadata: ColumnType<JsonValue, string | undefined, string>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type PackageTagRow = {
+  package_id: string
+  tag: string
+  version_id: string
+  locked: Generated<boolean>
+}
+
+type PackageTagChangeRow = {
+  package_id: string
+  tag: string
+  version_id: string | null
+  locked: boolean
+  actor: ColumnType<JsonValue, string, string>
+  changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type PackageVersionRow = {
+  version_id: string
+  package_id: string
+  name: string | null
+  metadata: ColumnType<JsonValue, string | undefined, string>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type ProjectRow = {
+  project_id: string
+  organization_id: string
+  name: string
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type ProjectRepositoryRow = {
+  project_id: string
+  repository_id: string
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type RegistrationRow = {
+  user_id: string
+  status: string
+  message: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type RepositoryRow = {
+  repository_id: string
+  organization_id: string
+  display_name: string
+  slug: string | null
+  visibility: Generated<string>
+  s3_endpoint: string | null
+  s3_bucket: string | null
+  s3_region: string | null
+  s3_prefix: string | null
+  s3_force_path_style: boolean | null
+  s3_access_key_id: string | null
+  s3_secret_access_key: Buffer | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type SessionRow = {
+  session_id: string
+  token_hash: Buffer
+  user_id: string
+  user_agent: string
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  expires_at: ColumnType<Date, Date | string, Date | string>
+}
+
+type UserRow = {
+  user_id: string
+  email: string
+  display_name: string | null
+  password_hash: string | null
+  is_admin: Generated<boolean>
+  is_active: Generated<boolean>
+  consented_to_terms: Generated<boolean>
+  consented_to_marketing: Generated<boolean>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type UserTokenRow = {
+  token_id: string
+  token_hash: Buffer
+  user_id: string
+  name: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type VersionAssetRow = {
+  version_id: string
+  filename: string
+  asset_id: string
+  metadata: ColumnType<JsonValue, string | undefined, string>
+}
+
+/** Every table of the hub, as Kysely reads and writes it. */
+export type Tables = {
+  asset: AssetRow
+  audit_action: AuditActionRow
+  audit_event: AuditEventRow
+  cluster_node: ClusterNodeRow
+  deployment_token: DeploymentTokenRow
+  device: DeviceRow
+  device_certificate: DeviceCertificateRow
+  device_certificate_change: DeviceCertificateChangeRow
+  device_certificate_tombstone: DeviceCertificateTombstoneRow
+  device_connection: DeviceConnectionRow
+  device_event: DeviceEventRow
+  device_property: DevicePropertyRow
+  device_property_change: DevicePropertyChangeRow
+  instance_setting: InstanceSettingRow
+  mailed_token: MailedTokenRow
+  migration: MigrationRow
+  organization: OrganizationRow
+  organization_invitation: OrganizationInvitationRow
+  organization_member: OrganizationMemberRow
+  package: PackageRow
+  package_tag: PackageTagRow
+  package_tag_change: PackageTagChangeRow
+  package_version: PackageVersionRow
+  project: ProjectRow
+  project_repository: ProjectRepositoryRow
+  registration: RegistrationRow
+  repository: RepositoryRow
+  session: SessionRow
+  user: UserRow
+  user_token: UserTokenRow
+  version_asset: VersionAssetRow
+}

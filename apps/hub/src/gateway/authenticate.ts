@@ -1,0 +1,223 @@
+import type { IncomingMessage } from 'node:http'
+import {
+  type CertificateStatus,
+  DeploymentToken,
+  DeviceFingerprint,
+  newId,
+  publicIdOf,
+  UserToken,
+} from '@muster/actions'
+import type pg from 'pg'
+import { recordEvent } from '../audit/events.ts'
+import type { Caller } from '../caller.ts'
+import type { Db } from '../database/connection.ts'
+import { addCertificate } from '../database/device-certificates.ts'
+import { hashSecret, matchesSecret } from '../secrets.ts'
+import { Refusal } from './refusal.ts'
+
+/** Fingerprint of a script that printed nothing: every broken device has it (protocol 6.4). */
+const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
+
+type DeviceCaller = Caller & { actor: 'Device' }
+
+/** Who connected: a device with the certificate it showed, or a person's command line. */
+export type Connected =
+  | { kind: 'device'; caller: DeviceCaller; certificateId: string }
+  | { kind: 'person'; caller: Caller & { actor: 'UserToken' } }
+
+export type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
+
+type AuthenticatorOptions = {
+  db: Db
+  pool: pg.Pool
+  readCertificate: (request: IncomingMessage) => string
+  /** Told after a device or certificate was seen for the first time. */
+  onEnrolled: (enrolled: Enrolled) => void
+}
+
+type Known = {
+  token_hash: Buffer
+  auto_accept: boolean
+  project_id: string
+  organization_id: string
+  device_id: string | null
+  certificate_id: string | null
+  status: CertificateStatus | null
+  tombstone: 'Rejected' | 'Revoked' | null
+}
+
+const LOOK_UP = {
+  name: 'gateway-look-up',
+  text: `
+    select t.token_hash, t.auto_accept, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
+           b.status as tombstone
+      from deployment_token t
+      join project p using (project_id)
+      left join device d on d.project_id = t.project_id and d.fingerprint_hash = $2
+      left join device_certificate c on c.device_id = d.device_id and c.fingerprint = $3
+      left join device_certificate_tombstone b on b.device_id = d.device_id and b.fingerprint = $3
+     where t.token_id = $1`,
+}
+
+/**
+ * Decides who connects before the connection is accepted (protocol 1.4): token, then fingerprint, then certificate; devices and
+ * certificates are made at first sight. Throws `Refusal`.
+ */
+export function createAuthenticator({ db, pool, readCertificate, onEnrolled }: AuthenticatorOptions) {
+  return async (request: IncomingMessage): Promise<Connected> => {
+    const token = bearerOf(request)
+    if (UserToken.safeParse(token).success) return { kind: 'person', caller: await authenticatePerson(token) }
+    if (!DeploymentToken.safeParse(token).success) throw new Refusal(401, 'Forbidden', 'unknown token')
+    return authenticateDevice(request, token)
+  }
+
+  async function authenticatePerson(token: string): Promise<Caller & { actor: 'UserToken' }> {
+    const tokenId = publicIdOf(token)
+    const row = await db
+      .selectFrom('user_token as t')
+      .innerJoin('user as u', 'u.user_id', 't.user_id')
+      .where('t.token_id', '=', tokenId)
+      .where('u.is_active', '=', true)
+      .select(['t.token_hash', 'u.user_id', 'u.is_admin'])
+      .executeTakeFirst()
+    if (!row || !matchesSecret(token, row.token_hash)) throw new Refusal(401, 'Forbidden', 'unknown token')
+    return { actor: 'UserToken', userId: row.user_id, tokenId, isAdmin: row.is_admin }
+  }
+
+  async function authenticateDevice(request: IncomingMessage, token: string): Promise<Connected> {
+    const tokenId = publicIdOf(token)
+    const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')
+    const certificate = attempt(() => readCertificate(request))
+    const { rows } = await pool.query<Known>(LOOK_UP, [
+      tokenId,
+      hashSecret(fingerprint),
+      certificate.value ?? '',
+    ])
+    const known = rows[0]
+    if (!known || !matchesSecret(token, known.token_hash))
+      throw new Refusal(401, 'Forbidden', 'unknown token')
+
+    const place = { organizationId: known.organization_id, projectId: known.project_id }
+    const about = { tokenId, place, ...(known.device_id !== null && { deviceId: known.device_id }) }
+    if (!DeviceFingerprint.safeParse(fingerprint).success) {
+      throw new Refusal(400, 'Invalid', 'X-Device-Fingerprint is not d_sk_ and 44 base-58 characters', about)
+    }
+    if (fingerprint === EMPTY_FINGERPRINT) {
+      throw new Refusal(403, 'Forbidden', 'the fingerprint script printed nothing', about)
+    }
+    if (certificate.refusal) {
+      throw new Refusal(
+        certificate.refusal.status,
+        certificate.refusal.kind,
+        certificate.refusal.message,
+        about,
+      )
+    }
+    if (known.tombstone) throw refusedCertificate(known.tombstone, about)
+
+    let { device_id: deviceId, certificate_id: certificateId, status } = known
+    if (deviceId === null || certificateId === null || status === null) {
+      const enrolled = await enrol(tokenId, known, fingerprint, certificate.value)
+      deviceId = enrolled.caller.deviceId
+      certificateId = enrolled.certificateId
+      status = enrolled.status
+    }
+    if (status !== 'Active') throw refusedCertificate(status, { ...about, deviceId })
+    return { kind: 'device', caller: { actor: 'Device', deviceId, tokenId, ...place }, certificateId }
+  }
+
+  /** Makes what is missing of device and certificate. Two connections at once make one device. */
+  async function enrol(tokenId: string, known: Known, fingerprint: string, certificate: string) {
+    const { project_id: projectId, organization_id: organizationId } = known
+    const enrolled = await db.transaction().execute(async tx => {
+      const made = await tx
+        .insertInto('device')
+        .values({
+          device_id: newId('d'),
+          project_id: projectId,
+          fingerprint_id: publicIdOf(fingerprint),
+          fingerprint_hash: hashSecret(fingerprint),
+        })
+        .onConflict(conflict => conflict.columns(['project_id', 'fingerprint_hash']).doNothing())
+        .returning('device_id')
+        .executeTakeFirst()
+      const { device_id: deviceId } = await tx
+        .selectFrom('device')
+        .where('project_id', '=', projectId)
+        .where('fingerprint_hash', '=', hashSecret(fingerprint))
+        .select('device_id')
+        .forUpdate()
+        .executeTakeFirstOrThrow()
+      const caller: DeviceCaller = { actor: 'Device', deviceId, tokenId, projectId, organizationId }
+      const scope = { organizationId, projectId, deviceId }
+      if (made) await recordEvent(tx, { caller, scope }, 'devices_Created', { deviceId, projectId })
+
+      const present = await tx
+        .selectFrom('device_certificate')
+        .where('device_id', '=', deviceId)
+        .where('fingerprint', '=', certificate)
+        .select(['certificate_id', 'status'])
+        .executeTakeFirst()
+      if (present) {
+        const status = present.status as CertificateStatus
+        return {
+          caller,
+          certificateId: present.certificate_id,
+          status,
+          isNewDevice: made !== undefined,
+          isNew: false,
+        }
+      }
+      const before = await tx
+        .selectFrom('device_certificate_change')
+        .where('device_id', '=', deviceId)
+        .select('certificate_id')
+        .limit(1)
+        .executeTakeFirst()
+      // Only the very first certificate of a device is accepted by itself; a later one needs a person (decisions).
+      const status: CertificateStatus = known.auto_accept && !before ? 'Active' : 'Pending'
+      const certificateId = await addCertificate(tx, caller, deviceId, certificate, status)
+      await recordEvent(tx, { caller, scope }, 'devices_CertificateAdded', {
+        projectId,
+        deviceId,
+        certificateId,
+        status,
+      })
+      return { caller, certificateId, status, isNewDevice: made !== undefined, isNew: true }
+    })
+    if (enrolled.isNew || enrolled.isNewDevice) onEnrolled(enrolled)
+    return enrolled
+  }
+}
+
+/** The token of `Authorization`; the older headers may repeat it and must agree (protocol 1.2, section 10 row 25). */
+function bearerOf(request: IncomingMessage): string {
+  const match = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')
+  if (!match) throw new Refusal(401, 'Forbidden', 'no bearer token')
+  const token = match[1]!
+  for (const header of ['x-deployment-token', 'x-user-token']) {
+    const repeated = request.headers[header]
+    if (repeated !== undefined && repeated !== token)
+      throw new Refusal(401, 'Forbidden', `${header} differs from Authorization`)
+  }
+  return token
+}
+
+function refusedCertificate(
+  status: Exclude<CertificateStatus, 'Active'> | CertificateStatus,
+  about: ConstructorParameters<typeof Refusal>[3],
+): Refusal {
+  return new Refusal(403, 'Forbidden', `certificate is ${status.toLowerCase()}`, about)
+}
+
+/** Keeps a refusal for later: nothing about the rest of a request is told before its token is known to be good. */
+function attempt(
+  read: () => string,
+): { value: string; refusal?: undefined } | { value?: undefined; refusal: Refusal } {
+  try {
+    return { value: read() }
+  } catch (error) {
+    if (error instanceof Refusal) return { refusal: error }
+    throw error
+  }
+}

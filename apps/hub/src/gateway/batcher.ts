@@ -1,0 +1,118 @@
+import { ActionError } from '@muster/actions'
+import { isConnectionError } from '../database/connection.ts'
+
+export type BatcherOptions<Item> = {
+  /** Makes a batch durable; resolves when it is. Called with at least one item. */
+  write: (items: Item[]) => Promise<void>
+  /** How much an item counts toward the limits below. */
+  weigh: (item: Item) => number
+  /** Largest weight of one batch. */
+  maxBatch: number
+  /** Most weight that may wait; over it callers are refused, so that a slow database costs no memory. */
+  maxWaiting: number
+  /** Batches under way at once. */
+  parallel: number
+  /** How long an unreachable database is waited for before callers are told, in milliseconds. */
+  retryForMs: number
+}
+
+type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (error: unknown) => void }
+
+/**
+ * Gathers what many callers write while earlier batches are under way and writes it as one statement: at low load an item goes
+ * out at once, at high load batches fill by themselves. Each caller is answered after its batch is durable, never before.
+ */
+export class Batcher<Item> {
+  readonly #options: BatcherOptions<Item>
+  #waiting: Waiting<Item>[] = []
+  #waitingWeight = 0
+  #running = 0
+  #isScheduled = false
+
+  constructor(options: BatcherOptions<Item>) {
+    this.#options = options
+  }
+
+  /** Resolves when the item is durable; rejects with `Internal` (503) when too much waits or the database stays away. */
+  add(item: Item): Promise<void> {
+    const weight = this.#options.weigh(item)
+    if (this.#waitingWeight + weight > this.#options.maxWaiting) {
+      return Promise.reject(
+        new ActionError('Internal', 'The hub cannot store data fast enough.', { status: 503 }),
+      )
+    }
+    return new Promise((done, failed) => {
+      this.#waiting.push({ item, weight, done, failed })
+      this.#waitingWeight += weight
+      this.#schedule()
+    })
+  }
+
+  /** Items of one tick of the event loop go together. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#running >= this.#options.parallel || this.#waiting.length === 0) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      void this.#runNext()
+    })
+  }
+
+  async #runNext(): Promise<void> {
+    const batch = this.#take()
+    if (batch.length === 0) return
+    this.#running++
+    this.#schedule()
+    try {
+      await this.#writeOrSplit(batch)
+    } finally {
+      this.#running--
+      this.#schedule()
+    }
+  }
+
+  #take(): Waiting<Item>[] {
+    let weight = 0
+    let count = 0
+    while (count < this.#waiting.length) {
+      weight += this.#waiting[count]!.weight
+      if (count > 0 && weight > this.#options.maxBatch) {
+        weight -= this.#waiting[count]!.weight
+        break
+      }
+      count++
+    }
+    const batch = this.#waiting.slice(0, count)
+    this.#waiting = this.#waiting.slice(count)
+    this.#waitingWeight -= weight
+    return batch
+  }
+
+  /** One item that the database refuses must not fail its neighbours: they are written one by one then. */
+  async #writeOrSplit(batch: Waiting<Item>[]): Promise<void> {
+    try {
+      await this.#writeWithRetry(batch.map(({ item }) => item))
+      for (const { done } of batch) done()
+    } catch (error) {
+      if (batch.length === 1 || isConnectionError(error)) {
+        for (const { failed } of batch) failed(error)
+        return
+      }
+      for (const one of batch) await this.#writeOrSplit([one])
+    }
+  }
+
+  /** Writes are idempotent, so a lost connection is answered by writing again, whether or not the first try arrived. */
+  async #writeWithRetry(items: Item[]): Promise<void> {
+    const deadline = Date.now() + this.#options.retryForMs
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#options.write(items)
+      } catch (error) {
+        const isConflict = (error as { code?: unknown }).code === '40P01'
+        if (!(isConnectionError(error) || isConflict) || Date.now() > deadline) throw error
+        await new Promise(done => setTimeout(done, Math.min(50 * attempt, 500)))
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { timingSafeEqual, X509Certificate } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIPv6 } from 'node:net'
+import { type Config, isLoopback } from '../config.ts'
+import { Refusal } from './refusal.ts'
+
+const MAX_HEADER_BYTES = 16 * 1024
+
+/**
+ * Says whether a request may speak for somebody else's certificate or address: it comes from a trusted proxy that knows the
+ * secret (decisions, "Devices").
+ */
+export function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
+  const proxies = new BlockList()
+  for (const network of config.trustedProxies) {
+    const [address, prefix] = network.split('/') as [string, string?]
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) proxies.addAddress(address, family)
+    else proxies.addSubnet(address, Number(prefix), family)
+  }
+  const secret = Buffer.from(config.proxySecret ?? '')
+  return request => {
+    const told = Buffer.from(String(request.headers['x-muster-proxy-secret'] ?? ''))
+    if (secret.length === 0 || told.length !== secret.length || !timingSafeEqual(told, secret)) return false
+    const address = remoteAddress(request)
+    return proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  }
+}
+
+/**
+ * Reads the fingerprint of a device's certificate from `X-Client-Cert`, believed only from a trusted proxy, or over plain HTTP
+ * from this machine while the hub is reached on this machine only, or with MUSTER_ALLOW_PLAINTEXT_DEVICES (R-2). Throws
+ * `Refusal` with 403 when there is none to believe and 400 when it does not parse.
+ */
+export function certificateReader(config: Config): (request: IncomingMessage) => string {
+  const isProxy = trustedProxy(config)
+  const isLocalHub = isLoopback(config.publicUrl)
+  return request => {
+    const header = request.headers['x-client-cert']
+    const isBelieved =
+      config.allowPlaintextDevices ||
+      isProxy(request) ||
+      (isLocalHub && isLoopbackAddress(remoteAddress(request)))
+    if (typeof header !== 'string' || header === '')
+      throw new Refusal(403, 'Forbidden', 'no client certificate')
+    if (!isBelieved) {
+      throw new Refusal(403, 'Forbidden', 'a certificate in X-Client-Cert is not believed on this connection')
+    }
+    if (header.length > MAX_HEADER_BYTES)
+      throw new Refusal(400, 'Invalid', 'X-Client-Cert is longer than 16 KiB')
+    return fingerprintOf(header)
+  }
+}
+
+/** The first certificate of percent-encoded PEM text as upper-case SHA-256 pairs (R-3, protocol 6.5). */
+function fingerprintOf(header: string): string {
+  try {
+    return new X509Certificate(decodeURIComponent(header)).fingerprint256
+  } catch {
+    throw new Refusal(400, 'Invalid', 'X-Client-Cert does not hold a certificate in percent-encoded PEM')
+  }
+}
+
+/** Address of the peer, an IPv4 one without its IPv6 wrapping. */
+export function remoteAddress(request: IncomingMessage): string {
+  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+}
+
+function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || address.startsWith('127.')
+}

@@ -1,0 +1,128 @@
+import { type ConnectionEndReason, newId } from '@muster/actions'
+import type pg from 'pg'
+import { Batcher } from './batcher.ts'
+
+type Opening = {
+  connectionId: string
+  deviceId: string
+  tokenId: string
+  certificateId: string
+  /** Set by the write: whether token and certificate were still good. */
+  isOpen: boolean
+}
+type Closing = { connectionId: string; reason: ConnectionEndReason }
+type Change = { open: Opening } | { close: Closing }
+
+// The rights are read again here, so that what was revoked between the look-up and this row does not get in.
+const OPEN = {
+  name: 'presence-open',
+  text: `
+    with opened as (
+      insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id)
+      select i.connection_id, i.device_id, $5, i.token_id, i.certificate_id
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as i (connection_id, device_id, token_id, certificate_id)
+        join device using (device_id)
+        join deployment_token t on t.token_id = i.token_id
+        join device_certificate c on c.certificate_id = i.certificate_id and c.status = 'Active'
+      returning connection_id, device_id, connected_at
+    ), shown as (
+      update device d set is_connected = true, connection_id = o.connection_id, last_connected_at = o.connected_at
+        from (select distinct on (device_id) * from opened order by device_id, connection_id) o
+       where d.device_id = o.device_id
+    )
+    select connection_id from opened`,
+}
+
+const CLOSE = {
+  name: 'presence-close',
+  text: `
+    with closed as (
+      update device_connection c set ended_at = now(), end_reason = i.reason
+        from unnest($1::text[], $2::text[]) as i (connection_id, reason)
+       where c.connection_id = i.connection_id and c.ended_at is null
+      returning c.connection_id, c.device_id
+    )
+    update device d set is_connected = false, connection_id = null
+      from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id`,
+}
+
+/** Rows that say who is connected where, written in batches and in order: a storm of devices is a few statements. */
+export class Presence {
+  readonly #pool: pg.Pool
+  readonly #nodeId: string
+  readonly #changes: Batcher<Change>
+
+  constructor(pool: pg.Pool, nodeId: string) {
+    this.#pool = pool
+    this.#nodeId = nodeId
+    this.#changes = new Batcher({
+      parallel: 1,
+      maxBatch: 500,
+      maxWaiting: 200_000,
+      retryForMs: 60_000,
+      weigh: () => 1,
+      write: changes => this.#write(changes),
+    })
+  }
+
+  /** Records a registered connection; resolves to its id, or to nothing when its rights ended meanwhile. */
+  async open(device: Omit<Opening, 'connectionId' | 'isOpen'>): Promise<string | undefined> {
+    const open: Opening = { ...device, connectionId: newId('d_conn'), isOpen: false }
+    await this.#changes.add({ open })
+    return open.isOpen ? open.connectionId : undefined
+  }
+
+  /** Records the end of a connection. */
+  async close(connectionId: string, reason: ConnectionEndReason): Promise<void> {
+    await this.#changes.add({ close: { connectionId, reason } })
+  }
+
+  /** Runs of opens and of closes keep their order, so that the last word about a device is the last thing that happened. */
+  async #write(changes: Change[]): Promise<void> {
+    for (let from = 0; from < changes.length; ) {
+      const isOpening = 'open' in changes[from]!
+      const seen = new Set<string>()
+      let to = from
+      while (to < changes.length && 'open' in changes[to]! === isOpening) {
+        const change = changes[to]!
+        if ('open' in change) {
+          if (seen.has(change.open.deviceId)) break
+          seen.add(change.open.deviceId)
+        }
+        to++
+      }
+      const run = changes.slice(from, to)
+      if (isOpening) await this.#open(run.map(change => (change as { open: Opening }).open))
+      else await this.#close(run.map(change => (change as { close: Closing }).close))
+      from = to
+    }
+  }
+
+  async #open(openings: Opening[]): Promise<void> {
+    // A retry after a lost connection may find the rows of its first try.
+    const { rows } = await this.#pool
+      .query<{ connection_id: string }>(OPEN, [
+        openings.map(opening => opening.connectionId),
+        openings.map(opening => opening.deviceId),
+        openings.map(opening => opening.tokenId),
+        openings.map(opening => opening.certificateId),
+        this.#nodeId,
+      ])
+      .catch(async error => {
+        if ((error as { code?: unknown }).code !== '23505') throw error
+        return this.#pool.query<{ connection_id: string }>(
+          'select connection_id from device_connection where connection_id = any ($1)',
+          [openings.map(opening => opening.connectionId)],
+        )
+      })
+    const open = new Set(rows.map(row => row.connection_id))
+    for (const opening of openings) opening.isOpen = open.has(opening.connectionId)
+  }
+
+  async #close(closings: Closing[]): Promise<void> {
+    await this.#pool.query(CLOSE, [
+      closings.map(closing => closing.connectionId),
+      closings.map(closing => closing.reason),
+    ])
+  }
+}

@@ -1,0 +1,50 @@
+/** A live connection of a device, as far as others have to do with it. */
+export type DeviceSession = {
+  readonly deviceId: string
+  readonly projectId: string
+  readonly organizationId: string
+  readonly tokenId: string
+  readonly certificateId: string
+  /** Ends the connection; the reason goes to the device and to the log. */
+  close(reason: string): void
+}
+
+/** Every device connection that this node holds, registered or not, so that what ends a right ends the connection too. */
+export class DeviceRegistry {
+  readonly #sessions = new Set<DeviceSession>()
+  readonly #registered = new Map<string, DeviceSession>()
+
+  get connectionCount(): number {
+    return this.#sessions.size
+  }
+
+  add(session: DeviceSession): void {
+    this.#sessions.add(session)
+  }
+
+  /** Makes a session the device's own; the one before is returned for the caller to end (decisions: the newest wins). */
+  register(session: DeviceSession): DeviceSession | undefined {
+    const before = this.#registered.get(session.deviceId)
+    this.#registered.set(session.deviceId, session)
+    return before
+  }
+
+  remove(session: DeviceSession): void {
+    this.#sessions.delete(session)
+    if (this.#registered.get(session.deviceId) === session) this.#registered.delete(session.deviceId)
+  }
+
+  /** The registered connection of a device on this node. */
+  get(deviceId: string): DeviceSession | undefined {
+    return this.#registered.get(deviceId)
+  }
+
+  /** Ends every connection that matches, for example those of a deleted project. */
+  closeWhere(match: Partial<Omit<DeviceSession, 'close'>>, reason: string): void {
+    const entries = Object.entries(match)
+    for (const session of [...this.#sessions]) {
+      if (entries.every(([key, value]) => session[key as keyof DeviceSession] === value))
+        session.close(reason)
+    }
+  }
+}

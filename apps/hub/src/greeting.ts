@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import type { Hub } from './hub.ts'
+
+/**
+ * What a person reads after a start: the address, the sign-in and two commands that work as they are. The password goes to a
+ * terminal only; a log that somebody keeps gets the name of the file (decisions, "First run").
+ */
+export function greeting(
+  hub: Hub,
+  { dataDir, isTerminal }: { dataDir: string; isTerminal: boolean },
+): string {
+  const { publicUrl, address, firstRun } = hub
+  const lines = ['', `Muster is running at ${publicUrl} (listening on ${address.host}:${address.port})`, '']
+  if (firstRun) {
+    const agent = `--hub ${publicUrl} --token ${firstRun.deploymentToken}`
+    lines.push(
+      'Sign in:',
+      `  email     ${firstRun.email}`,
+      `  password  ${isTerminal ? firstRun.password : 'in the file below'}`,
+      `  file      ${firstRun.file}`,
+      '',
+      'Connect this machine as the first device:',
+      `  npm run agent -- run ${agent}`,
+      '',
+      'Or connect ten simulated devices:',
+      `  npm run agent -- simulate ${agent} --count 10`,
+    )
+  } else {
+    lines.push(
+      `Sign in with your account; the first administrator's is in ${join(dataDir, 'initial-admin.json')}.`,
+      'To connect a device, open a project and choose "Connect a device".',
+    )
+  }
+  lines.push('', 'Stop with Ctrl-C.', '')
+  return `${lines.join('\n')}\n`
+}

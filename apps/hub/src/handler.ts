@@ -1,0 +1,58 @@
+import type { ActionName, Actions, HandlerOutput, LiveChange, LiveTopic, ParsedInput } from '@muster/actions'
+import type pg from 'pg'
+import type { Scope } from './access/scope.ts'
+import type { AuditEvents } from './audit/events.ts'
+import type { Caller } from './caller.ts'
+import type { Db, Tx } from './database/connection.ts'
+import type { Ingest } from './gateway/ingest.ts'
+import type { DeviceRegistry } from './gateway/registry.ts'
+
+/** What handlers use beyond the database. */
+export type Services = {
+  ingest: Ingest
+  devices: DeviceRegistry
+  nodeId: string
+}
+
+type CommonContext = {
+  caller: Caller
+  /** Owner of the resource that the permission names. */
+  scope: Scope
+  services: Services
+  /** The input exactly as it was sent. */
+  inputText: string
+}
+
+/** Queries get no transaction: what tries to write does not compile. */
+export type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
+
+export type CommandContext = CommonContext & {
+  tx: Tx
+  events: { emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E]): Promise<void> }
+  /** Tells open consoles after the commit that something in the action's scope changed. */
+  changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>): void
+  /** Runs after the commit; what it throws is logged and changes nothing. */
+  afterCommit(effect: () => void | Promise<void>): void
+}
+
+/** Telemetry has two ways: the device itself, batched; anybody else, as a command. */
+export type TelemetryContext = CommonContext & { db: Db; caller: Caller & { actor: 'Device' } }
+
+type Run<Context, N extends ActionName> = (
+  context: Context,
+  input: ParsedInput<N>,
+) => Promise<HandlerOutput<N>>
+
+export type Handler<N extends ActionName> = Actions[N]['kind'] extends 'query'
+  ? Run<QueryContext, N>
+  : Actions[N]['kind'] extends 'command'
+    ? Run<CommandContext, N>
+    : { byDevice: Run<TelemetryContext, N>; byOthers: Run<CommandContext, N> }
+
+/** One handler for every action: a missing, misspelt or swapped one does not compile. */
+export type Handlers = { [N in ActionName]: Handler<N> }
+
+/** Binds a handler to the name of its action, from which its types come. */
+export function handler<N extends ActionName>(_name: N, run: Handler<N>): Handler<N> {
+  return run
+}

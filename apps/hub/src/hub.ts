@@ -1,0 +1,168 @@
+import { access, constants, mkdir } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import { handlers } from './actions/index.ts'
+import { bootstrap, type FirstRun } from './bootstrap.ts'
+import { joinCluster } from './cluster/node.ts'
+import { type Config, ConfigError } from './config.ts'
+import { lockDataDir } from './data-lock.ts'
+import { type Db, openDatabase } from './database/connection.ts'
+import { type DatabaseAccess, startEmbeddedDatabase } from './database/embedded.ts'
+import { migrate } from './database/migrate.ts'
+import { createGateway } from './gateway/gateway.ts'
+import { Ingest } from './gateway/ingest.ts'
+import { Presence } from './gateway/presence.ts'
+import { DeviceRegistry } from './gateway/registry.ts'
+import { createServer } from './http/server.ts'
+import { Sessions } from './http/sessions.ts'
+import { createPipeline, type Pipeline } from './invoke.ts'
+import { LiveHub } from './live/live-hub.ts'
+import type { Logger } from './log.ts'
+
+/** How often partitions are made and dropped and expired sessions deleted, in milliseconds. */
+const UPKEEP_MS = 60 * 60 * 1000
+
+/** What the doors lead to once the hub is ready. */
+export type Core = {
+  db: Db
+  pipeline: Pipeline
+  sessions: Sessions
+  live: LiveHub
+  /** Why requests cannot be served now, or nothing. */
+  readiness(): Promise<string | undefined>
+}
+
+export type Hub = AsyncDisposable &
+  Core & {
+    pool: pg.Pool
+    devices: DeviceRegistry
+    nodeId: string
+    /** Where the listener really is, and what people are told. */
+    address: { host: string; port: number }
+    publicUrl: string
+    /** What the first start made; nothing on later ones. */
+    firstRun: FirstRun | undefined
+  }
+
+/** Starts a hub: this list is its wiring, top to bottom; disposal runs it backwards. Throws `ConfigError` for what a setting breaks. */
+export async function createHub(config: Config, log: Logger): Promise<Hub> {
+  await using stack = new AsyncDisposableStack()
+
+  await prepareDataDir(config.dataDir)
+  stack.use(await lockDataDir(config.dataDir))
+
+  let core: Core | undefined
+  let publicUrl = config.publicUrl
+  const server = await createServer({ config, log, core: () => core, publicUrl: () => publicUrl })
+  stack.defer(() => server.close())
+  await listen(server, config)
+  const { address: host, port } = server.server.address() as AddressInfo
+  if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
+
+  const access = await databaseAccess(config, log, stack)
+  await migrate(access.owner, log)
+  const database = stack.use(
+    openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
+  )
+  const { db, pool } = database
+  await upkeep(db, config)
+  const timer = setInterval(() => {
+    upkeep(db, config).catch(error => log.error({ err: error }, 'upkeep failed'))
+  }, UPKEEP_MS)
+  stack.defer(() => clearInterval(timer))
+
+  const node = stack.use(
+    await joinCluster({ db, name: config.nodeName, log, isAlone: config.databaseUrl === undefined }),
+  )
+  const live = new LiveHub()
+  stack.defer(() => live.close())
+  const devices = new DeviceRegistry()
+  const services = { ingest: new Ingest(pool, live), devices, nodeId: node.nodeId }
+  const pipeline = createPipeline({ db, pool, handlers, services, live, log })
+  const firstRun = await bootstrap(db, config.dataDir, publicUrl)
+
+  const presence = new Presence(pool, node.nodeId)
+  const gateway = createGateway({
+    config: { ...config, publicUrl },
+    db,
+    pool,
+    pipeline,
+    presence,
+    devices,
+    live,
+    log,
+  })
+  gateway.attach(server.server)
+  stack.defer(() => gateway.close())
+
+  const sessions = new Sessions(db)
+  core = { db, pipeline, sessions, live, readiness: () => readiness(db) }
+  // From here on requests get a definite answer instead of half a hub while it stops.
+  stack.defer(() => {
+    core = undefined
+  })
+  const everything = stack.move()
+  return {
+    ...core,
+    pool,
+    devices,
+    nodeId: node.nodeId,
+    address: { host, port },
+    publicUrl,
+    firstRun,
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  }
+}
+
+async function prepareDataDir(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o755 })
+    await access(dataDir, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new ConfigError(
+      `MUSTER_DATA_DIR: found ${dataDir} (${(error as NodeJS.ErrnoException).code}), expected a folder that can be written.`,
+    )
+  }
+}
+
+async function listen(
+  server: Awaited<ReturnType<typeof createServer>>,
+  { host, port }: Config,
+): Promise<void> {
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const problem =
+      code === 'EADDRINUSE' ? 'which another program uses' : `which cannot be listened on (${code})`
+    throw new ConfigError(`MUSTER_PORT: found ${host}:${port}, ${problem}, expected a free port.`)
+  }
+}
+
+async function databaseAccess(
+  config: Config,
+  log: Logger,
+  stack: AsyncDisposableStack,
+): Promise<DatabaseAccess> {
+  if (config.databaseUrl === undefined)
+    return stack.use(await startEmbeddedDatabase(config.dataDir, log)).access
+  const connection = { connectionString: config.databaseUrl }
+  return { owner: connection, hub: connection }
+}
+
+async function upkeep(db: Db, config: Config): Promise<void> {
+  await sql`select maintain_partitions(${config.eventRetentionDays})`.execute(db)
+  await db.deleteFrom('session').where('expires_at', '<', new Date()).execute()
+}
+
+async function readiness(db: Db): Promise<string | undefined> {
+  const timeout = new Promise<string>(done =>
+    setTimeout(() => done('the database does not answer'), 2_000).unref(),
+  )
+  const check = sql`select 1`.execute(db).then(
+    () => undefined,
+    () => 'the database cannot be reached',
+  )
+  return Promise.race([check, timeout])
+}

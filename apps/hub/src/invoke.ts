@@ -1,0 +1,239 @@
+import {
+  type Action,
+  ActionError,
+  type ActionInput,
+  type ActionName,
+  type ActionOutput,
+  findAction,
+  type InputIssue,
+  MAX_JSON_DEPTH,
+} from '@muster/actions'
+import type pg from 'pg'
+import type { z } from 'zod'
+import { type Authorization, authorize } from './access/authorize.ts'
+import { closeAuditAction, openAuditAction, recordAuditAction } from './audit/actions.ts'
+import { recordEvent } from './audit/events.ts'
+import type { Caller } from './caller.ts'
+import { type Db, isConnectionError } from './database/connection.ts'
+import type { CommandContext, Handlers, Services } from './handler.ts'
+import type { LiveHub } from './live/live-hub.ts'
+import type { Logger } from './log.ts'
+import { jsonDepth, stringify } from './raw-json.ts'
+
+type PipelineOptions = {
+  db: Db
+  pool: pg.Pool
+  handlers: Handlers
+  services: Services
+  live: LiveHub
+  log: Logger
+}
+
+type Input = Record<string, unknown>
+type CommandRun = (context: CommandContext, input: Input) => Promise<unknown>
+
+/** How often a command is tried again when the database broke a deadlock or a conflict. */
+const MAX_ATTEMPTS = 3
+
+/** The one way to run an action, whatever door it came through. */
+export type Pipeline = {
+  /** Runs an action on the JSON text of its input; resolves to the JSON text of its output, rejects with `ActionError` only. */
+  invoke(caller: Caller, name: string, inputText: string, requestId: string): Promise<string>
+  /** The same for code of the hub and its tests, with values instead of text. */
+  run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
+}
+
+/**
+ * Builds the pipeline: look up by own property, parse, open the audit row, authorize, run, commit, after-commit effects.
+ * Handlers contain none of this, and nothing leaves the process before the commit.
+ */
+export function createPipeline({ db, pool, handlers, services, live, log }: PipelineOptions): Pipeline {
+  async function invoke(caller: Caller, name: string, inputText: string, requestId: string): Promise<string> {
+    const found = findAction(name)
+    if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
+    const input = parseInput(found.action, inputText)
+    try {
+      const output = await dispatch(found.name, found.action, caller, input, inputText, requestId)
+      return stringify(found.action.output.parse(output))
+    } catch (error) {
+      throw asActionError(error, found.name, requestId)
+    }
+  }
+
+  async function dispatch(
+    name: ActionName,
+    action: Action,
+    caller: Caller,
+    input: Input,
+    inputText: string,
+    requestId: string,
+  ): Promise<unknown> {
+    const entry = {
+      action: name,
+      caller,
+      data: pick(input, action.audit),
+      nodeId: services.nodeId,
+      requestId,
+    }
+    if (action.kind === 'command') {
+      return runCommand(handlers[name] as CommandRun, action, entry, input, inputText)
+    }
+    if (action.kind === 'telemetry') {
+      const run = handlers[name] as {
+        byDevice: (context: unknown, input: Input) => Promise<unknown>
+        byOthers: CommandRun
+      }
+      if (caller.actor !== 'Device') return runCommand(run.byOthers, action, entry, input, inputText)
+      const { scope } = await authorize(db, caller, action.permission, input)
+      return run.byDevice({ caller, scope, services, inputText, db }, input)
+    }
+    const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
+    const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
+    const output = await run({ caller, scope, services, inputText, db, pool }, input)
+    if (asInstanceAdmin) {
+      const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
+      await recordAuditAction(db, { ...entry, data: ids }, 'Succeeded')
+    }
+    return output
+  }
+
+  async function runCommand(
+    run: CommandRun,
+    action: Action,
+    entry: Parameters<typeof openAuditAction>[1],
+    input: Input,
+    inputText: string,
+  ): Promise<unknown> {
+    const { caller, requestId } = entry
+    const actionId = await openAuditAction(db, entry)
+    let authorization: Authorization
+    try {
+      authorization = await authorize(db, caller, action.permission, input)
+    } catch (error) {
+      await close(actionId, error instanceof ActionError ? 'Rejected' : 'Panicked')
+      throw error
+    }
+    const { scope } = authorization
+    try {
+      for (let attempt = 1; ; attempt++) {
+        const effects: (() => void | Promise<void>)[] = []
+        try {
+          const output = await db.transaction().execute(async tx => {
+            const context: CommandContext = {
+              caller,
+              scope,
+              services,
+              inputText,
+              tx,
+              events: { emit: (event, data) => recordEvent(tx, { caller, scope, actionId }, event, data) },
+              changed: (topic, ids) =>
+                effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids })),
+              afterCommit: effect => effects.push(effect),
+            }
+            const output = action.output.parse(await run(context, input))
+            await closeAuditAction(tx, actionId, 'Succeeded')
+            return output
+          })
+          await runEffects(effects, requestId)
+          return output
+        } catch (error) {
+          if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
+          throw error
+        }
+      }
+    } catch (error) {
+      await close(actionId, asExpected(error) ? 'Failed' : 'Panicked')
+      throw error
+    }
+  }
+
+  async function close(actionId: string, status: 'Failed' | 'Rejected' | 'Panicked'): Promise<void> {
+    // The start-up sweep closes what cannot be closed now.
+    await closeAuditAction(db, actionId, status).catch(error =>
+      log.error({ err: error, actionId }, 'audit row left open'),
+    )
+  }
+
+  async function runEffects(effects: (() => void | Promise<void>)[], requestId: string): Promise<void> {
+    for (const effect of effects) {
+      try {
+        await effect()
+      } catch (error) {
+        log.error({ err: error, requestId }, 'an effect after a commit failed')
+      }
+    }
+  }
+
+  function asActionError(error: unknown, name: string, requestId: string): ActionError {
+    const expected = asExpected(error)
+    if (expected) return expected
+    log.error({ err: error, action: name, requestId }, 'action panicked')
+    return new ActionError('Internal', 'Something went wrong on the hub.', { requestId, cause: error })
+  }
+
+  return {
+    invoke,
+    async run(caller, name, input) {
+      const requestId = `internal-${crypto.randomUUID()}`
+      return JSON.parse(await invoke(caller, name, JSON.stringify(input), requestId)) as ActionOutput<
+        typeof name
+      >
+    },
+  }
+}
+
+/** Parses and validates an input; throws `Invalid` with every issue and its path. Empty text counts as `{}` (catalogue 1.1). */
+function parseInput(action: Action, text: string): Input {
+  if (jsonDepth(text) > MAX_JSON_DEPTH) {
+    throw new ActionError('Invalid', `The input is nested deeper than ${MAX_JSON_DEPTH} levels.`)
+  }
+  let value: unknown
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text)
+  } catch (cause) {
+    throw new ActionError('Invalid', 'The input is not valid JSON.', { cause })
+  }
+  const parsed = action.input.safeParse(value)
+  if (parsed.success) return parsed.data as Input
+  const issues = parsed.error.issues.map(issueOf)
+  const told = issues
+    .slice(0, 5)
+    .map(issue => (issue.path ? `${issue.path}: ${issue.message}` : issue.message))
+  throw new ActionError('Invalid', `The input is not valid: ${told.join('; ')}.`, { issues })
+}
+
+function issueOf(issue: z.core.$ZodIssue): InputIssue {
+  return { path: issue.path.join('.'), message: issue.message }
+}
+
+/** The error as one that was foreseen: our own, a database out of reach, or a value that it cannot hold. */
+function asExpected(error: unknown): ActionError | undefined {
+  if (error instanceof ActionError) return error
+  if (isConnectionError(error)) {
+    return new ActionError('Internal', 'The database is not available.', { status: 503, cause: error })
+  }
+  if (sqlState(error)?.startsWith('22')) {
+    return new ActionError('Invalid', 'The input has a value that cannot be stored.', { cause: error })
+  }
+  return undefined
+}
+
+function isConflict(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+function pick(input: Input, fields: readonly string[]): Input {
+  return Object.fromEntries(
+    fields.filter(field => input[field] !== undefined).map(field => [field, input[field]]),
+  )
+}
+
+function scopeIds({ organizationId = '', projectId, deviceId }: CommandContext['scope']) {
+  return { organizationId, ...(projectId && { projectId }), ...(deviceId && { deviceId }) }
+}

@@ -1,0 +1,65 @@
+import type { LiveChange } from '@muster/actions'
+
+type Subscriber = {
+  organizationIds: ReadonlySet<string>
+  pending: Map<string, LiveChange>
+  deliver: (changes: LiveChange[]) => void
+}
+
+/** How long notices are gathered before they go out together, in milliseconds: a device shows within a second. */
+const GATHER_MS = 200
+/** More changes of single devices than this at once are told as one change of their project. */
+const MAX_NAMED_DEVICES = 200
+
+/** Tells open consoles that something changed. Gathers what happens at once; idle subscribers cost no timer. */
+export class LiveHub {
+  readonly #subscribers = new Set<Subscriber>()
+  #timer: NodeJS.Timeout | undefined
+
+  get subscriberCount(): number {
+    return this.#subscribers.size
+  }
+
+  /** Subscribes to the changes of some organizations; the returned function replaces them, `undefined` ends it. */
+  subscribe(
+    organizationIds: ReadonlySet<string>,
+    deliver: (changes: LiveChange[]) => void,
+  ): (organizationIds: ReadonlySet<string> | undefined) => void {
+    const subscriber: Subscriber = { organizationIds, pending: new Map(), deliver }
+    this.#subscribers.add(subscriber)
+    return next => {
+      if (next) subscriber.organizationIds = next
+      else this.#subscribers.delete(subscriber)
+    }
+  }
+
+  /** Notes a change for everybody who may see its organization. */
+  changed(change: LiveChange): void {
+    for (const subscriber of this.#subscribers) {
+      if (!subscriber.organizationIds.has(change.organizationId)) continue
+      const { deviceId, ...ofProject } = change
+      const isTooMany = deviceId !== undefined && subscriber.pending.size >= MAX_NAMED_DEVICES
+      const told: LiveChange = isTooMany ? ofProject : change
+      subscriber.pending.set(
+        `${told.topic} ${told.organizationId} ${told.projectId ?? ''} ${told.deviceId ?? ''}`,
+        told,
+      )
+      this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS)
+    }
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    for (const subscriber of this.#subscribers) {
+      if (subscriber.pending.size === 0) continue
+      const changes = [...subscriber.pending.values()]
+      subscriber.pending = new Map()
+      subscriber.deliver(changes)
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#subscribers.clear()
+  }
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+
+/** JSON text that goes out exactly as it is: what a device stored must come back unchanged (decisions, "Devices"). */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** The parsed value, for code that looks inside. */
+  parse(): unknown {
+    return JSON.parse(this.text)
+  }
+}
+
+// Unguessable, so that no value can contain a place holder.
+const MARK = randomUUID()
+const PLACE_HOLDER = new RegExp(`"${MARK}:(\\d+)"`, 'g')
+
+/** `JSON.stringify` with every `RawJson` inside replaced by its own text. */
+export function stringify(value: unknown): string {
+  const raw: string[] = []
+  const text = JSON.stringify(value, (_key, member: unknown) =>
+    member instanceof RawJson ? `${MARK}:${raw.push(member.text) - 1}` : member,
+  )
+  return raw.length === 0 ? text : text.replace(PLACE_HOLDER, (_match, index: string) => raw[Number(index)]!)
+}
+
+/**
+ * The text of one member of a JSON object, exactly as it stands there, or nothing. `text` must be valid JSON; the last of equal
+ * keys counts, as for `JSON.parse`.
+ */
+export function memberText(text: string, key: string): string | undefined {
+  let result: string | undefined
+  let depth = 0
+  let name: string | undefined
+  let valueStart = -1
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (char === '"') {
+      const end = stringEnd(text, at)
+      if (depth === 1 && valueStart < 0) name = JSON.parse(text.slice(at, end + 1)) as string
+      at = end
+    } else if (char === '{' || char === '[') depth++
+    else if (char === ':' && depth === 1 && valueStart < 0) valueStart = at + 1
+    else if (char === '}' || char === ']' || char === ',') {
+      if (depth === 1 && valueStart >= 0) {
+        if (name === key) result = text.slice(valueStart, at).trim()
+        valueStart = -1
+      }
+      if (char !== ',') depth--
+    }
+  }
+  return result
+}
+
+/** Deepest nesting of arrays and objects in a JSON text, found without recursion and before it is parsed. */
+export function jsonDepth(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 34) at = stringEnd(text, at)
+    else if (code === 123 || code === 91) deepest = Math.max(deepest, ++depth)
+    else if (code === 125 || code === 93) depth--
+  }
+  return deepest
+}
+
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 92) at++
+    else if (code === 34) return at
+  }
+  return text.length
+}

@@ -1,0 +1,11 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** What is stored of a secret. Secrets are long and random, so one round of SHA-256 is enough. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+/** Compares a secret with its stored hash in constant time. */
+export function matchesSecret(secret: string, hash: Buffer): boolean {
+  return timingSafeEqual(hashSecret(secret), hash)
+}

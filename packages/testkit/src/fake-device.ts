@@ -1,0 +1,131 @@
+import 'reflect-metadata'
+import { createHash, randomBytes, webcrypto } from 'node:crypto'
+import { once } from 'node:events'
+import { BASE58, encodeRadix } from '@muster/actions'
+import { ExecutorClient, Link, type LinkOptions } from '@muster/link'
+import { X509CertificateGenerator } from '@peculiar/x509'
+import { WebSocket } from 'ws'
+
+/** What makes a device the same device again: its fingerprint and its certificate. */
+export type DeviceIdentity = { fingerprint: string; certificatePem: string }
+
+export type FakeDeviceOptions = {
+  url: string
+  token: string
+  identity?: DeviceIdentity
+  /** Whether the connection counts as the device's own; on unless told otherwise. */
+  register?: boolean
+  /** Headers that replace those a proper agent sends; `undefined` leaves one out. */
+  headers?: Record<string, string | undefined>
+  link?: LinkOptions
+}
+
+export type FakeDevice = AsyncDisposable & {
+  deviceId: string
+  identity: DeviceIdentity
+  link: Link
+  webSocket: WebSocket
+  /** Runs an action over the device's executor channel. */
+  invoke(name: string, input: unknown): Promise<unknown>
+}
+
+/** The answer to a connection that was refused. */
+export class ConnectionRefused extends Error {
+  override readonly name = 'ConnectionRefused'
+  readonly status: number
+  readonly body: string
+
+  constructor(status: number, body: string) {
+    super(`refused with ${status}: ${body}`)
+    this.status = status
+    this.body = body
+  }
+}
+
+/** A new identity with a self-signed P-256 certificate, like the public agent makes. */
+export async function deviceIdentity(): Promise<DeviceIdentity> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=rcgen self signed cert',
+    keys: keys as never,
+    signingAlgorithm: algorithm,
+    notBefore: new Date('1975-01-01T00:00:00Z'),
+    notAfter: new Date('4096-01-01T00:00:00Z'),
+  })
+  const digest = createHash('sha512-256').update(randomBytes(32)).digest()
+  return { fingerprint: `d_sk_${encodeRadix(digest, BASE58)}`, certificatePem: certificate.toString('pem') }
+}
+
+/** Connects a device over a real socket, as an agent does over plain HTTP. Rejects with `ConnectionRefused`. */
+export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDevice> {
+  const identity = options.identity ?? (await deviceIdentity())
+  const headers: Record<string, string | undefined> = {
+    authorization: `Bearer ${options.token}`,
+    'x-deployment-token': options.token,
+    'x-register-connection': String(options.register ?? true),
+    'x-device-fingerprint': identity.fingerprint,
+    'x-client-cert': encodeURIComponent(identity.certificatePem),
+    ...options.headers,
+  }
+  const sent = Object.fromEntries(
+    Object.entries(headers).filter(([, value]) => value !== undefined),
+  ) as Record<string, string>
+  const webSocket = new WebSocket(`${options.url.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
+    headers: sent,
+    perMessageDeflate: false,
+  })
+  // What the hub sends right behind its answer must not be missed.
+  const early: [Buffer, boolean][] = []
+  const keep = (data: Buffer, isBinary: boolean): number => early.push([data, isBinary])
+  webSocket.on('message', keep)
+  await opened(webSocket)
+
+  const link = new Link(
+    {
+      send: message => webSocket.send(message),
+      get bufferedBytes() {
+        return webSocket.bufferedAmount
+      },
+      close: abort => (abort ? webSocket.terminate() : webSocket.close()),
+    },
+    options.link,
+  )
+  webSocket.off('message', keep)
+  const receive = (data: Buffer, isBinary: boolean): void =>
+    isBinary ? link.receive(data) : link.receiveText()
+  for (const [data, isBinary] of early) receive(data, isBinary)
+  webSocket.on('message', receive)
+  webSocket.on('error', () => {})
+  webSocket.on('close', code => link.transportClosed(`closed with ${code}`))
+
+  const executor = new ExecutorClient(await link.open('executor', { timeoutMs: 10_000 }))
+  const { actor } = (await executor.invoke('actor_GetActor', {})) as { actor: { deviceId: string } }
+  return {
+    deviceId: actor.deviceId,
+    identity,
+    link,
+    webSocket,
+    invoke: (name, input) => executor.invoke(name, input),
+    async [Symbol.asyncDispose]() {
+      if (webSocket.readyState === webSocket.CLOSED) return
+      const closed = once(webSocket, 'close')
+      webSocket.terminate()
+      await closed
+    },
+  }
+}
+
+function opened(webSocket: WebSocket): Promise<void> {
+  return new Promise((done, failed) => {
+    webSocket.once('open', done)
+    webSocket.once('error', failed)
+    webSocket.once('unexpected-response', (_request, response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () =>
+        failed(new ConnectionRefused(response.statusCode ?? 0, Buffer.concat(chunks).toString())),
+      )
+    })
+  })
+}

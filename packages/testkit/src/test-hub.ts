@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient, type Invoke, newId, publicIdOf } from '@muster/actions'
+import { createHub, type Hub } from '@muster/hub'
+import { type Config, loadConfig } from '@muster/hub/config'
+import { createLog } from '@muster/hub/log'
+import { hashPassword } from '@muster/hub/passwords'
+import { hashSecret } from '@muster/hub/secrets'
+import pg from 'pg'
+import { inject } from 'vitest'
+
+const PASSWORD = 'correct horse battery'
+
+export type TestUser = { userId: string; email: string; password: string; invoke: Invoke; cookie: string }
+
+export type TestHub = Hub & {
+  /** Where the hub listens, for sockets. */
+  url: string
+  /** Actions without credentials. */
+  anonymous: Invoke
+  /** Actions with a bearer token. */
+  withToken(token: string): Invoke
+  /** A new account, signed in. */
+  user(options?: { isAdmin?: boolean; displayName?: string }): Promise<TestUser>
+  /** A user token of an account. */
+  userToken(user: TestUser): Promise<string>
+  /** A new organization with its administrator. */
+  organization(admin: TestUser, members?: TestUser[]): Promise<string>
+  /** A new project. */
+  project(owner: TestUser, organizationId: string, name?: string): Promise<string>
+  /** A new deployment token. */
+  token(owner: TestUser, projectId: string, autoAccept?: boolean): Promise<{ tokenId: string; token: string }>
+  /** Person, organization, project and an accepting token: what most tests start from. */
+  fleet(): Promise<{
+    owner: TestUser
+    organizationId: string
+    projectId: string
+    tokenId: string
+    token: string
+  }>
+}
+
+/** A real hub on a database of its own, listening on a free port; ends with its scope. */
+export async function testHub(settings: Partial<Config> = {}): Promise<TestHub> {
+  const server = inject('database')
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await asAdmin(client => client.query(`create database ${name} template muster`))
+  const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
+  const login = `${encodeURIComponent(server.user)}:${encodeURIComponent(server.password)}`
+  const hub = await createHub(
+    {
+      ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }),
+      databaseUrl: `postgresql://${login}@${encodeURIComponent(server.host)}/${name}`,
+      ...settings,
+    },
+    createLog('silent'),
+  )
+  const url = `http://127.0.0.1:${hub.address.port}`
+  const client = (headers: Record<string, string>): Invoke => createClient({ baseUrl: url, headers })
+
+  const user: TestHub['user'] = async ({ isAdmin = false, displayName } = {}) => {
+    const userId = newId('u')
+    const email = `${userId}@test.example`
+    await hub.db
+      .insertInto('user')
+      .values({
+        user_id: userId,
+        email,
+        password_hash: await passwordHash(),
+        is_admin: isAdmin,
+        display_name: displayName ?? null,
+      })
+      .execute()
+    const response = await fetch(`${url}/api/private/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password: PASSWORD, remember: false }),
+    })
+    if (!response.ok) throw new Error(`sign-in failed with ${response.status}`)
+    const cookie = response.headers.get('set-cookie')!.split(';')[0]!
+    return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin: url }) }
+  }
+  const organization: TestHub['organization'] = async (admin, members = []) => {
+    const { organizationId } = await admin.invoke('organizations_Create', { name: 'Test organization' })
+    for (const { userId } of members) {
+      await hub.db
+        .insertInto('organization_member')
+        .values({ organization_id: organizationId, user_id: userId })
+        .execute()
+    }
+    return organizationId
+  }
+  const project: TestHub['project'] = async (owner, organizationId, name = 'Test project') =>
+    (await owner.invoke('projects_Create', { organizationId, name })).projectId
+  const token: TestHub['token'] = (owner, projectId, autoAccept = true) =>
+    owner.invoke('projects_CreateDeploymentToken', { projectId, name: 'Test token', flags: { autoAccept } })
+
+  return {
+    ...hub,
+    url,
+    anonymous: client({}),
+    withToken: bearer => client({ authorization: `Bearer ${bearer}` }),
+    user,
+    organization,
+    project,
+    token,
+    async userToken({ userId }) {
+      const secret = newId('u_sk')
+      await hub.db
+        .insertInto('user_token')
+        .values({
+          token_id: publicIdOf(secret),
+          token_hash: hashSecret(secret),
+          user_id: userId,
+          name: 'test',
+        })
+        .execute()
+      return secret
+    },
+    async fleet() {
+      const owner = await user()
+      const organizationId = await organization(owner)
+      const projectId = await project(owner, organizationId)
+      return { owner, organizationId, projectId, ...(await token(owner, projectId)) }
+    },
+    async [Symbol.asyncDispose]() {
+      await hub[Symbol.asyncDispose]()
+      await asAdmin(client => client.query(`drop database if exists ${name} with (force)`))
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+
+  async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+    const client = new pg.Client({ ...server, database: 'postgres' })
+    await client.connect()
+    try {
+      await work(client)
+    } finally {
+      await client.end()
+    }
+  }
+}
+
+let hash: Promise<string> | undefined
+
+/** Test accounts share a password, so it is hashed once. */
+function passwordHash(): Promise<string> {
+  hash ??= hashPassword(PASSWORD)
+  return hash
+}

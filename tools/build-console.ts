@@ -1,0 +1,60 @@
+// Builds the console into apps/console/dist when its sources changed since the last build; does nothing in an installation
+// that ships a built console and no build tools.
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'apps/console/dist')
+const stamp = join(dist, '.sources')
+
+const canBuild = existsSync(join(root, 'node_modules/vite'))
+if (canBuild) {
+  const hash = hashOf(['apps/console', 'packages/actions/src', 'package-lock.json'])
+  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== hash) {
+    process.stderr.write('Building the console…\n')
+    const { build } = await import('vite')
+    await build({ root: join(root, 'apps/console'), logLevel: 'warn' })
+    compress(join(dist, 'assets'))
+    writeFileSync(stamp, hash)
+  }
+} else if (!existsSync(join(dist, 'index.html'))) {
+  process.stderr.write(
+    'The console is not built and its build tools are not installed: run npm ci with development packages.\n',
+  )
+  process.exitCode = 1
+}
+
+function hashOf(paths: string[]): string {
+  const hash = createHash('sha256')
+  for (const file of paths.flatMap(path => filesIn(join(root, path))))
+    hash.update(file).update('\0').update(readFileSync(file))
+  return hash.digest('hex')
+}
+
+function filesIn(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter(entry => entry.name !== 'dist' && entry.name !== 'node_modules')
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .flatMap(entry => (entry.isDirectory() ? filesIn(join(path, entry.name)) : [join(path, entry.name)]))
+  } catch {
+    return [path]
+  }
+}
+
+/** Assets have names that change with their content, so they are compressed once, as far as it goes. */
+function compress(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!/\.(js|css|svg|json|html)$/.test(name)) continue
+    const content = readFileSync(join(folder, name))
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(content, { level: 9 }))
+    writeFileSync(
+      join(folder, `${name}.br`),
+      brotliCompressSync(content, {
+        params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY },
+      }),
+    )
+  }
+}

@@ -1,0 +1,56 @@
+// Installs what package-lock.json names when node_modules is missing or older. Plain JavaScript, because it is the one file that
+// the machine's own Node (20.19 or newer) runs; after it, `node` in an npm script is the Node 24 that npm installed.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+process.chdir(root)
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  fail(`Muster needs Node 20.19 or newer to install itself; found ${process.versions.node}.`)
+}
+
+if (!isInstalled()) {
+  const args = ['ci', '--loglevel=error', '--no-fund', '--no-audit']
+  process.stderr.write('Installing dependencies…\n')
+  // npm_* variables of the running script would reach the inner npm as settings.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([key]) => !key.toLowerCase().startsWith('npm_')),
+  )
+  const npm = process.env.npm_execpath
+  const { status, error } = npm
+    ? spawnSync(process.execPath, [npm, ...args], { stdio: ['ignore', 2, 2], env })
+    : spawnSync('npm', args, { stdio: ['ignore', 2, 2], env })
+  if (error || status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ` with status ${status}`}.`)
+}
+
+if (major < 24 && !existsSync('node_modules/.bin/node')) {
+  fail(
+    `Muster runs on Node 24: no package of it exists for ${process.platform}-${process.arch}, install Node 24 or newer.`,
+  )
+}
+
+/** npm writes its hidden lockfile last, so a finished install is at least as young as the lockfile it came from. */
+function isInstalled() {
+  const done = 'node_modules/.package-lock.json'
+  if (!existsSync(done)) return false
+  if (statSync(done).mtimeMs >= statSync('package-lock.json').mtimeMs) return true
+  const installed = JSON.parse(readFileSync(done, 'utf8')).packages
+  const wanted = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
+  // A fresh checkout touches the lockfile without changing it: compare what it names before installing again.
+  return Object.entries(wanted).every(
+    ([path, entry]) =>
+      !path.startsWith('node_modules/') ||
+      entry.optional ||
+      entry.dev ||
+      installed[path]?.version === entry.version,
+  )
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
