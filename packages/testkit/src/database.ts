@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
@@ -17,6 +17,8 @@ declare module 'vitest' {
 /** Global set-up of the test run: one real PostgreSQL with a migrated template that each test hub's database is cloned from. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'))
+  // As root the server runs under another account, which has to get in; else its files would be elsewhere and stay there.
+  await chmod(folder, 0o755)
   const log = createLog('error')
   const database = await startEmbeddedDatabase(folder, log)
   await migrate(database.access.owner, log)

@@ -57,22 +57,32 @@ export async function deviceIdentity(): Promise<DeviceIdentity> {
   return { fingerprint: `d_sk_${encodeRadix(digest, BASE58)}`, certificatePem: certificate.toString('pem') }
 }
 
-/** Connects a device over a real socket, as an agent does over plain HTTP. Rejects with `ConnectionRefused`. */
-export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDevice> {
-  const identity = options.identity ?? (await deviceIdentity())
-  const headers: Record<string, string | undefined> = {
-    authorization: `Bearer ${options.token}`,
-    'x-deployment-token': options.token,
-    'x-register-connection': String(options.register ?? true),
+/** The headers of a device's request, as an agent sends them. */
+export function deviceHeaders(
+  { token, register, headers }: FakeDeviceOptions,
+  identity: DeviceIdentity,
+): Record<string, string> {
+  const all: Record<string, string | undefined> = {
+    authorization: `Bearer ${token}`,
+    'x-deployment-token': token,
+    'x-register-connection': String(register ?? true),
     'x-device-fingerprint': identity.fingerprint,
     'x-client-cert': encodeURIComponent(identity.certificatePem),
-    ...options.headers,
+    ...headers,
   }
-  const sent = Object.fromEntries(
-    Object.entries(headers).filter(([, value]) => value !== undefined),
-  ) as Record<string, string>
-  const webSocket = new WebSocket(`${options.url.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
-    headers: sent,
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    string
+  >
+}
+
+/** A WebSocket to the hub's gateway; rejects with `ConnectionRefused`. */
+export async function openWebSocket(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ webSocket: WebSocket; early: [Buffer, boolean][] }> {
+  const webSocket = new WebSocket(`${url.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
+    headers,
     perMessageDeflate: false,
   })
   // What the hub sends right behind its answer must not be missed.
@@ -80,6 +90,14 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
   const keep = (data: Buffer, isBinary: boolean): number => early.push([data, isBinary])
   webSocket.on('message', keep)
   await opened(webSocket)
+  webSocket.off('message', keep)
+  return { webSocket, early }
+}
+
+/** Connects a device over a real socket, as an agent does over plain HTTP. Rejects with `ConnectionRefused`. */
+export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDevice> {
+  const identity = options.identity ?? (await deviceIdentity())
+  const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity))
 
   const link = new Link(
     {
@@ -91,7 +109,6 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
     },
     options.link,
   )
-  webSocket.off('message', keep)
   const receive = (data: Buffer, isBinary: boolean): void =>
     isBinary ? link.receive(data) : link.receiveText()
   for (const [data, isBinary] of early) receive(data, isBinary)

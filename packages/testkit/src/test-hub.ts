@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createClient, type Invoke, newId, publicIdOf } from '@muster/actions'
 import { createHub, type Hub } from '@muster/hub'
 import { type Config, loadConfig } from '@muster/hub/config'
-import { createLog } from '@muster/hub/log'
+import { createLog, type Logger } from '@muster/hub/log'
 import { hashPassword } from '@muster/hub/passwords'
 import { hashSecret } from '@muster/hub/secrets'
 import pg from 'pg'
@@ -43,7 +43,10 @@ export type TestHub = Hub & {
 }
 
 /** A real hub on a database of its own, listening on a free port; ends with its scope. */
-export async function testHub(settings: Partial<Config> = {}): Promise<TestHub> {
+export async function testHub(
+  settings: Partial<Config> = {},
+  log: Logger = createLog('silent'),
+): Promise<TestHub> {
   const server = inject('database')
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await asAdmin(client => client.query(`create database ${name} template muster`))
@@ -55,7 +58,7 @@ export async function testHub(settings: Partial<Config> = {}): Promise<TestHub> 
       databaseUrl: `postgresql://${login}@${encodeURIComponent(server.host)}/${name}`,
       ...settings,
     },
-    createLog('silent'),
+    log,
   )
   const url = `http://127.0.0.1:${hub.address.port}`
   const client = (headers: Record<string, string>): Invoke => createClient({ baseUrl: url, headers })

@@ -1,0 +1,82 @@
+import { fork } from 'node:child_process'
+import { join } from 'node:path'
+import { type BenchHub, memoryKiB, startBenchHub } from './hub-process.ts'
+
+const DEVICES = 2_000
+const TIME_LIMIT_MS = 5 * 60 * 1000
+
+/** Connects 2,000 devices to one hub and publishes events from 200 of them; prints what it measured. */
+export async function smoke(): Promise<void> {
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  await using hub = await startBenchHub()
+  await settle()
+  const idle = memoryKiB(hub.pid)
+  print('idle hub', `${mib(idle.hub)} MiB, with its database ${mib(idle.all)} MiB (PSS)`)
+
+  const client = fork(join(import.meta.dirname, 'load-client.ts'))
+  const ask = <T>(message: object): Promise<T> =>
+    new Promise((done, failed) => {
+      client.once('message', (answer: { result: T; error?: string }) =>
+        answer.error ? failed(new Error(answer.error)) : done(answer.result),
+      )
+      client.send(message)
+    })
+
+  const { secs } = await ask<{ secs: number }>({
+    connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 },
+  })
+  const shown = await countConnected(hub)
+  if (shown !== DEVICES) throw new Error(`${shown} of ${DEVICES} devices are shown as connected`)
+  await settle()
+  const loaded = memoryKiB(hub.pid)
+  print(
+    'connects',
+    `${Math.round(DEVICES / secs)} per second (${DEVICES} new devices, each enrolled and its first action answered)`,
+  )
+  print(
+    'memory',
+    `${((loaded.hub - idle.hub) / DEVICES).toFixed(1)} KiB per connection (hub, PSS, user space)`,
+  )
+
+  for (const window of [1, 20]) {
+    const before = await countEvents(hub)
+    const run = await ask<{ acknowledged: number; secs: number; p50Ms: number; p99Ms: number }>({
+      publish: { secs: 10, devices: 200, window },
+    })
+    const stored = (await countEvents(hub)) - before
+    if (stored < run.acknowledged)
+      throw new Error(`${run.acknowledged} events acknowledged, ${stored} stored`)
+    const rate = Math.round(run.acknowledged / run.secs)
+    const latency = `p50 ${run.p50Ms.toFixed(1)} ms, p99 ${run.p99Ms.toFixed(1)} ms`
+    print(
+      `events, ${window} a call`,
+      `${rate} per second acknowledged durable (200 devices, 200 bytes, ${latency})`,
+    )
+  }
+  await ask({ close: true })
+  clearTimeout(limit)
+}
+
+async function countConnected(hub: BenchHub): Promise<number> {
+  return Number((await hub.query('select count(*) from device where is_connected'))[0]!.count)
+}
+
+async function countEvents(hub: BenchHub): Promise<number> {
+  return Number((await hub.query('select count(*) from device_event'))[0]!.count)
+}
+
+/** Waits for what starting and connecting leave behind: collected garbage, flushed buffers. */
+function settle(): Promise<void> {
+  return new Promise(done => setTimeout(done, 3_000))
+}
+
+function mib(kib: number): string {
+  return (kib / 1024).toFixed(0)
+}
+
+function print(what: string, figure: string): void {
+  process.stdout.write(`${what.padEnd(18)} ${figure}\n`)
+}

@@ -1,0 +1,189 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { agentCommand, type HubProcess, startAgent, startHub } from './processes.ts'
+
+let hub: HubProcess
+let page: Page
+let folder: string
+const resources = new AsyncDisposableStack()
+const faults: string[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'muster-journey-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  hub = resources.use(await startHub())
+  const browser = await launchBrowser()
+  resources.defer(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } })
+  page = await context.newPage()
+  page.on('pageerror', error => faults.push(error.message))
+  page.on('console', message => message.type() === 'error' && faults.push(message.text()))
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('takes a person from signing in to a device that connects, is renamed and deleted', async () => {
+  await page.goto(`${hub.url}/org_x/projects?q=a#b`)
+  await page.waitForURL(/\/login/)
+  expect(new URL(page.url()).searchParams.get('redirect')).toBe('/org_x/projects?q=a#b')
+  await page.goto(`${hub.url}/login`)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Please enter your email address.').waitFor()
+  await page.getByText('Please enter your password.').waitFor()
+  await page.getByLabel('Email').fill(hub.email)
+  await page.getByLabel(/^Password/).fill('wrong password')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Invalid username or password!').waitFor()
+  faults.length = 0 // The browser reports the refused sign-in itself.
+  await page.getByLabel(/^Password/).fill(hub.password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+
+  await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor()
+  await page.getByRole('button', { name: 'Create Project' }).click()
+  const projectDialog = page.getByRole('dialog')
+  await projectDialog.getByLabel('Name').fill('Harbor cranes')
+  await projectDialog.getByRole('button', { name: 'Create Project' }).click()
+  await page.waitForURL(/\/org_\w+\/projects\/p_\w+\/devices/)
+  const devicesUrl = page.url()
+
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('button', { name: 'New Token' }).first().click()
+  const tokenDialog = page.getByRole('dialog')
+  await tokenDialog.getByRole('button', { name: 'Create Token' }).click()
+  await tokenDialog.getByText('Name must not be empty.').waitFor()
+  await tokenDialog.getByLabel('Name').fill('Cranes')
+  await tokenDialog.getByRole('button', { name: 'Create Token' }).click()
+  const secret = tokenDialog.locator('.secret code')
+  await secret.waitFor()
+  const token = await secret.innerText()
+  expect(token).toMatch(/^deployment_[1-9A-HJ-NP-Za-km-z]{66}$/)
+  await tokenDialog.getByRole('button', { name: 'Done' }).click()
+  expect(await page.content()).not.toContain(token)
+
+  // A person who wants to approve each device switches auto-accept off; the switch applies at once.
+  const autoAccept = page.getByRole('switch')
+  expect(await autoAccept.getAttribute('aria-checked')).toBe('true')
+  await autoAccept.click()
+  await page.locator('[role=switch][aria-checked=false]').waitFor()
+
+  await page.goto(devicesUrl)
+  await page
+    .getByText('Connect your first device')
+    .or(page.getByText('waiting', { exact: false }))
+    .first()
+    .waitFor()
+  const config = await agentConfig(token)
+  await using agent = startAgent(['run', '--config', config])
+  const row = page.locator('tbody tr').first()
+  await row.getByText('unnamed').waitFor({ timeout: 20_000 })
+  expect(await row.innerText()).toContain('Disconnected')
+
+  await row.getByRole('link', { name: 'View' }).click()
+  await page.getByText('is waiting for approval', { exact: false }).waitFor()
+  await page.getByText('certificate is pending', { exact: false }).waitFor()
+  await page.getByRole('button', { name: 'Accept' }).click()
+  const head = page.locator('.dhead')
+  await head.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 })
+  await page
+    .locator('#sys, #system')
+    .or(page.getByRole('heading', { name: 'System Info' }))
+    .first()
+    .waitFor()
+  await page.getByText('dev.nexigon.system.info').waitFor()
+
+  expect((await agentCommand(['device', 'id', '--config', config])).trim()).toMatch(
+    /d_[1-9A-HJ-NP-Za-km-z]{22}/,
+  )
+  await agentCommand(['device', 'properties', 'set', 'crane.limits', '{"loadKg":42500}', '--config', config])
+  await page.getByText('crane.limits').waitFor({ timeout: 5_000 })
+  await agentCommand([
+    'events',
+    'emit',
+    '--severity',
+    'warning',
+    '--category',
+    'crane',
+    '"Wind limit reached"',
+    '--config',
+    config,
+  ])
+  await page.getByText('Wind limit reached').waitFor({ timeout: 5_000 })
+  expect(await page.getByText('Warning', { exact: true }).first().isVisible()).toBe(true)
+
+  await page.getByPlaceholder('New name').fill('crane-gw-01')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-01' }).waitFor()
+  expect(await page.getByPlaceholder('New name').inputValue()).toBe('')
+  expect(await violations(page)).toEqual([])
+
+  await agent[Symbol.asyncDispose]()
+  await head.getByText('Disconnected', { exact: true }).waitFor({ timeout: 5_000 })
+  await page.getByRole('button', { name: 'Delete Device' }).click()
+  await page.waitForURL(url => url.pathname.endsWith('/devices'))
+  await page.getByRole('link', { name: 'crane-gw-01' }).first().waitFor({ state: 'detached' })
+
+  await page.getByRole('link', { name: 'Settings' }).last().click()
+  const asked: string[] = []
+  page.once('dialog', dialog => {
+    asked.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await page.getByRole('button', { name: 'Delete Project' }).click()
+  await page.getByRole('heading', { name: 'Danger Zone' }).waitFor()
+  page.once('dialog', dialog => {
+    asked.push(dialog.message())
+    void dialog.accept()
+  })
+  await page.getByRole('button', { name: 'Delete Project' }).click()
+  await page.waitForURL(/\/projects$/)
+  expect(asked).toEqual([
+    'Are you sure you want to delete this project?',
+    'Are you sure you want to delete this project?',
+  ])
+  await page.getByText('Harbor cranes').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: /Account menu/ }).click()
+  await page.getByRole('menuitem', { name: 'Log Out' }).click()
+  await page.waitForURL(/\/login$/)
+  expect(await violations(page)).toEqual([])
+  expect(faults).toEqual([])
+})
+
+it('shows the pages of the spec when there is nothing to show', async () => {
+  await page.goto(`${hub.url}/no/such/page`)
+  await page.getByRole('heading', { name: 'Page not Found' }).waitFor()
+  await page
+    .getByText(
+      'The page you are looking for does not exist. Please check the URL or go back to the home page.',
+    )
+    .waitFor()
+  expect(await violations(page)).toEqual([])
+})
+
+async function agentConfig(token: string): Promise<string> {
+  const script = join(folder, 'fingerprint.sh')
+  await writeFile(script, '#!/bin/sh\necho journey-device\n', { mode: 0o755 })
+  const config = join(folder, 'agent.toml')
+  const keys = {
+    'hub-url': hub.url,
+    token,
+    'fingerprint-script': 'fingerprint.sh',
+    'ssl-cert': 'cert.pem',
+    'ssl-key': 'key.pem',
+    'data-path': 'data',
+  }
+  const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
+  await writeFile(config, [...lines, 'dangerous-allow-plaintext = true', ''].join('\n'))
+  return config
+}
+
+/** What axe finds on the page as it stands, as rule and place. */
+async function violations(page: Page): Promise<string[]> {
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze()
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}
