@@ -3,10 +3,9 @@ import { newDatedId } from '@muster/actions'
 import { ExecutorClient } from '@muster/link'
 import { connectDevice, type DeviceIdentity, deviceIdentity, type FakeDevice } from '@muster/testkit/device'
 
-type Command =
-  | { connect: { url: string; token: string; count: number; parallel: number } }
-  | { publish: { secs: number; devices: number; window: number } }
-  | { close: true }
+type Connect = { url: string; token: string; count: number; parallel: number }
+type Publish = { secs: number; devices: number; window: number }
+type Command = { connect: Connect } | { publish: Publish } | { close: true }
 
 const devices: FakeDevice[] = []
 
@@ -26,12 +25,7 @@ async function run(command: Command): Promise<unknown> {
 }
 
 /** Connects devices, each new to the hub; they share one certificate, whose making is not what is measured. */
-async function connect({
-  url,
-  token,
-  count,
-  parallel,
-}: (Command & { connect: object })['connect']): Promise<{ secs: number }> {
+async function connect({ url, token, count, parallel }: Connect): Promise<{ secs: number }> {
   const { certificatePem } = await deviceIdentity()
   const identities: DeviceIdentity[] = []
   for (let at = 0; at < count; at++)
@@ -49,7 +43,7 @@ async function connect({
 
 /** Publishes 200-byte events, `window` a call and one call after the other on each device; counts what was acknowledged. */
 async function publish(
-  load: (Command & { publish: object })['publish'],
+  load: Publish,
 ): Promise<{ acknowledged: number; secs: number; p50Ms: number; p99Ms: number }> {
   const body = 'x'.repeat(200)
   const latencies: number[] = []

@@ -133,7 +133,8 @@ export function isLoopback(url: string): boolean {
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||
     hostname === '[::1]' ||
-    /^127\./.test(hostname)
+    // The whole name: 127.0.0.1.example.com is somewhere else.
+    /^127(\.\d{1,3}){3}$/.test(hostname)
   )
 }
 

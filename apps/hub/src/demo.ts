@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { publicIdOf } from '@muster/actions'
 import { createOrganization } from './bootstrap.ts'
+import { SYSTEM } from './caller.ts'
 import type { Hub } from './hub.ts'
 import type { Logger } from './log.ts'
 
 const DEVICE_COUNT = 24
+/** How often devices of the fleet that have no name yet are given one, in milliseconds. */
+const NAME_EVERY_MS = 2_000
 const AGENT = join(import.meta.dirname, '../../agent/src/main.ts')
 
 /**
@@ -22,14 +26,23 @@ export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise
     token,
     '--count',
     String(DEVICE_COUNT),
+    '--history',
+    '24',
     '--while-stdin-open',
   ]
   const fleet = spawn(process.execPath, [AGENT, ...options], { stdio: ['pipe', 'ignore', 'ignore'] })
   fleet.on('error', error => log.error({ err: error }, 'the simulated fleet did not start'))
   fleet.on('exit', code => log.info({ code }, 'the simulated fleet ended'))
   fleet.stdin.on('error', () => {})
+  const naming = setInterval(() => {
+    nameDevices(hub, publicIdOf(token)).then(
+      isDone => isDone && clearInterval(naming),
+      error => log.warn({ err: error }, 'the simulated fleet could not be named'),
+    )
+  }, NAME_EVERY_MS)
   return {
     async [Symbol.asyncDispose]() {
+      clearInterval(naming)
       if (fleet.exitCode !== null || fleet.signalCode !== null) return
       const ended = new Promise(done => fleet.once('exit', done))
       fleet.stdin.end()
@@ -57,4 +70,19 @@ async function demoToken(hub: Hub, file: string): Promise<string> {
     )
   await writeFile(file, deploymentToken, { mode: 0o600 })
   return deploymentToken
+}
+
+/** Gives each device of the fleet its host name as its name, as people would; true when all have one. */
+async function nameDevices(hub: Hub, tokenId: string): Promise<boolean> {
+  const devices = await hub.db
+    .selectFrom('device as d')
+    .innerJoin('deployment_token as t', 't.project_id', 'd.project_id')
+    .where('t.token_id', '=', tokenId)
+    .select(['d.device_id', 'd.name', 'd.hostname'])
+    .execute()
+  for (const { device_id: deviceId, name, hostname } of devices) {
+    if (name === null && hostname)
+      await hub.pipeline.run(SYSTEM, 'devices_SetName', { deviceId, name: hostname })
+  }
+  return devices.length >= DEVICE_COUNT && devices.every(({ name }) => name !== null)
 }

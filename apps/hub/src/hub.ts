@@ -10,18 +10,22 @@ import { lockDataDir } from './data-lock.ts'
 import { type Db, openDatabase } from './database/connection.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/embedded.ts'
 import { migrate } from './database/migrate.ts'
-import { createGateway } from './gateway/gateway.ts'
+import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Ingest } from './gateway/ingest.ts'
 import { Presence } from './gateway/presence.ts'
 import { DeviceRegistry } from './gateway/registry.ts'
 import { createServer } from './http/server.ts'
 import { Sessions } from './http/sessions.ts'
+import { InFlight } from './in-flight.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
 import { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
 
 /** How often partitions are made and dropped and expired sessions deleted, in milliseconds. */
 const UPKEEP_MS = 60 * 60 * 1000
+
+/** How long actions under way may take when the hub stops, in milliseconds. */
+const DRAIN_TIMEOUT_MS = 5_000
 
 /** What the doors lead to once the hub is ready. */
 export type Core = {
@@ -56,6 +60,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   let publicUrl = config.publicUrl
   const server = await createServer({ config, log, core: () => core, publicUrl: () => publicUrl })
   stack.defer(() => server.close())
+  refusePlainRequests(server)
   await listen(server, config)
   const { address: host, port } = server.server.address() as AddressInfo
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
@@ -72,22 +77,30 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   }, UPKEEP_MS)
   stack.defer(() => clearInterval(timer))
 
+  const devices = new DeviceRegistry()
   const node = stack.use(
-    await joinCluster({ db, name: config.nodeName, log, isAlone: config.databaseUrl === undefined }),
+    await joinCluster({
+      db,
+      name: config.nodeName,
+      log,
+      isAlone: config.databaseUrl === undefined,
+      onBuried: () => devices.closeWhere({}, 'the hub node was out of reach for too long'),
+    }),
   )
   const live = new LiveHub()
   stack.defer(() => live.close())
-  const devices = new DeviceRegistry()
   const services = { ingest: new Ingest(pool, live), devices, nodeId: node.nodeId }
-  const pipeline = createPipeline({ db, pool, handlers, services, live, log })
+  const pipeline = drained(createPipeline({ db, pool, handlers, services, live, log }), stack)
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 
+  const sessions = new Sessions(db)
   const presence = new Presence(pool, node.nodeId)
   const gateway = createGateway({
     config: { ...config, publicUrl },
     db,
     pool,
     pipeline,
+    sessions,
     presence,
     devices,
     live,
@@ -96,7 +109,6 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   gateway.attach(server.server)
   stack.defer(() => gateway.close())
 
-  const sessions = new Sessions(db)
   core = { db, pipeline, sessions, live, readiness: () => readiness(db) }
   // From here on requests get a definite answer instead of half a hub while it stops.
   stack.defer(() => {
@@ -138,6 +150,13 @@ async function listen(
       code === 'EADDRINUSE' ? 'which another program uses' : `which cannot be listened on (${code})`
     throw new ConfigError(`MUSTER_PORT: found ${host}:${port}, ${problem}, expected a free port.`)
   }
+}
+
+/** The pipeline, whose actions under way are waited for when the hub stops, before the database goes. */
+function drained(pipeline: Pipeline, stack: AsyncDisposableStack): Pipeline {
+  const actions = new InFlight()
+  stack.defer(() => actions.settled(DRAIN_TIMEOUT_MS))
+  return { ...pipeline, invoke: (...call) => actions.track(pipeline.invoke(...call)) }
 }
 
 async function databaseAccess(

@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type { Logger } from 'pino'
 
@@ -18,16 +18,34 @@ const REDACTED = [
   '*.token',
 ]
 
-/** The root log: JSON lines on standard error, so that standard output stays for people. */
-export function createLog(level: (typeof LOG_LEVELS)[number]): Logger {
+/** The root log: JSON lines on standard error, so that standard output stays for people; tests read them elsewhere. */
+export function createLog(
+  level: (typeof LOG_LEVELS)[number],
+  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+): Logger {
   return pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
+      // Database errors carry their whole client; a log line needs what happened and where.
+      serializers: { err: describeError },
       redact: { paths: REDACTED, censor: '[redacted]' },
     },
-    pino.destination({ dest: 2, sync: true }),
+    destination,
   )
+}
+
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { name, message, stack, cause } = error
+  const code = (error as { code?: unknown }).code
+  return {
+    name,
+    message,
+    ...(code !== undefined && { code }),
+    stack,
+    ...(cause !== undefined && { cause: describeError(cause) }),
+  }
 }

@@ -1,7 +1,7 @@
 import { newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
-import type { Db } from '../database/connection.ts'
+import type { Db, Tx } from '../database/connection.ts'
 import type { Logger } from '../log.ts'
 
 /** How often a node says that it lives, and after how long without it others take it for dead, in milliseconds. */
@@ -14,59 +14,104 @@ type NodeOptions = {
   log: Logger
   /** The database is this hub's own child: no other node can be alive. */
   isAlone: boolean
+  /** Told when others took this node for dead meanwhile: its connections count as ended. */
+  onBuried: () => void
 }
 
 /** This process as a node of the cluster, with an id of its own per start. */
 export type ClusterNode = AsyncDisposable & { nodeId: string }
 
 /** Joins the cluster, keeps the heartbeat, and cleans up after nodes that died: their connections end as NodeCrashed. */
-export async function joinCluster({ db, name, log, isAlone }: NodeOptions): Promise<ClusterNode> {
+export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOptions): Promise<ClusterNode> {
   const nodeId = newId('cluster_node')
   await db.insertInto('cluster_node').values({ node_id: nodeId, name }).execute()
   await buryDeadNodes(db, nodeId, isAlone ? 0 : STALE_AFTER_MS)
 
+  let beating: Promise<void> | undefined
   const timer = setInterval(() => {
-    beat().catch(error => log.warn({ err: error }, 'heartbeat failed'))
+    beating ??= beat()
+      .catch(error => log.warn({ err: error }, 'heartbeat failed'))
+      .finally(() => {
+        beating = undefined
+      })
   }, HEARTBEAT_MS)
   const beat = async (): Promise<void> => {
-    await db
-      .updateTable('cluster_node')
-      .set({ last_heartbeat: sql`now()` as never, left_at: null })
-      .where('node_id', '=', nodeId)
-      .execute()
+    if (await sayAlive(db, nodeId)) {
+      log.warn({ nodeId }, 'this node was taken for dead; its connections start again')
+      onBuried()
+    }
     await buryDeadNodes(db, nodeId, STALE_AFTER_MS)
   }
   return {
     nodeId,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await endConnections(db, [nodeId], 'ServerShutdown')
-      await db
-        .updateTable('cluster_node')
-        .set({ left_at: sql`now()` as never })
-        .where('node_id', '=', nodeId)
-        .execute()
+      await beating
+      // A node that cannot say farewell is buried like one that died.
+      await leave(db, nodeId).catch(error =>
+        log.warn({ err: error }, 'the end of this node was not recorded'),
+      )
     },
   }
 }
 
+/** Renews the heartbeat; tells whether another node had buried this one. */
+async function sayAlive(db: Db, nodeId: string): Promise<boolean> {
+  const { rows } = await sql<{ wasBuried: boolean }>`
+    with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update)
+    update cluster_node n set last_heartbeat = now(), left_at = null
+      from before where n.node_id = before.node_id
+    returning before.left_at is not null as "wasBuried"`.execute(db)
+  return rows[0]?.wasBuried ?? false
+}
+
+async function leave(db: Db, nodeId: string): Promise<void> {
+  await db.transaction().execute(async tx => {
+    await endConnections(tx, [nodeId], 'ServerShutdown')
+    await tx
+      .updateTable('cluster_node')
+      .set({ left_at: sql`now()` as never })
+      .where('node_id', '=', nodeId)
+      .execute()
+  })
+}
+
+/** In one transaction, so that a node is never marked as left while its connections stay open for ever. */
 async function buryDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number): Promise<void> {
-  const dead = await db
-    .updateTable('cluster_node')
-    .set({ left_at: sql`now()` as never })
-    .where('node_id', '<>', ownNodeId)
-    .where('left_at', 'is', null)
-    .where(sql<boolean>`last_heartbeat <= now() - make_interval(secs => ${staleAfterMs / 1000})`)
-    .returning('node_id')
-    .execute()
-  const nodeIds = dead.map(node => node.node_id)
-  if (nodeIds.length === 0) return
-  await endConnections(db, nodeIds, 'NodeCrashed')
-  await sweepOrphanedActions(db, nodeIds)
+  const isStale = (column: 'last_heartbeat' | 'left_at') =>
+    sql<boolean>`${sql.ref(column)} <= now() - make_interval(secs => ${staleAfterMs / 1000})`
+  await db.transaction().execute(async tx => {
+    const dead = await tx
+      .updateTable('cluster_node')
+      .set({ left_at: sql`now()` as never })
+      .where('node_id', '<>', ownNodeId)
+      .where('left_at', 'is', null)
+      .where(isStale('last_heartbeat'))
+      .returning('node_id')
+      .execute()
+    const deadIds = dead.map(node => node.node_id)
+    if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed')
+    // A node that left by itself may have left actions behind that it could not wait for.
+    const gone = await tx
+      .selectFrom('cluster_node as n')
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('audit_action as a')
+            .whereRef('a.node_id', '=', 'n.node_id')
+            .where('a.status', '=', 'Pending')
+            .select('a.action_id'),
+        ),
+      )
+      .where('node_id', '<>', ownNodeId)
+      .where(isStale('left_at'))
+      .select('node_id')
+      .execute()
+    await sweepOrphanedActions(tx, [...deadIds, ...gone.map(node => node.node_id)])
+  })
 }
 
 async function endConnections(
-  db: Db,
+  tx: Tx,
   nodeIds: string[],
   reason: 'NodeCrashed' | 'ServerShutdown',
 ): Promise<void> {
@@ -77,5 +122,5 @@ async function endConnections(
       returning connection_id, device_id
     )
     update device d set is_connected = false, connection_id = null
-      from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id`.execute(db)
+      from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id`.execute(tx)
 }

@@ -12,24 +12,29 @@ import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { addCertificate } from '../database/device-certificates.ts'
+import type { Sessions } from '../http/sessions.ts'
 import { hashSecret, matchesSecret } from '../secrets.ts'
 import { Refusal } from './refusal.ts'
 
 /** Fingerprint of a script that printed nothing: every broken device has it (protocol 6.4). */
 const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
 
+const BEARER = /^Bearer +(\S+)$/i
+
 type DeviceCaller = Caller & { actor: 'Device' }
+type PersonCaller = Caller & { actor: 'UserToken' }
 
 /** Who connected: a device with the certificate it showed, or a person's command line. */
 export type Connected =
   | { kind: 'device'; caller: DeviceCaller; certificateId: string }
-  | { kind: 'person'; caller: Caller & { actor: 'UserToken' } }
+  | { kind: 'person'; caller: PersonCaller; userToken: string }
 
 export type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
 
 type AuthenticatorOptions = {
   db: Db
   pool: pg.Pool
+  sessions: Sessions
   readCertificate: (request: IncomingMessage) => string
   /** Told after a device or certificate was seen for the first time. */
   onEnrolled: (enrolled: Enrolled) => void
@@ -63,25 +68,22 @@ const LOOK_UP = {
  * Decides who connects before the connection is accepted (protocol 1.4): token, then fingerprint, then certificate; devices and
  * certificates are made at first sight. Throws `Refusal`.
  */
-export function createAuthenticator({ db, pool, readCertificate, onEnrolled }: AuthenticatorOptions) {
+export function createAuthenticator({
+  db,
+  pool,
+  sessions,
+  readCertificate,
+  onEnrolled,
+}: AuthenticatorOptions) {
   return async (request: IncomingMessage): Promise<Connected> => {
     const token = bearerOf(request)
-    if (UserToken.safeParse(token).success) return { kind: 'person', caller: await authenticatePerson(token) }
-    if (!DeploymentToken.safeParse(token).success) throw new Refusal(401, 'Forbidden', 'unknown token')
+    if (UserToken.safeParse(token).success) {
+      const caller = await sessions.callerOf({ bearer: token })
+      if (caller.actor !== 'UserToken') throw unknownToken()
+      return { kind: 'person', caller, userToken: token }
+    }
+    if (!DeploymentToken.safeParse(token).success) throw unknownToken()
     return authenticateDevice(request, token)
-  }
-
-  async function authenticatePerson(token: string): Promise<Caller & { actor: 'UserToken' }> {
-    const tokenId = publicIdOf(token)
-    const row = await db
-      .selectFrom('user_token as t')
-      .innerJoin('user as u', 'u.user_id', 't.user_id')
-      .where('t.token_id', '=', tokenId)
-      .where('u.is_active', '=', true)
-      .select(['t.token_hash', 'u.user_id', 'u.is_admin'])
-      .executeTakeFirst()
-    if (!row || !matchesSecret(token, row.token_hash)) throw new Refusal(401, 'Forbidden', 'unknown token')
-    return { actor: 'UserToken', userId: row.user_id, tokenId, isAdmin: row.is_admin }
   }
 
   async function authenticateDevice(request: IncomingMessage, token: string): Promise<Connected> {
@@ -94,8 +96,7 @@ export function createAuthenticator({ db, pool, readCertificate, onEnrolled }: A
       certificate.value ?? '',
     ])
     const known = rows[0]
-    if (!known || !matchesSecret(token, known.token_hash))
-      throw new Refusal(401, 'Forbidden', 'unknown token')
+    if (!known || !matchesSecret(token, known.token_hash)) throw unknownToken()
 
     const place = { organizationId: known.organization_id, projectId: known.project_id }
     const about = { tokenId, place, ...(known.device_id !== null && { deviceId: known.device_id }) }
@@ -130,6 +131,14 @@ export function createAuthenticator({ db, pool, readCertificate, onEnrolled }: A
   async function enrol(tokenId: string, known: Known, fingerprint: string, certificate: string) {
     const { project_id: projectId, organization_id: organizationId } = known
     const enrolled = await db.transaction().execute(async tx => {
+      // Holds the token, and with it the project: one that is deleted meanwhile enrols nobody.
+      const token = await tx
+        .selectFrom('deployment_token')
+        .where('token_id', '=', tokenId)
+        .select('token_id')
+        .forKeyShare()
+        .executeTakeFirst()
+      if (!token) throw unknownToken()
       const made = await tx
         .insertInto('device')
         .values({
@@ -190,9 +199,20 @@ export function createAuthenticator({ db, pool, readCertificate, onEnrolled }: A
   }
 }
 
+/** Public ids of what a request claims, checked or not, so that the log says who tried to get in. */
+export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerprintId?: string } {
+  const token = BEARER.exec(request.headers.authorization ?? '')?.[1] ?? ''
+  const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')
+  const isToken = DeploymentToken.safeParse(token).success || UserToken.safeParse(token).success
+  return {
+    ...(isToken && { tokenId: publicIdOf(token) }),
+    ...(DeviceFingerprint.safeParse(fingerprint).success && { fingerprintId: publicIdOf(fingerprint) }),
+  }
+}
+
 /** The token of `Authorization`; the older headers may repeat it and must agree (protocol 1.2, section 10 row 25). */
 function bearerOf(request: IncomingMessage): string {
-  const match = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')
+  const match = BEARER.exec(request.headers.authorization ?? '')
   if (!match) throw new Refusal(401, 'Forbidden', 'no bearer token')
   const token = match[1]!
   for (const header of ['x-deployment-token', 'x-user-token']) {
@@ -203,8 +223,12 @@ function bearerOf(request: IncomingMessage): string {
   return token
 }
 
+function unknownToken(): Refusal {
+  return new Refusal(401, 'Forbidden', 'unknown token')
+}
+
 function refusedCertificate(
-  status: Exclude<CertificateStatus, 'Active'> | CertificateStatus,
+  status: CertificateStatus,
   about: ConstructorParameters<typeof Refusal>[3],
 ): Refusal {
   return new Refusal(403, 'Forbidden', `certificate is ${status.toLowerCase()}`, about)

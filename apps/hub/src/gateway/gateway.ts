@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError, type ConnectionEndReason } from '@muster/actions'
 import {
@@ -9,31 +9,38 @@ import {
   okEnvelopeOfJson,
   serveExecutor,
 } from '@muster/link'
+import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Caller } from '../caller.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../database/connection.ts'
+import type { Sessions } from '../http/sessions.ts'
+import { InFlight } from '../in-flight.ts'
 import type { Pipeline } from '../invoke.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../log.ts'
 import { Admission } from './admission.ts'
-import { type Connected, createAuthenticator } from './authenticate.ts'
+import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader, remoteAddress } from './client-certificate.ts'
 import type { Presence } from './presence.ts'
 import { Refusal } from './refusal.ts'
+import { RefusalRecord } from './refusal-record.ts'
 import type { DeviceRegistry, DeviceSession } from './registry.ts'
 import { driveLink, webSocketTransport } from './web-socket-transport.ts'
 
 const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message: the largest frame of a link (protocol 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
+/** How long the ends of connections may take to be recorded when the hub stops, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5_000
 
 type GatewayOptions = {
   config: Config
   db: Db
   pool: pg.Pool
   pipeline: Pipeline
+  sessions: Sessions
   presence: Presence
   devices: DeviceRegistry
   live: LiveHub
@@ -43,12 +50,20 @@ type GatewayOptions = {
 /** Accepts devices and command lines on the HTTP server that it is attached to. */
 export type Gateway = {
   attach(server: Server): void
-  /** Ends every connection, telling why; resolves when all are gone or the time is over. */
+  /** Ends every connection, telling why; resolves when their ends are recorded or the time is over. */
   close(): Promise<void>
 }
 
+/** Tells who asks for the gateway's path without an upgrade what is expected there. */
+export function refusePlainRequests(app: FastifyInstance): void {
+  app.get(PATH, async (_request, reply) => {
+    reply.header('upgrade', 'websocket')
+    throw new ActionError('Invalid', 'Expected a WebSocket upgrade.', { status: 426 })
+  })
+}
+
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, db, pool, pipeline, presence, devices, live, log } = options
+  const { config, db, pool, pipeline, sessions, presence, devices, live, log } = options
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -56,10 +71,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     maxPayload: MAX_MESSAGE_BYTES,
     skipUTF8Validation: true,
   })
+  webSockets.on('wsClientError', (error: Error, socket: Socket, request: IncomingMessage) =>
+    refuse(request, socket, new Refusal(400, 'Invalid', error.message)),
+  )
   const admission = new Admission({ maxRunning: 32, maxWaiting: 20_000, maxWaitMs: 30_000 })
   const authenticate = createAuthenticator({
     db,
     pool,
+    sessions,
     readCertificate: certificateReader(config),
     onEnrolled: ({ caller, isNewDevice, status }) => {
       log.info(
@@ -70,7 +89,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       changed('certificates', caller)
     },
   })
+  const refusals = new RefusalRecord(pool)
+  /** Sockets that asked for an upgrade and are neither connected nor refused. */
+  const arriving = new Set<Socket>()
   const links = new Set<Link>()
+  const connections = new InFlight()
   let isClosing = false
 
   function changed(
@@ -83,19 +106,22 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     // Until the WebSocket takes over, nobody else listens: a reset must not become an uncaught exception.
-    const ignore = (): void => {}
     socket.on('error', ignore)
+    arriving.add(socket)
     try {
-      if (new URL(request.url ?? '', 'http://hub').pathname !== PATH)
+      if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== PATH)
         throw new Refusal(404, 'Invalid', 'no such endpoint')
-      if (isClosing) throw new Refusal(503, 'Internal', 'the hub is shutting down')
+      refuseWhenClosing()
       if (!(await admission.enter())) throw new Refusal(503, 'Internal', 'too many devices connect at once')
       let connected: Connected
       try {
+        if (socket.destroyed) return
         connected = await authenticate(request)
       } finally {
         admission.leave()
       }
+      // What is let in now would not be found by those who end connections.
+      refuseWhenClosing()
       if (socket.destroyed) return
       socket.off('error', ignore)
       socket.setNoDelay(true)
@@ -104,7 +130,13 @@ export function createGateway(options: GatewayOptions): Gateway {
       )
     } catch (error) {
       refuse(request, socket, error)
+    } finally {
+      arriving.delete(socket)
     }
+  }
+
+  function refuseWhenClosing(): void {
+    if (isClosing) throw new Refusal(503, 'Internal', 'the hub is shutting down')
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
@@ -116,19 +148,18 @@ export function createGateway(options: GatewayOptions): Gateway {
             cause: error,
           })
     const { tokenId, deviceId, place } = refusal instanceof Refusal ? refusal : {}
-    const remote = remoteAddress(request)
+    const who = { ...claimsOf(request), deviceId, remote: remoteAddress(request) }
     if (error instanceof ActionError)
-      log.info(
-        { tokenId, deviceId, remote, status: refusal.status, reason: refusal.message },
-        'connection refused',
-      )
-    else log.error({ err: error, remote }, 'connection could not be checked')
+      log.info({ ...who, status: refusal.status, reason: refusal.message }, 'connection refused')
+    else log.error({ ...who, err: error }, 'connection could not be checked')
     answer(socket, refusal)
     if (!tokenId) return
-    recordRefusal(pool, tokenId, deviceId, refusal.message).then(
-      () =>
-        place &&
-        live.changed({ topic: deviceId ? 'devices' : 'tokens', ...place, ...(deviceId && { deviceId }) }),
+    refusals.add({ tokenId, deviceId, reason: refusal.message }).then(
+      () => {
+        if (!place) return
+        live.changed({ topic: 'tokens', ...place })
+        if (deviceId) live.changed({ topic: 'devices', ...place, deviceId })
+      },
       failure => log.error({ err: failure, tokenId, deviceId }, 'refusal not recorded'),
     )
   }
@@ -139,20 +170,25 @@ export function createGateway(options: GatewayOptions): Gateway {
     socket: Socket,
     request: IncomingMessage,
   ): void {
-    const { caller } = connected
+    const about = { ...idsOf(connected.caller), remote: remoteAddress(request) }
+    // What a device asks for before it is known to be let in waits for that.
+    let admitted: Promise<boolean> = Promise.resolve(true)
     const link = new Link(webSocketTransport(webSocket, socket), {
-      onRequest: channel => onChannelRequest(caller, channel),
+      onRequest: channel => void admitted.then(isAdmitted => isAdmitted && serve(connected, channel)),
+      onError: error => log.error({ ...about, err: error }, 'link failed'),
     })
     links.add(link)
-    void link.ended.then(() => links.delete(link))
     driveLink(link, webSocket, socket)
-    const about = { ...idsOf(caller), remote: remoteAddress(request) }
     if (connected.kind === 'device') {
       const isRegistered = request.headers['x-register-connection'] === 'true'
-      void holdDevice(connected, link, isRegistered, about)
-      return
+      const admission = Promise.withResolvers<boolean>()
+      admitted = admission.promise
+      void connections.track(holdDevice(connected, link, isRegistered, about, admission.resolve))
     }
-    void link.ended.then(end => logEnd(about, end))
+    void link.ended.then(end => {
+      links.delete(link)
+      if (connected.kind === 'person') logEnd(about, end)
+    })
   }
 
   /** A device from its first frame to its end. */
@@ -161,6 +197,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     link: Link,
     isRegistered: boolean,
     about: object,
+    admit: (isAdmitted: boolean) => void,
   ): Promise<void> {
     const { deviceId, projectId, organizationId, tokenId } = caller
     const session: DeviceSession = {
@@ -171,24 +208,28 @@ export function createGateway(options: GatewayOptions): Gateway {
       certificateId,
       close: reason => link.close(reason),
     }
+    // Who ends a right from here on finds the connection; a right that ended before is seen by the second look.
     devices.add(session)
-    if (isRegistered) devices.register(session)?.close('replaced by a newer connection of this device')
     let connectionId: string | undefined
     try {
-      if (isRegistered) {
-        connectionId = await presence.open({ deviceId, tokenId, certificateId })
-        if (connectionId === undefined) link.close('certificate or token is no longer valid')
-        else {
-          log.info({ ...about, connectionId }, 'device connected')
-          changed('devices', caller)
-          changed('connections', caller)
-        }
+      if (isRegistered) connectionId = await presence.open({ deviceId, tokenId, certificateId })
+      const isAdmitted =
+        connectionId !== undefined ||
+        (!isRegistered && (await presence.mayConnect({ tokenId, certificateId })))
+      if (!isAdmitted) link.close('certificate or token is no longer valid')
+      else if (connectionId !== undefined && link.isOpen) {
+        devices.register(session)?.close('replaced by a newer connection of this device')
+        log.info({ ...about, connectionId }, 'device connected')
+        changed('devices', caller)
+        changed('connections', caller)
       }
+      admit(isAdmitted)
       logEnd({ ...about, connectionId, isRegistered }, await link.ended)
     } catch (error) {
       log.error({ ...about, err: error }, 'connection not recorded')
       link.close('the connection could not be recorded')
     } finally {
+      admit(false)
       devices.remove(session)
     }
     if (connectionId === undefined) return
@@ -205,23 +246,33 @@ export function createGateway(options: GatewayOptions): Gateway {
     log[isFault ? 'warn' : 'info']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')
   }
 
-  function onChannelRequest(caller: Caller, request: ChannelRequest): void {
+  function serve(connected: Connected, request: ChannelRequest): void {
     if (request.endpoint === 'executor')
-      serveExecutor(request.accept(), (name, input) => execute(caller, name, input))
+      serveExecutor(request.accept(), (name, input) => execute(connected, request.link, name, input))
     else request.reject('unknown endpoint')
   }
 
-  async function execute(caller: Caller, name: string, input: Uint8Array): Promise<string> {
+  async function execute(connected: Connected, link: Link, name: string, input: Uint8Array): Promise<string> {
     const requestId = crypto.randomUUID()
     try {
+      const caller = await callerNow(connected, link)
       return okEnvelopeOfJson(await pipeline.invoke(caller, name, decode(input), requestId))
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
       if (!(error instanceof ActionError))
-        log.error({ err: error, ...idsOf(caller), action: name }, 'executor failed')
+        log.error({ err: error, ...idsOf(connected.caller), action: name }, 'executor failed')
       return errorEnvelope(failure.kind, failure.message)
     }
+  }
+
+  /** A device's connection ends with its rights; a person's token is looked at again for each action, as over HTTP. */
+  async function callerNow(connected: Connected, link: Link): Promise<Caller> {
+    if (connected.kind === 'device') return connected.caller
+    const caller = await sessions.callerOf({ bearer: connected.userToken })
+    if (caller.actor === 'UserToken') return caller
+    link.close('the user token is no longer valid')
+    throw new ActionError('Forbidden', 'unknown token', { status: 401 })
   }
 
   return {
@@ -233,13 +284,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     async close() {
       isClosing = true
-      const all = [...links]
-      for (const link of all) link.close('the hub is shutting down')
-      const timeout = new Promise(done => setTimeout(done, 5_000).unref())
-      await Promise.race([Promise.all(all.map(link => link.ended)), timeout])
+      for (const link of [...links]) link.close('the hub is shutting down')
+      await connections.settled(CLOSE_TIMEOUT_MS)
+      for (const socket of arriving) socket.destroy()
     },
   }
 }
+
+function ignore(): void {}
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -255,35 +307,11 @@ function decode(input: Uint8Array): string {
 function answer(socket: Socket, { status, kind, message }: ActionError): void {
   if (!socket.writable) return
   const body = JSON.stringify({ kind, message })
-  const reasons: Record<number, string> = {
-    400: 'Bad Request',
-    401: 'Unauthorized',
-    403: 'Forbidden',
-    404: 'Not Found',
-  }
+  // A peer that keeps its half open would hold the socket for ever, and the hub's shutdown with it.
+  socket.once('finish', () => socket.destroy())
   socket.end(
-    `HTTP/1.1 ${status} ${reasons[status] ?? 'Service Unavailable'}\r\nConnection: close\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}\r\nConnection: close\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
-}
-
-/** Keeps the last refusal of a token and of a device, with how often the same happened in a row. */
-async function recordRefusal(
-  pool: pg.Pool,
-  tokenId: string,
-  deviceId: string | undefined,
-  reason: string,
-): Promise<void> {
-  await pool.query(
-    `with token as (
-       update deployment_token set last_refusal_at = now(), last_refusal_reason = $3,
-         last_refusal_count = case when last_refusal_reason = $3 then last_refusal_count + 1 else 1 end
-        where token_id = $1
-     )
-     update device set last_refusal_at = now(), last_refusal_reason = $3,
-       last_refusal_count = case when last_refusal_reason = $3 then last_refusal_count + 1 else 1 end
-      where device_id = $2`,
-    [tokenId, deviceId ?? null, reason],
   )
 }
 

@@ -46,6 +46,17 @@ const CLOSE = {
       from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id`,
 }
 
+const MAY_CONNECT = {
+  name: 'presence-may-connect',
+  text: `
+    select exists (
+      select from deployment_token t
+        join device_certificate c on c.certificate_id = $2 and c.status = 'Active'
+        join device d on d.device_id = c.device_id and d.project_id = t.project_id
+       where t.token_id = $1
+    ) as "mayConnect"`,
+}
+
 /** Rows that say who is connected where, written in batches and in order: a storm of devices is a few statements. */
 export class Presence {
   readonly #pool: pg.Pool
@@ -70,6 +81,12 @@ export class Presence {
     const open: Opening = { ...device, connectionId: newId('d_conn'), isOpen: false }
     await this.#changes.add({ open })
     return open.isOpen ? open.connectionId : undefined
+  }
+
+  /** Whether token and certificate are still good, for a connection that is not recorded. */
+  async mayConnect({ tokenId, certificateId }: Pick<Opening, 'tokenId' | 'certificateId'>): Promise<boolean> {
+    const { rows } = await this.#pool.query<{ mayConnect: boolean }>(MAY_CONNECT, [tokenId, certificateId])
+    return rows[0]!.mayConnect
   }
 
   /** Records the end of a connection. */

@@ -1,0 +1,207 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { type RunAgentOptions, runAgent } from './agent.ts'
+import { configFromOptions } from './config.ts'
+import { createLog } from './log.ts'
+import { FakeHub } from './testing/fake-hub.ts'
+import { instantClock } from './testing/manual-clock.ts'
+import { temporaryFolder } from './testing/temporary-folder.ts'
+
+const TOKEN = `deployment_${'1'.repeat(66)}`
+
+/** An agent of a fake hub, which is stopped and awaited when it is disposed of. */
+async function startAgent(hubUrl: string, options: Partial<RunAgentOptions> = {}) {
+  const folder = await temporaryFolder()
+  const stop = new AbortController()
+  const lines: string[] = []
+  const connected: string[] = []
+  const running = runAgent({
+    ...configFromOptions({ hub: hubUrl, token: TOKEN, data: join(folder.path, 'data') }),
+    signal: stop.signal,
+    log: createLog({ level: 'debug', write: line => lines.push(line) }),
+    clock: instantClock(),
+    random: () => 0.5,
+    onConnected: ({ deviceId }) => connected.push(deviceId),
+    ...options,
+  })
+  return {
+    lines,
+    connected,
+    running,
+    stop: () => stop.abort(),
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await running
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('runAgent', () => {
+  it('connects as a device and publishes what it is', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await startAgent(hub.url, { hostname: 'shown', clock: instantClockThatWaits() })
+    await vi.waitFor(() => expect(hub.callsOf('devices_SetProperty')).toHaveLength(1))
+    expect(agent.connected).toEqual(['d_z7L73xZdkkMgwbAmTVcyXu'])
+    const headers = hub.requests[0]!
+    expect(headers).toMatchObject({
+      authorization: `Bearer ${TOKEN}`,
+      'x-deployment-token': TOKEN,
+      'x-register-connection': 'true',
+      'x-device-fingerprint': expect.stringMatching(/^d_sk_[1-9A-HJ-NP-Za-km-z]{44}$/),
+    })
+    expect(decodeURIComponent(String(headers['x-client-cert']))).toMatch(/^-----BEGIN CERTIFICATE-----\n/)
+    expect(headers).not.toHaveProperty('sec-websocket-extensions')
+    expect(headers).not.toHaveProperty('user-agent')
+    const { input } = hub.callsOf('devices_SetProperty')[0]!
+    expect(input).toMatchObject({
+      deviceId: 'd_z7L73xZdkkMgwbAmTVcyXu',
+      name: 'dev.nexigon.system.info',
+      value: { hostname: 'shown' },
+    })
+    expect(hub.calls[0]!.name).toBe('actor_GetActor')
+  })
+
+  it('publishes again every 30 minutes', async () => {
+    await using hub = await FakeHub.start()
+    const clock = instantClock()
+    await using agent = await startAgent(hub.url, { clock })
+    await vi.waitFor(() => expect(hub.callsOf('devices_SetProperty').length).toBeGreaterThan(3))
+    expect(new Set(clock.sleeps)).toEqual(new Set([30 * 60 * 1000]))
+    expect(agent.connected).toHaveLength(1)
+  })
+
+  it('keeps quiet about itself when it is told to', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await startAgent(hub.url, { publishSystemInfo: false })
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(hub.calls.map(call => call.name)).toEqual(['actor_GetActor'])
+  })
+
+  it('tries refused connections again, says what to do, and waits as long as the hub wants', async () => {
+    await using hub = await FakeHub.start()
+    const body = (message: string) => JSON.stringify({ kind: 'Forbidden', message })
+    hub.refusals.push(
+      { status: 403, body: body('certificate is pending') },
+      { status: 401, body: body('unknown token') },
+      { status: 503, body: body('too many devices connect at once'), headers: { 'retry-after': '7' } },
+    )
+    const delays: number[] = []
+    await using agent = await startAgent(hub.url, { onDisconnected: ({ delayMs }) => delays.push(delayMs) })
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    expect(delays).toEqual([500, 1000, 9000])
+    const log = agent.lines.join('')
+    expect(log).toContain(
+      'warn  certificate is pending: accept it in the console (the hub says 403 "certificate is pending"); next attempt in 0.5 s',
+    )
+    expect(log).toContain('the token is not accepted')
+    expect(log).toContain(
+      'the hub refused the connection with 503: too many devices connect at once; next attempt in 9.0 s',
+    )
+  })
+
+  it('comes back after a crash, after a goodbye and after a hub that is not there', async () => {
+    await using hub = await FakeHub.start()
+    const reasons: string[] = []
+    await using agent = await startAgent(hub.url, {
+      onDisconnected: ({ reason }) => reasons.push(reason),
+      publishSystemInfo: false,
+    })
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    hub.crash()
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(2))
+    hub.link.close('replaced by a newer connection of this device')
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(3))
+    expect(reasons[0]).toMatch(/^the connection was lost/)
+    expect(reasons[1]).toBe('the hub ended the connection: replaced by a newer connection of this device')
+    const fingerprints = new Set(hub.requests.map(headers => headers['x-device-fingerprint']))
+    expect(fingerprints.size).toBe(1)
+  })
+
+  it('says that nobody listens at the address', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    const reasons: string[] = []
+    await using agent = await startAgent(`http://127.0.0.1:${port}`, {
+      onDisconnected: ({ reason }) => {
+        reasons.push(reason)
+        if (reasons.length === 3) agent.stop()
+      },
+    })
+    await agent.running
+    expect(reasons[0]).toContain('ECONNREFUSED')
+    expect(reasons.length).toBeLessThanOrEqual(4)
+  })
+
+  it('does not take a person for a device', async () => {
+    await using hub = await FakeHub.start()
+    hub.answers.actor_GetActor = '{"actor":{"actor":"UserToken","userId":"u_x","tokenId":"u_pk_x"}}'
+    const reasons: string[] = []
+    await using agent = await startAgent(hub.url, {
+      onDisconnected: ({ reason }) => {
+        reasons.push(reason)
+        agent.stop()
+      },
+    })
+    await agent.running
+    expect(reasons[0]).toContain('takes this connection for UserToken, expected a Device')
+    expect(agent.connected).toEqual([])
+  })
+
+  it('keeps a connection whose hub refuses the system information', async () => {
+    await using hub = await FakeHub.start()
+    hub.errors.devices_SetProperty = 'value too large'
+    await using agent = await startAgent(hub.url)
+    await vi.waitFor(() => expect(hub.callsOf('devices_SetProperty').length).toBeGreaterThan(1))
+    expect(agent.connected).toHaveLength(1)
+    expect(agent.lines.join('')).toContain('system information not published: value too large')
+  })
+
+  it('forwards to local services over the real connection', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await startAgent(hub.url, { publishSystemInfo: false })
+    const service = createServer(socket => socket.end('served')).listen(0, '127.0.0.1')
+    await once(service, 'listening')
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    const channel = await hub.link.open(`forward/tcp/${(service.address() as AddressInfo).port}`)
+    expect(Buffer.from((await channel.read()) ?? []).toString()).toBe('served')
+    await expect(hub.link.open('handler')).rejects.toThrow('unknown endpoint')
+    service.close()
+  })
+
+  it('ends when it is told to, telling the hub', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await startAgent(hub.url, { clock: instantClockThatWaits() })
+    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    agent.stop()
+    await agent.running
+    expect((await hub.link.ended).kind).toBe('PeerClose')
+    expect(agent.lines.at(-1)).toContain('stopped')
+  })
+
+  it('ends at once while it waits or connects', async () => {
+    // A server that accepts and never answers.
+    const mute = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(mute, 'listening')
+    const agent = await startAgent(`http://127.0.0.1:${(mute.address() as AddressInfo).port}`)
+    await vi.waitFor(() => expect(agent.lines.join('')).toContain('connecting to'))
+    await agent[Symbol.asyncDispose]()
+    mute.close()
+  })
+})
+
+/** A clock whose sleeps last until they are aborted. */
+function instantClockThatWaits() {
+  return {
+    ...instantClock(),
+    sleep: (_ms: number, signal?: AbortSignal) =>
+      new Promise<void>((_resolve, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true }),
+      ),
+  }
+}

@@ -1,0 +1,147 @@
+import { publicIdOf } from '@muster/actions'
+import { type LinkEnd, RemoteActionError } from '@muster/link'
+import { Backoff } from './backoff.ts'
+import { certificateFingerprint } from './certificate.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { AgentConfig } from './config.ts'
+import { withDeadline } from './deadline.ts'
+import { describeError } from './describe-error.ts'
+import { ForwardService } from './forward.ts'
+import type { HubCredentials } from './hub-connection.ts'
+import { loadCredentials } from './identity.ts'
+import { type Log, silentLog } from './log.ts'
+import { adviceOn, HubRefusedError } from './refusal.ts'
+import { openSession, type Session } from './session.ts'
+import { readSystemInfo, SYSTEM_INFO_PROPERTY } from './system-info.ts'
+
+export type RunAgentOptions = AgentConfig & {
+  /** Ends the agent. */
+  signal: AbortSignal
+  log?: Log
+  clock?: Clock
+  /** Numbers from 0 to below 1, for the pauses between attempts. */
+  random?: () => number
+  /** Told each time the hub has accepted this device. */
+  onConnected?: (device: { deviceId: string }) => void
+  /** Told each time a connection ended or could not be made, with the pause before the next attempt. */
+  onDisconnected?: (cause: { reason: string; delayMs: number }) => void
+}
+
+const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
+const CLOSE_TIMEOUT_MS = 3000
+
+/**
+ * Runs the agent until the signal is aborted: connects, publishes what the device is, answers the hub, and connects again for ever
+ * when the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first attempt.
+ */
+export async function runAgent(options: RunAgentOptions): Promise<void> {
+  const credentials = await loadCredentials(options, options.signal)
+  await new Agent(options, credentials).run()
+}
+
+class Agent {
+  readonly #options: RunAgentOptions
+  readonly #credentials: HubCredentials
+  readonly #log: Log
+  readonly #clock: Clock
+  readonly #backoff: Backoff
+  readonly #forwards: ForwardService
+
+  constructor(options: RunAgentOptions, credentials: HubCredentials) {
+    this.#options = options
+    this.#credentials = credentials
+    this.#log = options.log ?? silentLog
+    this.#clock = options.clock ?? systemClock
+    this.#backoff = new Backoff(options.random && { random: options.random })
+    this.#forwards = new ForwardService({ log: this.#log })
+  }
+
+  async run(): Promise<void> {
+    const { signal, hubUrl } = this.#options
+    const { fingerprint, certificate } = this.#credentials
+    this.#log.info(
+      `device fingerprint ${publicIdOf(fingerprint)}, certificate ${certificateFingerprint(certificate.certificatePem)}`,
+    )
+    this.#log.info(`connecting to ${hubUrl}`)
+    while (!signal.aborted) {
+      const failure = await this.#connectOnce()
+      if (signal.aborted) break
+      const delayMs = this.#backoff.nextDelayMs(failure instanceof HubRefusedError ? failure.retryAfterMs : 0)
+      this.#log.warn(`${adviceOn(failure)}; next attempt in ${(delayMs / 1000).toFixed(1)} s`)
+      this.#options.onDisconnected?.({ reason: describeError(failure), delayMs })
+      await this.#clock.sleep(delayMs, signal).catch(() => {})
+    }
+    this.#log.info('stopped')
+  }
+
+  /** One connection from its start to its end; returns why it ended or could not be made. */
+  async #connectOnce(): Promise<unknown> {
+    const { signal, onConnected } = this.#options
+    try {
+      const session = await openSession(this.#credentials, {
+        isRegistered: true,
+        onRequest: request => this.#forwards.handle(request),
+        signal,
+      })
+      const since = this.#clock.elapsed()
+      this.#log.info(`connected as ${session.deviceId}`)
+      onConnected?.({ deviceId: session.deviceId })
+      const end = await this.#serve(session)
+      this.#backoff.endedAfter(this.#clock.elapsed() - since)
+      return new Error(connectionEnd(end))
+    } catch (error) {
+      return error
+    }
+  }
+
+  async #serve(session: Session): Promise<LinkEnd> {
+    const { link } = session
+    const { signal, publishSystemInfo } = this.#options
+    const over = new AbortController()
+    const close = () => link.close('the agent is stopping')
+    signal.addEventListener('abort', close, { once: true })
+    if (signal.aborted) close()
+    const publishing = publishSystemInfo ? this.#publishSystemInfo(session, over.signal) : Promise.resolve()
+    const end = await link.ended
+    signal.removeEventListener('abort', close)
+    over.abort()
+    await withDeadline(publishing, CLOSE_TIMEOUT_MS, 'the last action').catch(error =>
+      this.#log.debug(describeError(error)),
+    )
+    return end
+  }
+
+  async #publishSystemInfo({ deviceId, link, executor }: Session, over: AbortSignal): Promise<void> {
+    const { exports, hostname } = this.#options
+    while (!over.aborted) {
+      try {
+        const value = await readSystemInfo(exports, hostname)
+        const input = { deviceId, name: SYSTEM_INFO_PROPERTY, value }
+        await executor.invoke('devices_SetProperty', input)
+        this.#log.debug('system information published')
+      } catch (error) {
+        if (!over.aborted) this.#log.warn(`system information not published: ${describeError(error)}`)
+        // After a refusal the connection is worth keeping: forwards work, and the next round may succeed. A broken executor is not.
+        if (!(error instanceof RemoteActionError)) link.close('the executor channel failed')
+      }
+      await this.#clock.sleep(SYSTEM_INFO_INTERVAL_MS, over).catch(() => {})
+    }
+  }
+}
+
+function connectionEnd({ kind, reason }: LinkEnd): string {
+  switch (kind) {
+    case 'PeerClose':
+      return `the hub ended the connection${reason === '' ? '' : `: ${reason}`}`
+    case 'TransportClosed':
+      return `the connection was lost${reason === '' ? '' : ` (${reason})`}`
+    case 'Timeout':
+      return `the hub does not answer (${reason})`
+    case 'Violation':
+      return `the hub broke the protocol (${reason})`
+    case 'ConsumerTooSlow':
+      return `the hub takes data too slowly (${reason})`
+    case 'LocalClose':
+      return `the connection was closed (${reason})`
+  }
+}

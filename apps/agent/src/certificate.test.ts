@@ -1,0 +1,109 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { chmod, stat, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { certificateFingerprint, createDeviceCertificate, loadDeviceCertificate } from './certificate.ts'
+import { temporaryFolder } from './testing/temporary-folder.ts'
+
+// protocol 6.5
+const VECTOR = `-----BEGIN CERTIFICATE-----
+MIIBbjCCARSgAwIBAgICEjQwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAwwLdGVzdCBk
+ZXZpY2UwIBcNMjYxMTIxMDIwODM2WhgPMjEyNjEwMjgwMjA4MzZaMBYxFDASBgNV
+BAMMC3Rlc3QgZGV2aWNlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE23mbezwf
+U0vfGj6lOq1POFC8mqf/tUBtqDXRvk6cixn9yf2pW4ilKHH/lPJHawQ6snN7ncib
+XdNrsN0FTyzR6aNQME4wHQYDVR0OBBYEFA25CsQMFnZJKJeSp4W5D6XgxJwyMB8G
+A1UdIwQYMBaAFA25CsQMFnZJKJeSp4W5D6XgxJwyMAwGA1UdEwEB/wQCMAAwCgYI
+KoZIzj0EAwIDSAAwRQIhALObWSFtRuhMbyVDbarhogALRGuyp9eDLrcXvKnu+v1y
+AiBraADt3uC33bvBB7rfvNkx2cU8rri36LqfLjsBaki+2A==
+-----END CERTIFICATE-----
+`
+
+describe('certificateFingerprint', () => {
+  it('gives the fingerprint of the vector', () => {
+    expect(certificateFingerprint(VECTOR)).toBe(
+      '41:27:54:CE:66:1D:40:01:FA:D5:08:AA:5A:A6:F2:49:A3:CE:E8:7D:56:93:DA:B1:0E:83:00:44:44:AA:6F:60',
+    )
+  })
+})
+
+describe('createDeviceCertificate', () => {
+  it('makes a self-signed P-256 certificate in the form of the public agent', () => {
+    const { certificatePem, keyPem } = createDeviceCertificate('unit test')
+    const certificate = new X509Certificate(certificatePem)
+    expect(certificate.subject).toBe('CN=unit test')
+    expect(certificate.issuer).toBe('CN=unit test')
+    expect(certificate.validFromDate.toISOString()).toBe('1975-01-01T00:00:00.000Z')
+    expect(certificate.validToDate.toISOString()).toBe('4096-01-01T00:00:00.000Z')
+    expect(certificate.ca).toBe(false)
+    expect(certificate.subjectAltName).toBeUndefined()
+    expect(certificate.publicKey.asymmetricKeyDetails).toMatchObject({ namedCurve: 'prime256v1' })
+    expect(certificate.verify(certificate.publicKey)).toBe(true)
+    expect(certificate.checkIssued(certificate)).toBe(true)
+    expect(certificate.checkPrivateKey(createPrivateKey(keyPem))).toBe(true)
+    // Basic constraints, critical, CA:FALSE; subject key id.
+    expect(certificate.raw.includes(Buffer.from('0603551d130101ff04023000', 'hex'))).toBe(true)
+    expect(certificate.raw.includes(Buffer.from('0603551d0e04160414', 'hex'))).toBe(true)
+  })
+
+  it('makes another one each time', () => {
+    const [one, other] = [createDeviceCertificate(), createDeviceCertificate()]
+    expect(new X509Certificate(one.certificatePem).serialNumber).not.toBe(
+      new X509Certificate(other.certificatePem).serialNumber,
+    )
+    expect(one.keyPem).not.toBe(other.keyPem)
+  })
+})
+
+describe('loadDeviceCertificate', () => {
+  async function paths() {
+    const folder = await temporaryFolder()
+    return { ...folder, cert: join(folder.path, 'ssl', 'cert.pem'), key: join(folder.path, 'ssl', 'key.pem') }
+  }
+
+  it('makes a pair for the owner only and finds it again', async () => {
+    await using at = await paths()
+    const made = await loadDeviceCertificate(at.cert, at.key)
+    expect(await loadDeviceCertificate(at.cert, at.key)).toEqual(made)
+    expect((await stat(at.cert)).mode & 0o777).toBe(0o600)
+    expect((await stat(at.key)).mode & 0o777).toBe(0o600)
+  })
+
+  it('makes one pair for processes that start together', async () => {
+    await using at = await paths()
+    const all = await Promise.all(Array.from({ length: 6 }, () => loadDeviceCertificate(at.cert, at.key)))
+    expect(new Set(all.map(each => each.certificatePem)).size).toBe(1)
+  })
+
+  it('hides a key that others could read', async () => {
+    await using at = await paths()
+    await loadDeviceCertificate(at.cert, at.key)
+    await chmod(at.key, 0o644)
+    await loadDeviceCertificate(at.cert, at.key)
+    expect((await stat(at.key)).mode & 0o777).toBe(0o600)
+  })
+
+  it('refuses half a pair, whichever half', async () => {
+    await using at = await paths()
+    const { certificatePem } = await loadDeviceCertificate(at.cert, at.key)
+    await unlink(at.cert)
+    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow(
+      `found ${at.key} without ${at.cert}, expected both`,
+    )
+    await unlink(at.key)
+    await writeFile(at.cert, certificatePem)
+    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow(`found ${at.cert} without ${at.key}`)
+  })
+
+  it('refuses files with other content and keys of others', async () => {
+    await using at = await paths()
+    await loadDeviceCertificate(at.cert, at.key)
+    await writeFile(at.key, createDeviceCertificate().keyPem)
+    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow(
+      `expected the key of the certificate in ${at.cert}`,
+    )
+    await writeFile(at.key, 'junk')
+    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow('ssl-key: found')
+    await writeFile(at.cert, 'junk')
+    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow('ssl-cert: found')
+  })
+})

@@ -1,0 +1,230 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { runCli } from './cli.ts'
+import { FakeHub } from './testing/fake-hub.ts'
+import { temporaryFolder } from './testing/temporary-folder.ts'
+
+const TOKEN = `deployment_${'1'.repeat(66)}`
+
+async function cli(argv: string[], options: { signal?: AbortSignal; input?: PassThrough } = {}) {
+  let [out, err] = ['', '']
+  const code = await runCli(argv, {
+    out: text => {
+      out += text
+    },
+    err: text => {
+      err += text
+    },
+    input: () => options.input ?? new PassThrough(),
+    signal: options.signal ?? new AbortController().signal,
+  })
+  return { code, out, err }
+}
+
+/** Runs a command as a device of a fake hub. */
+async function atHub(hub: FakeHub, ...argv: string[]) {
+  await using folder = await temporaryFolder()
+  return await cli([...argv, '--hub', hub.url, '--token', TOKEN, '--data', folder.path])
+}
+
+describe('usage', () => {
+  it.each([
+    [['nonsense'], 'unknown command'],
+    [['run', '--config', 'a', '--hub', 'b', '--token', 'c'], '--config and --hub exclude each other'],
+    [['run', '--hub', 'https://hub'], '--hub and --token belong together'],
+    [['run', '--data', '/tmp'], 'need --hub and --token'],
+    [['run', 'extra'], 'too many arguments'],
+    [['device', 'properties', 'get'], "missing required argument 'name'"],
+    [['device', 'properties', 'get', '-'], 'Expected a name of 1 to 256'],
+    [['device', 'properties', 'set', 'a', '{'], 'Expected JSON.'],
+    [['events', 'emit'], "missing required argument 'json'"],
+    [['events', 'emit', 'hello'], 'Expected JSON.'],
+    [
+      ['events', 'emit', '1', '--severity', 'Info'],
+      'Allowed choices are trace, debug, info, warning, error, critical',
+    ],
+    [['events', 'emit', '1', '--attribute', 'a'], 'Expected KEY=JSON'],
+    [['events', 'emit', '1', '--attribute', 'a=b'], 'Expected KEY=JSON'],
+    [['events', 'emit', '1', '--emitted-at', 'yesterday'], 'Expected RFC 3339'],
+    [['events', 'emit', '1', '--category', ''], 'Expected 1 to 128 characters'],
+    [['simulate'], 'required option'],
+    [['simulate', '--hub', 'https://h', '--token', TOKEN, '--count', '0'], 'Expected an integer from 1'],
+    [
+      ['simulate', '--hub', 'https://h', '--token', TOKEN, '--count', '1', '--rate', '-1'],
+      'Expected a number above 0',
+    ],
+    [['run', '--log-level', 'loud'], 'Allowed choices are error, warn, info, debug'],
+  ])('%j is wrong', async (argv, message) => {
+    const { code, out, err } = await cli(argv)
+    expect(err).toContain(message)
+    expect(out).toBe('')
+    expect(code).toBe(2)
+  })
+
+  it('prints help and version with 0', async () => {
+    expect(await cli(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('simulate') })
+    expect(await cli(['--version'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    })
+  })
+
+  it('fails with 1 and one line for a configuration that cannot be used', async () => {
+    const { code, out, err } = await cli(['run', '--config', '/nowhere/agent.toml'])
+    expect(code).toBe(1)
+    expect(out).toBe('')
+    expect(err).toMatch(/^\S+ error --config: found \/nowhere\/agent.toml \(ENOENT\), expected [^\n]+\n$/)
+    expect((await cli(['device', 'id', '--hub', 'http://10.0.0.1', '--token', TOKEN])).err).toContain(
+      '--dangerous-allow-plaintext',
+    )
+  })
+})
+
+describe('one-shot commands', () => {
+  it('prints the id of the device, over a connection that is not registered', async () => {
+    await using hub = await FakeHub.start()
+    expect(await atHub(hub, 'device', 'id')).toEqual({ code: 0, out: 'd_z7L73xZdkkMgwbAmTVcyXu\n', err: '' })
+    expect(hub.requests[0]!['x-register-connection']).toBe('false')
+  })
+
+  it('passes JSON on exactly as it was written, and prints exactly what the hub says', async () => {
+    await using hub = await FakeHub.start()
+    const value = '{"b": 1.0, "a":12345678901234567890123, "10": null, "2":"\\u00fc"}'
+    expect(await atHub(hub, 'device', 'properties', 'set', 'x.y', value)).toMatchObject({
+      code: 0,
+      out: '{"result":"Set"}\n',
+    })
+    expect(hub.calls.at(-1)!.inputText).toBe(
+      `{"deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","name":"x.y","value":${value}}`,
+    )
+    hub.answers.devices_GetProperty = `{"result":"Found","value":${value}}`
+    expect((await atHub(hub, 'device', 'properties', 'get', 'x.y')).out).toBe(
+      `${hub.answers.devices_GetProperty}\n`,
+    )
+  })
+
+  it('takes negative numbers and removes properties', async () => {
+    await using hub = await FakeHub.start()
+    expect((await atHub(hub, 'device', 'properties', 'set', 'n', '-5.0')).code).toBe(0)
+    expect(hub.calls.at(-1)!.inputText).toContain('"value":-5.0}')
+    hub.answers.devices_RemoveProperty = '{"result":"NotFound"}'
+    expect((await atHub(hub, 'device', 'properties', 'remove', 'n')).out).toBe('{"result":"NotFound"}\n')
+  })
+
+  it('emits an event with everything that can be said', async () => {
+    await using hub = await FakeHub.start()
+    const options = [
+      '--severity',
+      'critical',
+      '--category',
+      'power',
+      '--attribute',
+      'a=1',
+      '--attribute',
+      'b="x=y"',
+    ]
+    const { code, out } = await atHub(
+      hub,
+      'events',
+      'emit',
+      ...options,
+      '--emitted-at',
+      '2026-01-02T03:04:05.123456789+01:00',
+      '{"big":1e400}',
+    )
+    expect(code).toBe(0)
+    const { eventId } = JSON.parse(out) as { eventId: string }
+    expect(eventId).toMatch(/^d_ev_\d{8}-\d{4}-[1-9A-HJ-NP-Za-km-z]{8}$/)
+    expect(hub.calls.at(-1)).toMatchObject({
+      name: 'devices_PublishEvents',
+      input: {
+        events: [
+          {
+            eventId,
+            category: 'power',
+            severity: 'Critical',
+            attributes: { a: 1, b: 'x=y' },
+            emittedAt: '2026-01-02T03:04:05.123456789+01:00',
+          },
+        ],
+      },
+    })
+    expect(hub.calls.at(-1)!.inputText).toContain('"body":{"big":1e400}')
+  })
+
+  it('has defaults for an event', async () => {
+    await using hub = await FakeHub.start()
+    await atHub(hub, 'events', 'emit', '"hello"')
+    const [event] = hub.calls.at(-1)!.input.events as Record<string, unknown>[]
+    expect(event).toMatchObject({ severity: 'Info', body: 'hello', attributes: {} })
+    expect(event).not.toHaveProperty('category')
+    expect(Math.abs(Date.parse(String(event?.emittedAt)) - Date.now())).toBeLessThan(60_000)
+  })
+
+  it('fails with 1 and the words of the hub', async () => {
+    await using hub = await FakeHub.start()
+    hub.errors.devices_SetProperty = 'The property "x" is protected.'
+    expect(await atHub(hub, 'device', 'properties', 'set', 'x', '1')).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('error The property "x" is protected.'),
+    })
+    hub.refusals.push({ status: 403, body: '{"kind":"Forbidden","message":"certificate is pending"}' })
+    const refused = await atHub(hub, 'device', 'id')
+    expect(refused).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('accept it in the console'),
+    })
+  })
+})
+
+describe('simulate', () => {
+  it('plays a fleet for a while and sums it up', async () => {
+    await using hub = await FakeHub.start()
+    const argv = [
+      'simulate',
+      '--hub',
+      hub.url,
+      '--token',
+      TOKEN,
+      '--count',
+      '7',
+      '--duration',
+      '1.5',
+      '--no-outages',
+    ]
+    const { code, out, err } = await cli(argv)
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^7 devices, all connected after \d+\.\d s \([\d,]+ a second\)\nconnections: 7 made, 0 refused/,
+    )
+    expect(err).toContain('7 of 7 connected')
+    expect(new Set(hub.requests.map(headers => headers['x-device-fingerprint'])).size).toBe(7)
+  })
+
+  it('ends with its parent when it is asked to', async () => {
+    await using hub = await FakeHub.start()
+    const input = new PassThrough()
+    const argv = ['simulate', '--hub', hub.url, '--token', TOKEN, '--count', '2', '--while-stdin-open']
+    const running = cli(argv, { input })
+    setTimeout(() => input.end(), 300)
+    expect((await running).code).toBe(0)
+  })
+
+  it('fails when no device could connect', async () => {
+    await using hub = await FakeHub.start()
+    hub.refusals.push(
+      ...Array.from({ length: 40 }, () => ({
+        status: 401,
+        body: '{"kind":"Forbidden","message":"unknown token"}',
+      })),
+    )
+    const argv = ['simulate', '--hub', hub.url, '--token', TOKEN, '--count', '3', '--duration', '1.2']
+    const { code, out, err } = await cli(argv)
+    expect(code).toBe(1)
+    expect(out).toContain('0 of 3 devices were connected')
+    expect(out).toContain('the token is not accepted')
+    expect(err).toContain('no device could connect')
+  })
+})

@@ -1,0 +1,72 @@
+import type { Readable } from 'node:stream'
+import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
+import { addDeviceCommands } from './commands/device.ts'
+import { addEventCommands } from './commands/events.ts'
+import { addRunCommand } from './commands/run.ts'
+import { addSimulateCommand } from './commands/simulate.ts'
+import { createLog, LOG_LEVELS, type Log, type LogLevel } from './log.ts'
+import { adviceOn } from './refusal.ts'
+
+/** Where the command line writes, and what stops it. */
+export type CliStreams = {
+  out: (text: string) => void
+  err: (text: string) => void
+  /** Standard input; only asked for by commands that use it. */
+  input: () => Readable
+  signal: AbortSignal
+}
+
+/** What commands are given. */
+export type CommandContext = {
+  signal: AbortSignal
+  input: () => Readable
+  /** Prints a result on standard output. */
+  print: (line: string) => void
+  /** The log at the level that the command line asks for. */
+  log: (command: Command) => Log
+}
+
+const EXIT = { ok: 0, failed: 1, usage: 2 } as const
+
+/** Runs one command line, without the program's name, and returns the exit code: 0, 1 failed, 2 wrong usage. */
+export async function runCli(
+  argv: readonly string[],
+  { out, err, input, signal }: CliStreams,
+): Promise<number> {
+  const context: CommandContext = {
+    signal,
+    input,
+    print: line => out(`${line}\n`),
+    log: command =>
+      createLog({ level: command.optsWithGlobals<{ logLevel: LogLevel }>().logLevel, write: err }),
+  }
+  try {
+    await createProgram(context, { writeOut: out, writeErr: err }).parseAsync(argv, { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    createLog({ level: 'error', write: err }).error(adviceOn(error))
+    return EXIT.failed
+  }
+}
+
+function createProgram(context: CommandContext, output: OutputConfiguration): Command {
+  const program = new Command('muster-agent')
+    .description('Connects a device to its hub, or plays a whole fleet of devices.')
+    .version(manifest.version)
+    .addOption(
+      new Option('--log-level <level>', 'least severe lines to write to standard error')
+        .choices(LOG_LEVELS)
+        .default('info'),
+    )
+    .exitOverride()
+    .configureOutput(output)
+    .showHelpAfterError('(add --help for the options)')
+    .configureHelp({ showGlobalOptions: true })
+  addRunCommand(program, context)
+  addDeviceCommands(program, context)
+  addEventCommands(program, context)
+  addSimulateCommand(program, context)
+  return program
+}

@@ -1,0 +1,45 @@
+import { PropertyName } from '@muster/actions'
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { type JsonText, parseJsonText } from '../json-text.ts'
+import {
+  getProperty,
+  type OneShot,
+  printDeviceId,
+  removeProperty,
+  runOneShot,
+  setProperty,
+} from '../one-shot.ts'
+import { argument, configOf, withIdentityOptions } from './identity-options.ts'
+
+const propertyName = argument(
+  'a name of 1 to 256 letters, digits, dots, underscores and dashes',
+  text => PropertyName.safeParse(text).data,
+)
+
+/** Adds `device …`, which asks and tells the hub things about this device. */
+export function addDeviceCommands(program: Command, context: CommandContext): void {
+  const device = program.command('device').description('This device at its hub.')
+  const properties = device.command('properties').description('Properties of this device.')
+  const run = async (command: Command, oneShot: OneShot) =>
+    context.print(await runOneShot(await configOf(command), oneShot, context.signal))
+
+  withIdentityOptions(device.command('id'))
+    .description('Prints the id of this device.')
+    .action((_options, command: Command) => run(command, printDeviceId))
+  withIdentityOptions(properties.command('get'))
+    .description('Prints one property as JSON.')
+    .argument('<name>', 'name of the property', propertyName)
+    .action((name: string, _options, command: Command) => run(command, getProperty(name)))
+  withIdentityOptions(properties.command('set'))
+    .description('Sets one property.')
+    .argument('<name>', 'name of the property', propertyName)
+    .argument('<json>', 'its value, stored exactly as it is written', argument('JSON', parseJsonText))
+    .action((name: string, value: JsonText, _options, command: Command) =>
+      run(command, setProperty(name, value)),
+    )
+  withIdentityOptions(properties.command('remove'))
+    .description('Removes one property.')
+    .argument('<name>', 'name of the property', propertyName)
+    .action((name: string, _options, command: Command) => run(command, removeProperty(name)))
+}

@@ -1,0 +1,54 @@
+import { Timestamp } from '@muster/actions'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { type JsonText, parseJsonText } from '../json-text.ts'
+import { type EventOptions, emitEvent, runOneShot, SEVERITIES } from '../one-shot.ts'
+import { argument, configOf, withIdentityOptions } from './identity-options.ts'
+
+type EmitOptions = {
+  severity: EventOptions['severity']
+  category?: string
+  attribute: Record<string, JsonText>
+  emittedAt?: string
+}
+
+/** Adds `events emit`, which uploads one event of this device (protocol 8.3). */
+export function addEventCommands(program: Command, context: CommandContext): void {
+  const events = program.command('events').description('Events of this device.')
+  withIdentityOptions(events.command('emit'))
+    .description('Uploads one event and prints its id.')
+    .addOption(new Option('--severity <severity>', 'how bad it is').choices(SEVERITIES).default('info'))
+    .option('--category <category>', 'what it is about', argument('1 to 128 characters', categoryOf))
+    .option('--attribute <key=json>', 'something to find it by; can be given many times', addAttribute, {})
+    .option(
+      '--emitted-at <time>',
+      'when it happened, in RFC 3339 (default: now)',
+      argument('RFC 3339 with an offset', timeOf),
+    )
+    .argument('<json>', 'what happened', argument('JSON', parseJsonText))
+    .action(async (body: JsonText, options: EmitOptions, command: Command) => {
+      const { severity, category, attribute: attributes, emittedAt } = options
+      const oneShot = emitEvent(body, {
+        severity,
+        attributes,
+        ...(category !== undefined && { category }),
+        ...(emittedAt !== undefined && { emittedAt }),
+      })
+      context.print(await runOneShot(await configOf(command), oneShot, context.signal))
+    })
+}
+
+function addAttribute(text: string, before: Record<string, JsonText>): Record<string, JsonText> {
+  const equals = text.indexOf('=')
+  const value = equals > 0 ? parseJsonText(text.slice(equals + 1)) : undefined
+  if (value === undefined) throw new InvalidArgumentError('Expected KEY=JSON, for example path=\'"/data"\'.')
+  return { ...before, [text.slice(0, equals)]: value }
+}
+
+function categoryOf(text: string): string | undefined {
+  return text.length >= 1 && text.length <= 128 ? text : undefined
+}
+
+function timeOf(text: string): string | undefined {
+  return Timestamp.safeParse(text).data
+}

@@ -1,0 +1,71 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import {
+  type AgentConfig,
+  configFromOptions,
+  DEFAULT_CONFIG_PATH,
+  defaultDataDir,
+  readConfigFile,
+} from '../config.ts'
+import { trustSystemAuthorities } from '../trust.ts'
+
+/** Options that say which device this is and where its hub is. */
+type IdentityOptions = {
+  config?: string
+  hub?: string
+  token?: string
+  data?: string
+  name?: string
+  fingerprintScript?: string
+  dangerousAllowPlaintext?: boolean
+  dangerousAcceptInvalidCertificates?: boolean
+}
+
+/** Adds the options that say which device this is to a command. */
+export function withIdentityOptions(command: Command): Command {
+  return command
+    .option('--config <file>', `configuration file (default: ${DEFAULT_CONFIG_PATH})`)
+    .option('--hub <url>', 'address of the hub, instead of a configuration file')
+    .option('--token <token>', 'deployment token, together with --hub')
+    .option(
+      '--data <folder>',
+      `folder for the identity of this device, with --hub (default: ${defaultDataDir()})`,
+    )
+    .option('--fingerprint-script <file>', 'program that prints what identifies the device, with --hub')
+    .option('--dangerous-allow-plaintext', 'allow http:// to other machines, with --hub')
+    .option('--dangerous-accept-invalid-certificates', 'accept any certificate of the hub, with --hub')
+}
+
+/** The agent's configuration from the options; ends the command with a usage error when they contradict each other. */
+export async function configOf(command: Command): Promise<AgentConfig> {
+  const { config: path, hub, token, ...rest } = command.opts<IdentityOptions>()
+  if (path !== undefined && (hub !== undefined || token !== undefined))
+    command.error('error: --config and --hub exclude each other', { exitCode: 2 })
+  if ((hub === undefined) !== (token === undefined))
+    command.error('error: --hub and --token belong together', { exitCode: 2 })
+  const hasRest = Object.entries(rest).some(([key, value]) => key in HUB_ONLY && value !== undefined)
+  if (hub === undefined && hasRest)
+    command.error(`error: ${Object.values(HUB_ONLY).join(', ')} need --hub and --token`, { exitCode: 2 })
+  const config =
+    hub === undefined || token === undefined
+      ? await readConfigFile(path ?? DEFAULT_CONFIG_PATH)
+      : configFromOptions({ hub, token, ...rest })
+  if (config.hubUrl.startsWith('https:')) trustSystemAuthorities()
+  return config
+}
+
+const HUB_ONLY = {
+  data: '--data',
+  name: '--name',
+  fingerprintScript: '--fingerprint-script',
+  dangerousAllowPlaintext: '--dangerous-allow-plaintext',
+  dangerousAcceptInvalidCertificates: '--dangerous-accept-invalid-certificates',
+}
+
+/** Reads an option or argument of a command; `undefined` from `read` is a usage error that says what is expected. */
+export function argument<T>(expected: string, read: (text: string) => T | undefined): (text: string) => T {
+  return text => {
+    const value = read(text)
+    if (value === undefined) throw new InvalidArgumentError(`Expected ${expected}.`)
+    return value
+  }
+}

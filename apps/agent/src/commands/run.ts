@@ -1,0 +1,15 @@
+import type { Command } from 'commander'
+import { runAgent } from '../agent.ts'
+import type { CommandContext } from '../cli.ts'
+import { configOf, withIdentityOptions } from './identity-options.ts'
+
+/** Adds `run`, which keeps this device connected to its hub. */
+export function addRunCommand(program: Command, context: CommandContext): void {
+  withIdentityOptions(program.command('run'))
+    .description('Connects this device to its hub and stays connected until it is stopped.')
+    .option('--name <host name>', "host name to show instead of this machine's own, with --hub")
+    .action(async (_options, command: Command) => {
+      const config = await configOf(command)
+      await runAgent({ ...config, signal: context.signal, log: context.log(command) })
+    })
+}

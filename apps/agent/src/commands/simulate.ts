@@ -1,0 +1,148 @@
+import type { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { configFromOptions } from '../config.ts'
+import type { Log } from '../log.ts'
+import { simulateFleet } from '../simulator/fleet.ts'
+import type { FleetStats } from '../simulator/fleet-stats.ts'
+import { trustSystemAuthorities } from '../trust.ts'
+import { argument } from './identity-options.ts'
+
+type SimulateOptions = {
+  hub: string
+  token: string
+  count: number
+  seed: string
+  rate: number
+  history: number
+  outages: boolean
+  duration?: number
+  whileStdinOpen?: boolean
+  dangerousAllowPlaintext?: boolean
+  dangerousAcceptInvalidCertificates?: boolean
+}
+
+const PROGRESS_INTERVAL_MS = 1000
+
+/** Adds `simulate`, which plays a whole fleet in one process. */
+export function addSimulateCommand(program: Command, context: CommandContext): void {
+  program
+    .command('simulate')
+    .description('Plays a fleet of devices: same seed, same devices. Runs until it is stopped.')
+    .requiredOption('--hub <url>', 'address of the hub')
+    .requiredOption('--token <token>', 'deployment token, best one that accepts certificates by itself')
+    .requiredOption('--count <n>', 'number of devices', argument('an integer from 1 to 100000', countOf))
+    .option('--seed <seed>', 'which fleet it is', '1')
+    .option(
+      '--rate <n>',
+      'events of each device in a minute',
+      argument('a number above 0, up to 6000', rateOf),
+      1,
+    )
+    .option(
+      '--history <hours>',
+      'also send the events of this time before the start',
+      argument('0 to 720 hours', hoursOf),
+      0,
+    )
+    .option('--no-outages', 'devices never lose their connection')
+    .option('--duration <seconds>', 'stop after this time', argument('a number of seconds', secondsOf))
+    .option(
+      '--while-stdin-open',
+      'stop when standard input ends, so that a child process never outlives its parent',
+    )
+    .option('--dangerous-allow-plaintext', 'allow http:// to other machines')
+    .option('--dangerous-accept-invalid-certificates', 'accept any certificate of the hub')
+    .action(async (options: SimulateOptions, command: Command) => {
+      const stats = await simulate(options, context, context.log(command))
+      context.print(summaryOf(stats))
+      if (stats.everConnected === 0 && !context.signal.aborted) throw new Error('no device could connect')
+    })
+}
+
+async function simulate(options: SimulateOptions, context: CommandContext, log: Log): Promise<FleetStats> {
+  const { hub, token, count, seed, rate, history, outages, duration } = options
+  // The same rules for address and token as for one device.
+  const config = configFromOptions(options)
+  if (hub.startsWith('https:')) trustSystemAuthorities()
+  const signals = [context.signal]
+  if (duration !== undefined) signals.push(AbortSignal.timeout(duration * 1000))
+  if (options.whileStdinOpen) signals.push(endOf(context.input()))
+  await using fleet = simulateFleet({
+    hubUrl: hub,
+    token,
+    count,
+    seed,
+    eventsPerMinute: rate,
+    historyHours: history,
+    hasOutages: outages,
+    acceptInvalidCertificates: config.acceptInvalidCertificates,
+    signal: AbortSignal.any(signals),
+  })
+  const progress = setInterval(progressReporter(fleet.stats, log), PROGRESS_INTERVAL_MS)
+  await fleet.ended
+  clearInterval(progress)
+  return fleet.stats
+}
+
+/** A signal that is aborted when a stream ends; what comes through it until then is dropped. */
+function endOf(input: Readable): AbortSignal {
+  const ended = new AbortController()
+  const end = () => ended.abort(new Error('standard input ended'))
+  input.once('end', end).once('close', end).once('error', end).resume()
+  return ended.signal
+}
+
+/** Logs how many are connected whenever that changed, and problems when they are new. */
+function progressReporter(stats: Readonly<FleetStats>, log: Log): () => void {
+  let [connected, problems] = [-1, 0]
+  return () => {
+    if (stats.connected !== connected)
+      log.info(`${number(stats.connected)} of ${number(stats.count)} connected`)
+    connected = stats.connected
+    const { refused, failed, lost, actionErrors } = stats
+    if (refused + failed + lost + actionErrors === problems) return
+    problems = refused + failed + lost + actionErrors
+    const counts = Object.entries({ refused, failed, lost, 'action errors': actionErrors }).filter(
+      ([, count]) => count > 0,
+    )
+    log.warn(
+      `${counts.map(([what, count]) => `${number(count)} ${what}`).join(', ')}; last: ${stats.lastProblem}`,
+    )
+  }
+}
+
+/** What a simulation did, in lines for people. */
+function summaryOf(stats: Readonly<FleetStats>): string {
+  const { count, everConnected, allConnectedAfterMs, connects, refused, failed, lost, outages } = stats
+  const ramp =
+    allConnectedAfterMs === undefined
+      ? `${number(everConnected)} of ${number(count)} devices were connected`
+      : `${number(count)} devices, all connected after ${(allConnectedAfterMs / 1000).toFixed(1)} s (${number(Math.round(count / (allConnectedAfterMs / 1000)))} a second)`
+  return [
+    ramp,
+    `connections: ${number(connects)} made, ${number(refused)} refused, ${number(failed)} failed, ${number(lost)} lost, ${number(outages)} outages played`,
+    `told: ${number(stats.events)} events, ${number(stats.properties)} properties, ${number(stats.actionErrors)} errors`,
+    ...(stats.lastProblem === undefined ? [] : [`last problem: ${stats.lastProblem}`]),
+  ].join('\n')
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function countOf(text: string): number | undefined {
+  return /^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= 100_000 ? Number(text) : undefined
+}
+
+function rateOf(text: string): number | undefined {
+  return Number(text) > 0 && Number(text) <= 6000 ? Number(text) : undefined
+}
+
+function hoursOf(text: string): number | undefined {
+  return text.trim() !== '' && Number(text) >= 0 && Number(text) <= 720 ? Number(text) : undefined
+}
+
+function secondsOf(text: string): number | undefined {
+  return Number(text) > 0 && Number(text) < 1e9 ? Number(text) : undefined
+}

@@ -1,0 +1,78 @@
+import { ConfigError } from './config-error.ts'
+
+/** One table of a configuration file, read key by key; what has another type than asked for throws `ConfigError`. */
+export class ConfigTable {
+  readonly #values: Record<string, unknown>
+  readonly #where: string
+  readonly #prefix: string
+
+  /** `where` is the file for messages, `prefix` the table inside it, for example `telemetry.`. */
+  constructor(values: Record<string, unknown>, where: string, prefix = '') {
+    this.#values = values
+    this.#where = where
+    this.#prefix = prefix
+  }
+
+  /** A text that is not empty. */
+  text(key: string): string | undefined {
+    const value = this.#values[key]
+    if (value === undefined) return undefined
+    if (typeof value !== 'string' || value === '') throw this.wrong(key, 'a text')
+    return value
+  }
+
+  flag(key: string): boolean | undefined {
+    const value = this.#values[key]
+    if (value === undefined) return undefined
+    if (typeof value !== 'boolean') throw this.wrong(key, 'true or false')
+    return value
+  }
+
+  integer(key: string, min: number, max: number): number | undefined {
+    const value = this.#values[key]
+    if (value === undefined) return undefined
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+    throw this.wrong(key, `an integer from ${min} to ${max}`)
+  }
+
+  table(key: string): ConfigTable | undefined {
+    const value = this.#values[key]
+    if (value === undefined) return undefined
+    if (!isTable(value)) throw this.wrong(key, `a table [${this.#prefix}${key}]`)
+    return new ConfigTable(value, this.#where, `${this.#prefix}${key}.`)
+  }
+
+  tables(key: string): ConfigTable[] {
+    const value = this.#values[key] ?? []
+    if (!Array.isArray(value) || !value.every(isTable))
+      throw this.wrong(key, `tables [[${this.#prefix}${key}]]`)
+    return value.map(
+      (table, index) => new ConfigTable(table, this.#where, `${this.#prefix}${key}[${index}].`),
+    )
+  }
+
+  /** The value, or the error that it is missing. */
+  required<T>(key: string, expected: string, value: T | undefined): T {
+    if (value === undefined) throw this.wrong(key, expected)
+    return value
+  }
+
+  /** The error that says what was found at a key and what is expected; `found` replaces values that must not be shown. */
+  wrong(key: string, expected: string, found = shown(this.#values[key])): ConfigError {
+    const where = this.#where === '' ? '' : `${this.#where}: `
+    return new ConfigError(`${where}${this.#prefix}${key}: found ${found}, expected ${expected}`)
+  }
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (isTable(value)) return 'a table'
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === 'bigint' ? String(member) : member,
+  )
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+}

@@ -1,0 +1,169 @@
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { DeploymentToken } from '@muster/actions'
+import { parse, TomlError } from 'smol-toml'
+import { ConfigError } from './config-error.ts'
+import { ConfigTable } from './config-table.ts'
+import { codeOf } from './describe-error.ts'
+
+/** A service on this device that the hub may offer to people; published with the system information (protocol 4.2). */
+export type Export = { protocol: 'http'; name: string; port: number; path?: string }
+
+/** Everything that makes an agent: who it is, where its hub is, and what it tells. */
+export type AgentConfig = {
+  hubUrl: string
+  token: string
+  /** Program that prints what identifies the device; without one the machine id does (machine-fingerprint.ts). */
+  fingerprintScript?: string
+  certificatePath: string
+  keyPath: string
+  dataDir: string
+  /** Allows `http://`, where the certificate goes into a header that anybody on the way could copy. */
+  allowPlaintext: boolean
+  /** Accepts any certificate of the hub. */
+  acceptInvalidCertificates: boolean
+  publishSystemInfo: boolean
+  exports: Export[]
+  /** Host name to publish instead of the machine's own. */
+  hostname?: string
+}
+
+/** Configuration as options of the command line give it. */
+export type ConfigOptions = {
+  hub: string
+  token: string
+  data?: string
+  name?: string
+  fingerprintScript?: string
+  dangerousAllowPlaintext?: boolean
+  dangerousAcceptInvalidCertificates?: boolean
+}
+
+/** Where public agents keep their configuration (protocol 8.1). */
+export const DEFAULT_CONFIG_PATH = '/etc/nexigon/agent.toml'
+
+const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
+const DEFAULT_SSL_FOLDER = '/etc/nexigon/agent/ssl'
+
+/** Folder of the agent's identity when it is started with `--hub` and `--token` and without `--data`. */
+export function defaultDataDir(): string {
+  return join(homedir(), '.local', 'state', 'muster-agent')
+}
+
+/**
+ * Reads a configuration file of the public agent, of either age: unknown keys are ignored, relative paths are taken from the file's
+ * folder (protocol 8.1). Throws `ConfigError` that names the key, what was found and what is expected.
+ */
+export async function readConfigFile(path: string): Promise<AgentConfig> {
+  return parseConfig(await readText(path), path)
+}
+
+/** Parses the text of a configuration file; `path` is for messages and for relative paths. */
+export function parseConfig(text: string, path: string): AgentConfig {
+  const table = new ConfigTable(parseToml(text, path), path)
+  const allowPlaintext = flag(table, 'dangerous-allow-plaintext') || flag(table, 'dangerous-disable-tls')
+  const pathOf = (key: string, value: string) => resolve(dirname(resolve(path)), table.text(key) ?? value)
+  // Without it a misspelt key would silently make another device of this one.
+  const fingerprintScript = table.required(
+    'fingerprint-script',
+    'the path of a program that prints what identifies the device',
+    table.text('fingerprint-script'),
+  )
+  return {
+    hubUrl: hubUrlOf(table, allowPlaintext),
+    token: tokenOf(table),
+    fingerprintScript: resolve(dirname(resolve(path)), fingerprintScript),
+    certificatePath: pathOf('ssl-cert', join(DEFAULT_SSL_FOLDER, 'cert.pem')),
+    keyPath: pathOf('ssl-key', join(DEFAULT_SSL_FOLDER, 'key.pem')),
+    dataDir: pathOf('data-path', DEFAULT_DATA_PATH),
+    allowPlaintext,
+    acceptInvalidCertificates: flag(table, 'dangerous-accept-invalid-certificates'),
+    publishSystemInfo:
+      (table.table('telemetry')?.flag('system-info') ?? true) && !flag(table, 'disable-system-info'),
+    exports: table.tables('exports').map(exportOf),
+  }
+}
+
+/** Configuration from options; throws `ConfigError` that names the option, what was found and what is expected. */
+export function configFromOptions(options: ConfigOptions): AgentConfig {
+  const table = new ConfigTable({ '--hub': options.hub, '--token': options.token }, '')
+  const dataDir = resolve(options.data ?? defaultDataDir())
+  const isLocal = URL.canParse(options.hub) && isLoopback(new URL(options.hub).hostname)
+  const allowPlaintext = isLocal || options.dangerousAllowPlaintext === true
+  return {
+    hubUrl: hubUrlOf(table, allowPlaintext, '--hub', '--dangerous-allow-plaintext'),
+    token: tokenOf(table, '--token'),
+    ...(options.fingerprintScript !== undefined && { fingerprintScript: resolve(options.fingerprintScript) }),
+    certificatePath: join(dataDir, 'cert.pem'),
+    keyPath: join(dataDir, 'key.pem'),
+    dataDir,
+    allowPlaintext,
+    acceptInvalidCertificates: options.dangerousAcceptInvalidCertificates === true,
+    publishSystemInfo: true,
+    exports: [],
+    ...(options.name !== undefined && { hostname: options.name }),
+  }
+}
+
+function hubUrlOf(
+  table: ConfigTable,
+  allowPlaintext: boolean,
+  key = 'hub-url',
+  plaintextKey = 'dangerous-allow-plaintext = true',
+): string {
+  const expected = 'the address of the hub, for example "https://hub.example.com"'
+  const text = table.required(key, expected, table.text(key))
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && allowPlaintext)) return text
+  throw table.wrong(key, url?.protocol === 'http:' ? `https://, or ${plaintextKey}` : expected)
+}
+
+function tokenOf(table: ConfigTable, key = 'token'): string {
+  const expected = 'a deployment token: deployment_ and 66 base-58 characters'
+  const token = table.required(key, expected, table.text(key))
+  if (!DeploymentToken.safeParse(token).success)
+    throw table.wrong(key, expected, `a text of ${token.length} characters`)
+  return token
+}
+
+function exportOf(table: ConfigTable): Export {
+  const protocol = table.required('protocol', '"http"', table.text('protocol'))
+  if (protocol !== 'http') throw table.wrong('protocol', '"http"')
+  const name = table.required('name', 'a text', table.text('name'))
+  const port = table.required('port', 'a port from 1 to 65535', table.integer('port', 1, 65535))
+  const path = table.text('path')
+  return { protocol, name, port, ...(path !== undefined && { path }) }
+}
+
+function flag(table: ConfigTable, key: string): boolean {
+  return table.flag(key) ?? false
+}
+
+/** Whether a host name of a URL means this machine, where nobody can listen in. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}
+
+function parseToml(text: string, path: string): Record<string, unknown> {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const problem = error.message.split('\n')[0]
+    throw new ConfigError(
+      `${path}: found a mistake in line ${error.line}, column ${error.column} (${problem}), expected TOML`,
+    )
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(
+      `--config: found ${path} (${codeOf(error)}), expected a readable configuration file, or --hub and --token`,
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,11 @@
+/** One line for people that says what went wrong, also for errors of sockets whose message is empty. */
+export function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  return error.message || codeOf(error) || error.name
+}
+
+/** The code of a system error, for example `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

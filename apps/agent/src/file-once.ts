@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import { link, mkdir, open, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { codeOf } from './describe-error.ts'
+
+/**
+ * Creates a file that only its owner may read, whole or not at all, also when the power fails. Returns false and changes nothing when
+ * it is there already.
+ */
+export async function createFileOnce(path: string, content: string): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${randomUUID()}`
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  try {
+    // Unlike rename(), link() never replaces: of two processes that start together one wins, and both use its file.
+    await link(temporary, path)
+    return true
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    return false
+  } finally {
+    await unlink(temporary)
+  }
+}

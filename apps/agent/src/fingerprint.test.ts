@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { publicIdOf } from '@muster/actions'
+import { describe, expect, it } from 'vitest'
+import { fingerprintOf, fingerprintOfScript } from './fingerprint.ts'
+import { temporaryFolder } from './testing/temporary-folder.ts'
+
+// protocol 6.4
+const VECTORS: [output: string, fingerprint: string, id: string][] = [
+  ['abc', 'd_sk_6BQUZrqBEiScJvnefdnSDXDBrr6DfPSUiWNNS7wXu5R3', 'd_pk_6BQUZrqBEiScJvnefdnSDX'],
+  ['', 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9', 'd_pk_bfHieWDWVpvKHqjSMpzD8y'],
+  [
+    'b08dfa6083e7567a1921a715000001fb\n',
+    'd_sk_eDQ4BQ7BWdoCddDqo5SNZPHLnKASePmqB3g9pN9UD257',
+    'd_pk_eDQ4BQ7BWdoCddDqo5SNZP',
+  ],
+  [
+    'b08dfa6083e7567a1921a715000001fb',
+    'd_sk_xrvvU4RtUUnnNTEMfgjYL8HQRrBPLGY1hsE7DWGRx1w6',
+    'd_pk_xrvvU4RtUUnnNTEMfgjYL8',
+  ],
+  ['10000000abcdef01\0', 'd_sk_p8PyT9T13upbz7c35D9aQaPDWH1XqrvKer6YzkdD4m2E', 'd_pk_p8PyT9T13upbz7c35D9aQa'],
+]
+
+describe('fingerprintOf', () => {
+  it.each(VECTORS)('gives the fingerprint of %j', (output, fingerprint, id) => {
+    expect(fingerprintOf(Buffer.from(output))).toBe(fingerprint)
+    expect(publicIdOf(fingerprint)).toBe(id)
+  })
+})
+
+describe('fingerprintOfScript', () => {
+  async function run(script: string) {
+    await using folder = await temporaryFolder()
+    const path = join(folder.path, 'script')
+    await writeFile(path, script, { mode: 0o755 })
+    return await fingerprintOfScript(path)
+  }
+
+  it('takes every byte of the output', async () => {
+    expect(await run('#!/bin/sh\nprintf "10000000abcdef01\\000"\n')).toBe(VECTORS[4]![1])
+    expect(await run('#!/bin/sh\necho b08dfa6083e7567a1921a715000001fb\n')).toBe(VECTORS[2]![1])
+  })
+
+  it('does not look at the exit status', async () => {
+    expect(await run('#!/bin/sh\nprintf abc\nexit 3\n')).toBe(VECTORS[0]![1])
+  })
+
+  it('refuses no output, failing scripts included', async () => {
+    await expect(run('#!/bin/sh\nexit 0\n')).rejects.toThrow(/^fingerprint-script: found no output of/)
+    await expect(run('#!/bin/sh\nexit 1\n')).rejects.toThrow(/found no output/)
+  })
+
+  it('says which program could not be run', async () => {
+    await expect(fingerprintOfScript('/nowhere/fp')).rejects.toThrow(
+      'fingerprint-script: found /nowhere/fp (ENOENT), expected an executable that prints what identifies the device',
+    )
+  })
+})

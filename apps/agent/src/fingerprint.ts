@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { BASE58, encodeRadix } from '@muster/actions'
+import { ConfigError } from './config-error.ts'
+import { codeOf } from './describe-error.ts'
+
+const SCRIPT_TIMEOUT_MS = 30_000
+const MAX_OUTPUT_BYTES = 1024 * 1024
+
+/** The device fingerprint of what a fingerprint script printed; every byte counts (protocol 6.4). */
+export function fingerprintOf(output: Uint8Array): string {
+  return `d_sk_${encodeRadix(createHash('sha512-256').update(output).digest(), BASE58)}`
+}
+
+/**
+ * Runs a fingerprint script and returns the fingerprint (protocol 8.2). Throws `ConfigError` when the script cannot be run or prints
+ * nothing: all failing scripts would make one and the same device.
+ */
+export async function fingerprintOfScript(path: string, signal?: AbortSignal): Promise<string> {
+  const output = await outputOf(path, signal)
+  if (output.length === 0)
+    throw new ConfigError(
+      `fingerprint-script: found no output of ${path}, expected text that identifies the device`,
+    )
+  return fingerprintOf(output)
+}
+
+async function outputOf(path: string, signal: AbortSignal | undefined): Promise<Buffer> {
+  const options = {
+    encoding: 'buffer',
+    timeout: SCRIPT_TIMEOUT_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
+    ...(signal && { signal }),
+  } as const
+  try {
+    return (await promisify(execFile)(path, [], options)).stdout
+  } catch (error) {
+    signal?.throwIfAborted()
+    // The exit status says nothing: public agents use whatever was printed (protocol 6.4).
+    if (hasExited(error)) return error.stdout
+    const problem = isKilled(error)
+      ? `not done after ${SCRIPT_TIMEOUT_MS / 1000} s`
+      : (codeOf(error) ?? 'it crashed')
+    throw new ConfigError(
+      `fingerprint-script: found ${path} (${problem}), expected an executable that prints what identifies the device`,
+    )
+  }
+}
+
+function hasExited(error: unknown): error is Error & { stdout: Buffer } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'stdout' in error
+}
+
+function isKilled(error: unknown): boolean {
+  return error instanceof Error && 'killed' in error && error.killed === true
+}

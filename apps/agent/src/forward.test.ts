@@ -1,0 +1,215 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Channel } from '@muster/link'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { ForwardService, forwardPort } from './forward.ts'
+import { silentLog } from './log.ts'
+import { type LinkedPair, linkedPair } from './testing/linked-pair.ts'
+
+const servers: Server[] = []
+const pairs: LinkedPair[] = []
+
+afterEach(() => {
+  for (const { hub } of pairs.splice(0)) hub.close()
+  for (const server of servers.splice(0)) server.close()
+})
+
+/** A local service and a hub's link to an agent that forwards to it. */
+async function forwarding(onConnection: (socket: Socket) => void, options: { maxForwards?: number } = {}) {
+  const sockets: Socket[] = []
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    onConnection(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  servers.push(server)
+  const { port } = server.address() as AddressInfo
+  const service = new ForwardService({ log: silentLog, ...options })
+  const pair = linkedPair(request => service.handle(request))
+  pairs.push(pair)
+  return { ...pair, service, sockets, endpoint: `forward/tcp/${port}` }
+}
+
+async function readAll(channel: Channel): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for (let piece = await channel.read(); piece !== null; piece = await channel.read()) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+async function readSome(channel: Channel): Promise<string> {
+  return Buffer.from((await channel.read()) ?? []).toString()
+}
+
+const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+describe('forwardPort', () => {
+  it.each([
+    ['forward/tcp/80', 80],
+    ['forward/tcp/65535', 65535],
+    ['forward/tcp/0', 0],
+    ['forward/tcp/65536', 'invalid TCP forwarding endpoint'],
+    ['forward/tcp/', 'invalid TCP forwarding endpoint'],
+    ['forward/tcp/8x', 'invalid TCP forwarding endpoint'],
+    ['forward/tcp/-1', 'invalid TCP forwarding endpoint'],
+    ['forward/tcp/000080', 'invalid TCP forwarding endpoint'],
+    ['forward/udp/53', 'unknown endpoint'],
+    ['terminal', 'unknown endpoint'],
+    ['', 'unknown endpoint'],
+  ])('reads %s', (endpoint, expected) => {
+    expect(forwardPort(endpoint)).toBe(expected)
+  })
+})
+
+describe('ForwardService', () => {
+  it('rejects what it does not know, in the words of public agents', async () => {
+    const { hub } = await forwarding(() => {})
+    await expect(hub.open('terminal')).rejects.toThrow('channel rejected: unknown endpoint')
+    await expect(hub.open('forward/tcp/x')).rejects.toThrow(
+      'channel rejected: invalid TCP forwarding endpoint',
+    )
+  })
+
+  it('rejects a port on which nobody listens', async () => {
+    const { hub, endpoint, service } = await forwarding(() => {})
+    servers.splice(0).forEach(server => {
+      server.close()
+    })
+    await expect(hub.open(endpoint)).rejects.toThrow(
+      'channel rejected: local TCP forwarding target is unavailable',
+    )
+    expect(service.count).toBe(0)
+  })
+
+  it('accepts only after the service answered', async () => {
+    const { hub, endpoint, sockets } = await forwarding(socket => socket.end('hello'))
+    const channel = await hub.open(endpoint)
+    expect(sockets).toHaveLength(1)
+    expect((await readAll(channel)).toString()).toBe('hello')
+  })
+
+  it('carries each end on its own, in both orders', async () => {
+    const { hub, endpoint } = await forwarding(socket => {
+      const pieces: Buffer[] = []
+      socket.on('data', piece => pieces.push(piece))
+      socket.on('end', () => socket.end(`got ${Buffer.concat(pieces)}`))
+    })
+    const channel = await hub.open(endpoint)
+    await channel.write(Buffer.from('question'))
+    channel.end()
+    expect((await readAll(channel)).toString()).toBe('got question')
+
+    const early = await forwarding(socket => {
+      socket.end('answer first')
+      socket.on('data', piece => received.push(piece))
+    })
+    const received: Buffer[] = []
+    const other = await early.hub.open(early.endpoint)
+    expect((await readAll(other)).toString()).toBe('answer first')
+    await other.write(Buffer.from('and then this'))
+    other.end()
+    await vi.waitFor(() => expect(Buffer.concat(received).toString()).toBe('and then this'))
+    await vi.waitFor(() => expect(early.service.count).toBe(0))
+  })
+
+  it('carries megabytes both ways at once, unchanged', async () => {
+    const bytes = randomBytes(3_000_000)
+    const { hub, endpoint, service } = await forwarding(socket => socket.pipe(socket))
+    const channel = await hub.open(endpoint)
+    const answer = readAll(channel)
+    for (let at = 0; at < bytes.length; at += 50_000) await channel.write(bytes.subarray(at, at + 50_000))
+    channel.end()
+    expect(digest(await answer)).toBe(digest(bytes))
+    await vi.waitFor(() => expect(service.count).toBe(0))
+  })
+
+  it('delivers everything of a service that closes at once', async () => {
+    const bytes = randomBytes(2_000_000)
+    const { hub, endpoint } = await forwarding(socket => {
+      socket.end(bytes)
+      socket.resume()
+    })
+    const channel = await hub.open(endpoint)
+    // The hub is done long before the data is through.
+    channel.end()
+    await new Promise(resolve => setImmediate(resolve))
+    expect(digest(await readAll(channel))).toBe(digest(bytes))
+  })
+
+  it('holds up a service whose hub reads slowly', async () => {
+    let written = 0
+    const { hub, endpoint } = await forwarding(socket => {
+      const fill = () => {
+        while (written < 50_000_000) {
+          written += 65_536
+          if (!socket.write(Buffer.alloc(65_536))) return
+        }
+        socket.end()
+      }
+      socket.on('drain', fill)
+      fill()
+    })
+    const channel = await hub.open(endpoint)
+    await new Promise(resolve => setTimeout(resolve, 200))
+    expect(written).toBeLessThan(20_000_000)
+    expect((await readAll(channel)).length).toBeGreaterThanOrEqual(50_000_000)
+  })
+
+  it('ends the channel when the service breaks off', async () => {
+    const { hub, endpoint, service, sockets } = await forwarding(socket => socket.write('x'))
+    const channel = await hub.open(endpoint)
+    expect(await readSome(channel)).toBe('x')
+    sockets[0]!.resetAndDestroy()
+    expect(await channel.read()).toBeNull()
+    await vi.waitFor(() => expect(channel.hasPeerStopped).toBe(true))
+    expect(service.count).toBe(0)
+  })
+
+  it('ends the service when the hub aborts, and a talkative one as well', async () => {
+    const { hub, endpoint, service, sockets } = await forwarding(socket => {
+      const talk = setInterval(() => socket.write('more'), 5)
+      socket.on('close', () => clearInterval(talk))
+    })
+    const channel = await hub.open(endpoint)
+    await readSome(channel)
+    channel.close()
+    await vi.waitFor(() => expect(service.count).toBe(0))
+    await vi.waitFor(() => expect(sockets[0]!.destroyed).toBe(true))
+  })
+
+  it('delivers what came before an abort', async () => {
+    const received: Buffer[] = []
+    const { hub, endpoint, service } = await forwarding(socket => {
+      socket.on('data', piece => received.push(piece))
+      socket.on('end', () => socket.end())
+    })
+    const channel = await hub.open(endpoint)
+    await channel.write(Buffer.from('fire and forget'))
+    channel.close()
+    await vi.waitFor(() => expect(Buffer.concat(received).toString()).toBe('fire and forget'))
+    await vi.waitFor(() => expect(service.count).toBe(0))
+  })
+
+  it('ends the service when the link ends', async () => {
+    const { hub, agent, endpoint, service, sockets } = await forwarding(socket => socket.write('x'))
+    await readSome(await hub.open(endpoint))
+    agent.close()
+    await vi.waitFor(() => expect(sockets[0]!.destroyed || sockets[0]!.readableEnded).toBe(true))
+    await vi.waitFor(() => expect(service.count).toBe(0))
+  })
+
+  it('carries a bounded number at once, and more when places are free again', async () => {
+    const { hub, endpoint, service } = await forwarding(socket => socket.pipe(socket), { maxForwards: 2 })
+    const [first] = await Promise.all([hub.open(endpoint), hub.open(endpoint)])
+    await expect(hub.open(endpoint, { timeoutMs: 300 })).rejects.toThrow(
+      'too many concurrent TCP forwardings',
+    )
+    first?.close()
+    await vi.waitFor(() => expect(service.count).toBe(1))
+    const again = await hub.open(endpoint)
+    await again.write(Buffer.from('here'))
+    expect(await readSome(again)).toBe('here')
+  })
+})

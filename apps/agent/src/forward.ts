@@ -1,0 +1,88 @@
+import { connect, type Socket } from 'node:net'
+import type { ChannelRequest } from '@muster/link'
+import { codeOf } from './describe-error.ts'
+import type { Log } from './log.ts'
+import { splice } from './splice.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+const MAX_FORWARDS = 24
+
+type ForwardOptions = {
+  log: Log
+  connectTimeoutMs?: number
+  maxForwards?: number
+}
+
+/** Connects channels of the hub to services on this device: `forward/tcp/<port>` and nothing else (protocol 3.3). */
+export class ForwardService {
+  readonly #log: Log
+  readonly #connectTimeoutMs: number
+  readonly #maxForwards: number
+  #count = 0
+
+  constructor({ log, connectTimeoutMs = CONNECT_TIMEOUT_MS, maxForwards = MAX_FORWARDS }: ForwardOptions) {
+    this.#log = log
+    this.#connectTimeoutMs = connectTimeoutMs
+    this.#maxForwards = maxForwards
+  }
+
+  /** Forwards under way, connecting ones included. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** Answers a request of the hub; never throws. */
+  handle(request: ChannelRequest): void {
+    const port = forwardPort(request.endpoint)
+    if (typeof port === 'string') request.reject(port)
+    else if (this.#count >= this.#maxForwards) request.reject('too many concurrent TCP forwardings')
+    else void this.#forward(request, port)
+  }
+
+  async #forward(request: ChannelRequest, port: number): Promise<void> {
+    this.#count++
+    try {
+      const socket = await connectLocally(port, this.#connectTimeoutMs)
+      // The hub may have given up while we were connecting.
+      if (request.isPending) await splice(request.accept(), socket)
+      else socket.destroy()
+    } catch (error) {
+      this.#log.debug(`forward to port ${port} failed: ${codeOf(error) ?? String(error)}`)
+      request.reject(
+        codeOf(error) === 'ETIMEDOUT'
+          ? 'local TCP forwarding target timed out'
+          : 'local TCP forwarding target is unavailable',
+      )
+    } finally {
+      this.#count--
+    }
+  }
+}
+
+/** The port that an endpoint asks for, or the reason to reject it (protocol 3.3). */
+export function forwardPort(
+  endpoint: string,
+): number | 'invalid TCP forwarding endpoint' | 'unknown endpoint' {
+  const rest = endpoint.startsWith('forward/tcp/') ? endpoint.slice('forward/tcp/'.length) : undefined
+  if (rest === undefined) return 'unknown endpoint'
+  const port = /^\d{1,5}$/.test(rest) ? Number(rest) : Number.NaN
+  return port <= 65535 ? port : 'invalid TCP forwarding endpoint'
+}
+
+async function connectLocally(port: number, timeoutMs: number): Promise<Socket> {
+  // allowHalfOpen: the service may go on answering after the hub has ended its side, and the other way round.
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const timer = setTimeout(() => {
+    reject(Object.assign(new Error('the local service does not answer'), { code: 'ETIMEDOUT' }))
+    socket.destroy()
+  }, timeoutMs)
+  socket.once('connect', () => resolve(socket))
+  socket.once('error', reject)
+  socket.once('close', () => reject(new Error('the socket was closed')))
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net'
+import { type ChannelRequest, Link } from '@muster/link'
+import { WebSocket } from 'ws'
+import type { DeviceCertificate } from './certificate.ts'
+import { readRefusal } from './refusal.ts'
+import { WebSocketTransport } from './websocket-transport.ts'
+
+/** A hub and who wants to connect to it. */
+export type HubCredentials = {
+  hubUrl: string
+  token: string
+  fingerprint: string
+  certificate: DeviceCertificate
+  acceptInvalidCertificates: boolean
+}
+
+export type ConnectOptions = {
+  /** Whether the hub shows this connection and may open channels towards the device (protocol 1.5). */
+  isRegistered: boolean
+  /** Decides on channels that the hub wants; without it all are rejected. */
+  onRequest?: (request: ChannelRequest) => void
+  signal?: AbortSignal
+  /** Time for the whole opening handshake. */
+  timeoutMs?: number
+}
+
+/** A connection to the hub after its WebSocket handshake. */
+export type HubConnection = {
+  link: Link
+  /** Breaks the connection off as a power failure would. */
+  drop(): void
+}
+
+// A hub that is stormed by devices lets valid ones wait up to 30 s (decisions, "Devices").
+const HANDSHAKE_TIMEOUT_MS = 45_000
+// The limits of public peers (protocol 1.1, 2.10): one frame of at most 1 MiB and 9 bytes a message.
+const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+
+/**
+ * Opens the WebSocket to the hub and the link on it (protocol 1). Rejects with `HubRefusedError` for an answer other than 101, with
+ * the socket's error, or with the signal's reason.
+ */
+export function connectToHub(credentials: HubCredentials, options: ConnectOptions): Promise<HubConnection> {
+  const { promise, resolve, reject } = Promise.withResolvers<HubConnection>()
+  const { signal, onRequest } = options
+  if (signal?.aborted) return Promise.reject(signal.reason)
+  const url = connectUrl(credentials.hubUrl)
+  const webSocket = new WebSocket(url, {
+    headers: connectHeaders(credentials, options.isRegistered),
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handshakeTimeout: options.timeoutMs ?? HANDSHAKE_TIMEOUT_MS,
+    ...(url.protocol === 'wss:' && {
+      cert: credentials.certificate.certificatePem,
+      key: credentials.certificate.keyPem,
+      rejectUnauthorized: !credentials.acceptInvalidCertificates,
+    }),
+  })
+  let socket: Socket | undefined
+  const abort = () => {
+    reject(signal?.reason)
+    webSocket.terminate()
+  }
+  signal?.addEventListener('abort', abort, { once: true })
+  const settled = () => signal?.removeEventListener('abort', abort)
+  // Stays attached: terminating a handshake reports an error, too, and after the handshake the link takes errors.
+  webSocket.on('error', error => {
+    settled()
+    reject(error)
+  })
+  webSocket.once('upgrade', response => {
+    socket = response.socket
+  })
+  webSocket.once('unexpected-response', (_request, response) => {
+    void readRefusal(response)
+      .then(reject)
+      .finally(() => {
+        settled()
+        webSocket.terminate()
+      })
+  })
+  webSocket.once('open', () => {
+    settled()
+    if (socket === undefined) return
+    // The hub's first message may already be there: the link must listen before this returns.
+    const transport = new WebSocketTransport(webSocket, socket)
+    const link = new Link(transport, { ...(onRequest && { onRequest }), limits: AGENT_LIMITS })
+    transport.deliverTo(link)
+    resolve({ link, drop: () => transport.close(true) })
+  })
+  return promise
+}
+
+/** Public agents take this many undecided requests (protocol 2.10). */
+const AGENT_LIMITS = { maxPendingRequests: 32 }
+
+/** Address of the hub's WebSocket: the path of the configured address is replaced, query and fragment go (protocol 1.1). */
+export function connectUrl(hubUrl: string): URL {
+  const { protocol, host } = new URL(hubUrl)
+  return new URL(`${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/api/v1/connect/ws`)
+}
+
+/** Headers of the request for a connection (protocol 1.2); over plain HTTP the certificate travels in one of them. */
+export function connectHeaders(credentials: HubCredentials, isRegistered: boolean): Record<string, string> {
+  const isPlaintext = new URL(credentials.hubUrl).protocol === 'http:'
+  return {
+    Authorization: `Bearer ${credentials.token}`,
+    'X-Register-Connection': String(isRegistered),
+    'X-Deployment-Token': credentials.token,
+    'X-Device-Fingerprint': credentials.fingerprint,
+    ...(isPlaintext && { 'X-Client-Cert': percentEncode(credentials.certificate.certificatePem) }),
+  }
+}
+
+/** Everything but `A-Z a-z 0-9 - _ . ~` escaped (protocol 1.2). */
+function percentEncode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}

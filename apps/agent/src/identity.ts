@@ -1,0 +1,24 @@
+import { type DeviceCertificate, loadDeviceCertificate } from './certificate.ts'
+import type { AgentConfig } from './config.ts'
+import { fingerprintOfScript } from './fingerprint.ts'
+import type { HubCredentials } from './hub-connection.ts'
+import { machineFingerprint } from './machine-fingerprint.ts'
+
+/**
+ * Who this device is for its hub: fingerprint and certificate, made at first use. Throws `ConfigError` when a script or file is not as it
+ * must be.
+ */
+export async function loadCredentials(config: AgentConfig, signal?: AbortSignal): Promise<HubCredentials> {
+  const fingerprint =
+    config.fingerprintScript === undefined
+      ? await machineFingerprint(config.dataDir)
+      : await fingerprintOfScript(config.fingerprintScript, signal)
+  const certificate: DeviceCertificate = await loadDeviceCertificate(config.certificatePath, config.keyPath)
+  return {
+    hubUrl: config.hubUrl,
+    token: config.token,
+    fingerprint,
+    certificate,
+    acceptInvalidCertificates: config.acceptInvalidCertificates,
+  }
+}

@@ -1,0 +1,8 @@
+export { type RunAgentOptions, runAgent } from './agent.ts'
+export { createDeviceCertificate, type DeviceCertificate } from './certificate.ts'
+export { type AgentConfig, type ConfigOptions, configFromOptions, readConfigFile } from './config.ts'
+export { ConfigError } from './config-error.ts'
+export { fingerprintOf } from './fingerprint.ts'
+export { createLog, type Log, type LogLevel } from './log.ts'
+export { type SimulatedFleet, type SimulateFleetOptions, simulateFleet } from './simulator/fleet.ts'
+export type { FleetStats } from './simulator/fleet-stats.ts'

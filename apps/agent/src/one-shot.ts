@@ -1,0 +1,88 @@
+import { newDatedId } from '@muster/actions'
+import type { AgentConfig } from './config.ts'
+import { withDeadline } from './deadline.ts'
+import { invokeExactly } from './exact-invoke.ts'
+import { loadCredentials } from './identity.ts'
+import { type JsonText, jsonArray, jsonObject, jsonTextOf } from './json-text.ts'
+import { ANSWER_TIMEOUT_MS, openSession, type Session } from './session.ts'
+
+/** Severities as the command line spells them, from least to most severe (protocol 4.6). */
+export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critical'] as const
+
+export type EventOptions = {
+  severity: (typeof SEVERITIES)[number]
+  category?: string
+  attributes: Record<string, JsonText>
+  /** RFC 3339; now when missing. */
+  emittedAt?: string
+}
+
+/** What one command does at the hub; returns the line to print. */
+export type OneShot = (session: Session) => Promise<string>
+
+/** Makes a connection of its own that is not shown as the device's, runs one command on it and ends it (protocol 3.8). */
+export async function runOneShot(
+  config: AgentConfig,
+  command: OneShot,
+  signal: AbortSignal,
+): Promise<string> {
+  const credentials = await loadCredentials(config, signal)
+  const session = await openSession(credentials, { isRegistered: false, signal })
+  const close = () => session.link.close('interrupted')
+  signal.addEventListener('abort', close, { once: true })
+  try {
+    return await command(session)
+  } finally {
+    signal.removeEventListener('abort', close)
+    session.link.close()
+  }
+}
+
+/** The id of this device at its hub. */
+export const printDeviceId: OneShot = session => Promise.resolve(session.deviceId)
+
+/** Reads one property of this device. */
+export function getProperty(name: string): OneShot {
+  return session => invoke(session, 'devices_GetProperty', { name: jsonTextOf(name) })
+}
+
+/** Sets one property of this device to exactly this JSON text. */
+export function setProperty(name: string, value: JsonText): OneShot {
+  return session => invoke(session, 'devices_SetProperty', { name: jsonTextOf(name), value })
+}
+
+/** Removes one property of this device. */
+export function removeProperty(name: string): OneShot {
+  return session => invoke(session, 'devices_RemoveProperty', { name: jsonTextOf(name) })
+}
+
+/** Uploads one event; prints the id under which the hub knows it, since the action itself answers nothing. */
+export function emitEvent(
+  body: JsonText,
+  { severity, category, attributes, emittedAt }: EventOptions,
+  now = new Date(),
+): OneShot {
+  const eventId = newDatedId('d_ev', now)
+  const event = jsonObject({
+    eventId: jsonTextOf(eventId),
+    category: category === undefined ? undefined : jsonTextOf(category),
+    severity: jsonTextOf(severity.charAt(0).toUpperCase() + severity.slice(1)),
+    body,
+    attributes: jsonObject(attributes),
+    emittedAt: jsonTextOf(emittedAt ?? now.toISOString()),
+  })
+  return async session => {
+    await invoke(session, 'devices_PublishEvents', { events: jsonArray([event]) })
+    return jsonObject({ eventId: jsonTextOf(eventId) })
+  }
+}
+
+async function invoke(
+  { link, deviceId }: Session,
+  action: string,
+  input: Record<string, JsonText>,
+): Promise<string> {
+  const channel = await link.open('executor')
+  const text = jsonObject({ deviceId: jsonTextOf(deviceId), ...input })
+  return withDeadline(invokeExactly(channel, action, text), ANSWER_TIMEOUT_MS, action)
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http'
+import { describeError } from './describe-error.ts'
+
+const MAX_BODY_BYTES = 16 * 1024
+const BODY_TIMEOUT_MS = 5000
+
+/** The hub answered the request for a connection with something other than 101 (protocol 1.6). */
+export class HubRefusedError extends Error {
+  override readonly name = 'HubRefusedError'
+  readonly status: number
+  /** What the hub itself says about it; empty when it says nothing. */
+  readonly reason: string
+  readonly retryAfterMs: number | undefined
+
+  constructor(status: number, reason: string, retryAfterMs?: number) {
+    super(`the hub refused the connection with ${status}${reason === '' ? '' : `: ${reason}`}`)
+    this.status = status
+    this.reason = reason
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Reads the refusal out of the hub's answer: its status, `Retry-After` and the message of a JSON body `{kind, message}`. */
+export async function readRefusal(response: IncomingMessage, now = Date.now()): Promise<HubRefusedError> {
+  const body = await readBody(response)
+  return new HubRefusedError(
+    response.statusCode ?? 0,
+    reasonOf(body),
+    retryAfterMsOf(response.headers['retry-after'], now),
+  )
+}
+
+/** What a person can do about a failed connection, in one line for the log. */
+export function adviceOn(error: unknown): string {
+  if (!(error instanceof HubRefusedError)) return describeError(error)
+  const said = `${error.status}${error.reason === '' ? '' : ` "${error.reason}"`}`
+  if (error.status === 403 && /pending/i.test(error.reason)) {
+    return `certificate is pending: accept it in the console (the hub says ${said})`
+  }
+  if (error.status === 403)
+    return `this device is not allowed in: look at its certificates in the console (the hub says ${said})`
+  if (error.status === 401)
+    return `the token is not accepted: create one in the console (the hub says ${said})`
+  if (error.status === 404 || error.status === 426)
+    return `no hub at this address: check it (the answer was ${said})`
+  return error.message
+}
+
+/** Milliseconds of a `Retry-After` header, which is seconds or a date (RFC 9110, 10.2.3). */
+export function retryAfterMsOf(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined
+  const text = header.trim()
+  const delayMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isFinite(delayMs) && delayMs > 0 ? delayMs : undefined
+}
+
+function reasonOf(body: string): string {
+  try {
+    const { message } = JSON.parse(body) as { message?: unknown }
+    if (typeof message === 'string') return message.slice(0, 500)
+  } catch {
+    // Not from our hub, for example from a proxy in between.
+  }
+  return body.trimStart().startsWith('<') ? '' : body.trim().slice(0, 200)
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  const timer = setTimeout(() => response.destroy(), BODY_TIMEOUT_MS)
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > MAX_BODY_BYTES) break
+    }
+  } catch {
+    // What came before the connection broke is still worth showing.
+  } finally {
+    clearTimeout(timer)
+    response.destroy()
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, MAX_BODY_BYTES)
+}

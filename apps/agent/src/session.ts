@@ -1,0 +1,51 @@
+import { ExecutorClient, type Link } from '@muster/link'
+import { type ConnectOptions, connectToHub, type HubCredentials } from './hub-connection.ts'
+
+/** A device connected to its hub and known there. */
+export type Session = {
+  deviceId: string
+  link: Link
+  /** Runs actions at the hub, one after the other, each with a deadline. */
+  executor: ExecutorClient
+  /** Breaks the connection off as a power failure would. */
+  drop(): void
+}
+
+/** The hub does not take this connection for a device's; the token is of another kind. */
+class NotADeviceError extends Error {
+  override readonly name = 'NotADeviceError'
+}
+
+const OPEN_TIMEOUT_MS = 30_000
+/** How long the hub may take for one action, in milliseconds. */
+export const ANSWER_TIMEOUT_MS = 60_000
+
+const EXECUTOR_OPTIONS = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
+
+/**
+ * Connects and makes sure that the hub sees a device (protocol 3.7). Rejects with what `connectToHub` rejects with, with the link's errors,
+ * or with `NotADeviceError`; nothing stays open then.
+ */
+export async function openSession(credentials: HubCredentials, options: ConnectOptions): Promise<Session> {
+  const { link, drop } = await connectToHub(credentials, options)
+  const close = () => link.close()
+  options.signal?.addEventListener('abort', close, { once: true })
+  try {
+    const channel = await link.open('executor', { timeoutMs: OPEN_TIMEOUT_MS, signal: options.signal })
+    const executor = new ExecutorClient(channel, EXECUTOR_OPTIONS)
+    return { deviceId: deviceIdOf(await executor.invoke('actor_GetActor', {})), link, executor, drop }
+  } catch (error) {
+    link.close()
+    throw error
+  } finally {
+    options.signal?.removeEventListener('abort', close)
+  }
+}
+
+function deviceIdOf(answer: unknown): string {
+  const { actor } = (answer ?? {}) as { actor?: { actor?: unknown; deviceId?: unknown } }
+  if (actor?.actor === 'Device' && typeof actor.deviceId === 'string') return actor.deviceId
+  throw new NotADeviceError(
+    `the hub takes this connection for ${String(actor?.actor)}, expected a Device: is the token a deployment token?`,
+  )
+}

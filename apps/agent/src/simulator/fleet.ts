@@ -1,0 +1,107 @@
+import { setMaxListeners } from 'node:events'
+import { type DeviceProfile, deviceProfile } from './device-profile.ts'
+import { emptyStats, type FleetStats } from './fleet-stats.ts'
+import { Gate } from './gate.ts'
+import { Schedule } from './schedule.ts'
+import { type FleetContext, SimulatedDevice } from './simulated-device.ts'
+import { StatusPages } from './status-pages.ts'
+
+export type SimulateFleetOptions = {
+  hubUrl: string
+  /** Deployment token; it has to accept new certificates by itself, or every device waits for a person. */
+  token: string
+  count: number
+  /** The same seed means the same devices: names, hardware, fingerprints, certificates and what happens to them. */
+  seed?: string | number
+  /** Mean number of events of each device. */
+  eventsPerMinute?: number
+  /** Events of this time before the start are sent as well, as devices do that were offline. */
+  historyHours?: number
+  /** Whether devices lose their connection now and then, and come back. */
+  hasOutages?: boolean
+  /** Connections that are being made at once. */
+  parallelConnects?: number
+  acceptInvalidCertificates?: boolean
+  /** Ends the fleet, like disposing of it. */
+  signal?: AbortSignal
+}
+
+/** A running fleet; disposing of it ends all connections. */
+export type SimulatedFleet = AsyncDisposable & {
+  /** Counts that change while it runs. */
+  readonly stats: Readonly<FleetStats>
+  readonly devices: readonly DeviceProfile[]
+  /** Resolves when every device has been connected once, or when the fleet ended. */
+  readonly allConnected: Promise<void>
+  /** Resolves when every device has stopped; never rejects. */
+  readonly ended: Promise<void>
+}
+
+const MAX_EVENTS_PER_MINUTE = 6000
+
+/**
+ * Runs many simulated devices in this process and returns at once; they connect, a bounded number at a time. Throws `RangeError` for a
+ * count or a rate that makes no sense.
+ */
+export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
+  const { count, seed = 1, eventsPerMinute = 1, historyHours = 0 } = options
+  if (!Number.isInteger(count) || count < 1)
+    throw new RangeError(`count: found ${count}, expected an integer from 1`)
+  if (!(eventsPerMinute > 0 && eventsPerMinute <= MAX_EVENTS_PER_MINUTE)) {
+    throw new RangeError(
+      `rate: found ${eventsPerMinute}, expected a number above 0 and up to ${MAX_EVENTS_PER_MINUTE}`,
+    )
+  }
+  const stopping = new AbortController()
+  // One listener for each connection that is being made.
+  setMaxListeners(0, stopping.signal)
+  const startedAtMs = Date.now()
+  const stats = emptyStats(count)
+  const { promise: allConnected, resolve: resolveConnected } = Promise.withResolvers<void>()
+  const schedule = new Schedule()
+  const context: FleetContext = {
+    hubUrl: options.hubUrl,
+    token: options.token,
+    acceptInvalidCertificates: options.acceptInvalidCertificates ?? false,
+    eventIntervalMs: Math.max(1, Math.round(60_000 / eventsPerMinute)),
+    hasOutages: options.hasOutages ?? true,
+    startedAtMs,
+    historyFromMs: startedAtMs - historyHours * 60 * 60 * 1000,
+    gate: new Gate(options.parallelConnects ?? 64),
+    schedule,
+    stats,
+    pages: new StatusPages(),
+    signal: stopping.signal,
+    now: Date.now,
+    onConnected() {
+      if (stats.everConnected < count || stats.allConnectedAfterMs !== undefined) return
+      stats.allConnectedAfterMs = Date.now() - startedAtMs
+      resolveConnected()
+    },
+  }
+  const devices = Array.from(
+    { length: count },
+    (_, index) => new SimulatedDevice(deviceProfile(String(seed), index), context),
+  )
+  const stop = () => {
+    stopping.abort(new Error('the simulator is stopping'))
+    for (const device of devices) device.stop()
+    schedule.clear()
+  }
+  options.signal?.addEventListener('abort', stop, { once: true })
+  const ended = Promise.all(devices.map(device => device.run())).then(() => {
+    options.signal?.removeEventListener('abort', stop)
+    resolveConnected()
+  })
+  if (options.signal?.aborted) stop()
+  return {
+    stats,
+    devices: devices.map(device => device.profile),
+    allConnected,
+    ended,
+    async [Symbol.asyncDispose]() {
+      stop()
+      await ended
+    },
+  }
+}

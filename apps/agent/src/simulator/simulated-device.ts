@@ -1,0 +1,256 @@
+import { RemoteActionError } from '@muster/link'
+import { Backoff } from '../backoff.ts'
+import { adviceOn, HubRefusedError } from '../refusal.ts'
+import { openSession, type Session } from '../session.ts'
+import type { DeviceProfile } from './device-profile.ts'
+import { appConfigOf, healthOf, labelOf, otaStatusOf, PROPERTY, systemInfoOf } from './device-properties.ts'
+import { eventsBetween, nextEventAt } from './event-story.ts'
+import type { FleetStats } from './fleet-stats.ts'
+import type { Gate } from './gate.ts'
+import type { Schedule } from './schedule.ts'
+import { simulatedIdentity } from './simulated-identity.ts'
+import type { StatusPages } from './status-pages.ts'
+import {
+  type Health,
+  healthAt,
+  nextHealthCheck,
+  nextOutage,
+  type Outage,
+  type UpdateStep,
+  updateSteps,
+} from './story.ts'
+
+/** What all devices of one fleet share. */
+export type FleetContext = {
+  hubUrl: string
+  token: string
+  acceptInvalidCertificates: boolean
+  /** Mean time between two events of one device. */
+  eventIntervalMs: number
+  hasOutages: boolean
+  startedAtMs: number
+  /** Events since this time are sent at the first connection. */
+  historyFromMs: number
+  gate: Gate
+  schedule: Schedule
+  stats: FleetStats
+  pages: StatusPages
+  signal: AbortSignal
+  now: () => number
+  onConnected: () => void
+}
+
+const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
+const MAX_EVENTS_PER_CALL = 50
+
+/** One simulated device: connects, tells its story, is away now and then, and comes back. */
+export class SimulatedDevice {
+  readonly profile: DeviceProfile
+  readonly #fleet: FleetContext
+  readonly #backoff = new Backoff()
+  readonly #updates: readonly UpdateStep[]
+  #eventsSentTo: number
+  #update: UpdateStep | undefined
+  #health: Health | undefined
+  #systemInfoAt = 0
+  #hasConnected = false
+  #retryAfterMs: number | undefined
+  #wake: (() => void) | undefined
+  #session: Session | undefined
+
+  constructor(profile: DeviceProfile, fleet: FleetContext) {
+    this.profile = profile
+    this.#fleet = fleet
+    this.#eventsSentTo = fleet.historyFromMs
+    this.#updates = updateSteps(profile)
+  }
+
+  /** Lives until the fleet's signal is aborted and `stop()` was called; never rejects. */
+  async run(): Promise<void> {
+    while (!this.#fleet.signal.aborted) {
+      const session = await this.#fleet.gate.run(() => this.#connect())
+      const awayUntilMs = session ? await this.#live(session) : undefined
+      if (this.#fleet.signal.aborted) return
+      const resumeAtMs = awayUntilMs ?? this.#fleet.now() + this.#backoff.nextDelayMs(this.#retryAfterMs)
+      await this.#sleepUntil(resumeAtMs)
+    }
+  }
+
+  /** Ends the connection and every wait. */
+  stop(): void {
+    this.#session?.link.close('the simulator is stopping')
+    this.#wake?.()
+  }
+
+  async #connect(): Promise<Session | undefined> {
+    const { hubUrl, token, acceptInvalidCertificates, signal, stats, pages } = this.#fleet
+    this.#retryAfterMs = undefined
+    if (signal.aborted) return undefined
+    try {
+      const { fingerprint, certificate } = simulatedIdentity(this.profile.seed, this.profile.index)
+      const session = await openSession(
+        { hubUrl, token, fingerprint, certificate, acceptInvalidCertificates },
+        { isRegistered: true, onRequest: request => pages.handle(request, this.profile), signal },
+      )
+      stats.connects++
+      return session
+    } catch (error) {
+      if (signal.aborted) return undefined
+      if (error instanceof HubRefusedError) {
+        stats.refused++
+        this.#retryAfterMs = error.retryAfterMs
+      } else {
+        stats.failed++
+      }
+      stats.lastProblem = adviceOn(error)
+      return undefined
+    }
+  }
+
+  /** One connection from its start to its end; returns when to come back if it ended on purpose. */
+  async #live(session: Session): Promise<number | undefined> {
+    const { stats, now } = this.#fleet
+    const since = now()
+    this.#session = session
+    this.#systemInfoAt = 0
+    this.#health = undefined
+    stats.connected++
+    if (!this.#hasConnected) {
+      this.#hasConnected = true
+      stats.everConnected++
+    }
+    this.#fleet.onConnected()
+    void session.link.ended.then(() => this.#wake?.())
+    const told = await this.#tell(session).catch(adviceOn)
+    const outage = typeof told === 'string' ? undefined : told
+    if (outage) {
+      stats.outages++
+    } else if (!this.#fleet.signal.aborted) {
+      stats.lost++
+      const { end } = session.link
+      if (end) stats.lastProblem = `a connection ended: ${end.kind} ${end.reason}`.trim()
+      else if (typeof told === 'string') stats.lastProblem = told
+    }
+    if (outage?.isAbrupt) session.drop()
+    else session.link.close(outage ? 'going away for a while' : '')
+    await session.link.ended
+    this.#session = undefined
+    stats.connected--
+    this.#backoff.endedAfter(now() - since)
+    return outage?.endMs
+  }
+
+  /** Tells the device's story until the connection ends or the next outage begins, which it returns. */
+  async #tell(session: Session): Promise<Outage | undefined> {
+    const { signal, now } = this.#fleet
+    let outage = this.#nextOutage()
+    await this.#publishIdentity(session)
+    while (session.link.isOpen && !signal.aborted) {
+      const update = await this.#publishUpdate(session)
+      if (update?.state === 'rebooting') outage = this.#rebootOutage(outage)
+      if (outage && now() >= outage.startMs) return outage
+      await this.#publishSystemInfo(session)
+      await this.#publishHealth(session)
+      await this.#sendEvents(session)
+      if (session.link.isOpen) await this.#sleepUntil(this.#nextChangeAt(outage))
+    }
+    return undefined
+  }
+
+  async #publishIdentity(session: Session): Promise<void> {
+    await this.#set(session, PROPERTY.device, labelOf(this.profile, this.#update))
+    await this.#set(session, PROPERTY.appConfig, appConfigOf(this.profile))
+    await this.#set(session, PROPERTY.otaStatus, otaStatusOf(this.profile, this.#update))
+  }
+
+  /** Publishes the step of the update that is due; returns it when it is new. */
+  async #publishUpdate(session: Session): Promise<UpdateStep | undefined> {
+    const due = this.#updates.findLast(step => this.#fleet.startedAtMs + step.offsetMs <= this.#fleet.now())
+    if (!due || due === this.#update) return undefined
+    this.#update = due
+    await this.#set(session, PROPERTY.otaStatus, otaStatusOf(this.profile, due))
+    if (due.state === 'completed') await this.#set(session, PROPERTY.device, labelOf(this.profile, due))
+    return due
+  }
+
+  async #publishSystemInfo(session: Session): Promise<void> {
+    if (this.#fleet.now() < this.#systemInfoAt) return
+    await this.#set(session, PROPERTY.systemInfo, systemInfoOf(this.profile, this.#fleet.now()))
+    this.#systemInfoAt = this.#fleet.now() + SYSTEM_INFO_INTERVAL_MS
+  }
+
+  async #publishHealth(session: Session): Promise<void> {
+    const health = healthAt(this.profile, this.#fleet.now())
+    if (health === this.#health) return
+    await this.#set(session, PROPERTY.health, healthOf(health))
+    this.#health = health
+  }
+
+  /** Sends what happened since the last event that the hub has acknowledged, times without a connection included. */
+  async #sendEvents({ executor, deviceId, link }: Session): Promise<void> {
+    const { eventIntervalMs, now, stats } = this.#fleet
+    const until = now()
+    const due = eventsBetween(this.profile, eventIntervalMs, this.#eventsSentTo, until)
+    for (let at = 0; at < due.length; at += MAX_EVENTS_PER_CALL) {
+      if (!link.isOpen) return
+      const events = due.slice(at, at + MAX_EVENTS_PER_CALL)
+      const isTaken = await this.#invoke(executor, 'devices_PublishEvents', { deviceId, events })
+      if (isTaken) stats.events += events.length
+      const next = due[at + MAX_EVENTS_PER_CALL]
+      if (next) this.#eventsSentTo = Date.parse(next.emittedAt)
+    }
+    this.#eventsSentTo = until
+  }
+
+  async #set({ executor, deviceId }: Session, name: string, value: unknown): Promise<void> {
+    const isTaken = await this.#invoke(executor, 'devices_SetProperty', { deviceId, name, value })
+    if (isTaken) this.#fleet.stats.properties++
+  }
+
+  /** Runs an action; a refusal by the hub is counted and false, everything else that fails is thrown. */
+  async #invoke(executor: Session['executor'], action: string, input: object): Promise<boolean> {
+    try {
+      await executor.invoke(action, input)
+      return true
+    } catch (error) {
+      if (!(error instanceof RemoteActionError)) throw error
+      this.#fleet.stats.actionErrors++
+      this.#fleet.stats.lastProblem = `${action}: ${error.message}`
+      return false
+    }
+  }
+
+  #nextOutage(): Outage | undefined {
+    return this.#fleet.hasOutages ? nextOutage(this.profile, this.#fleet.now()) : undefined
+  }
+
+  /** A reboot takes until the step after it. */
+  #rebootOutage(otherwise: Outage | undefined): Outage | undefined {
+    const next = this.#updates[this.#updates.indexOf(this.#update!) + 1]
+    if (!this.#fleet.hasOutages || !next) return otherwise
+    return { startMs: this.#fleet.now(), endMs: this.#fleet.startedAtMs + next.offsetMs, isAbrupt: false }
+  }
+
+  #nextChangeAt(outage: Outage | undefined): number {
+    const now = this.#fleet.now()
+    const nextUpdate = this.#updates.find(step => this.#fleet.startedAtMs + step.offsetMs > now)
+    return Math.min(
+      outage?.startMs ?? Number.POSITIVE_INFINITY,
+      nextUpdate ? this.#fleet.startedAtMs + nextUpdate.offsetMs : Number.POSITIVE_INFINITY,
+      this.#systemInfoAt,
+      nextHealthCheck(now),
+      nextEventAt(this.profile, this.#fleet.eventIntervalMs, this.#eventsSentTo),
+    )
+  }
+
+  /** Waits for a time; `stop()` and the end of the connection end the wait. */
+  async #sleepUntil(atMs: number): Promise<void> {
+    if (this.#fleet.signal.aborted) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    const cancel = this.#fleet.schedule.at(atMs, resolve)
+    await promise
+    cancel()
+    this.#wake = undefined
+  }
+}

@@ -1,0 +1,124 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { errorEnvelope, Link, okEnvelopeOfJson, serveExecutor } from '@muster/link'
+import { WebSocketServer } from 'ws'
+import type { DeviceCertificate } from '../certificate.ts'
+import { WebSocketTransport } from '../websocket-transport.ts'
+
+/** A way of refusing a connection. */
+export type FakeRefusal = { status: number; body?: string; headers?: Record<string, string> }
+
+/** A call of an action as it arrived. */
+export type FakeCall = { name: string; inputText: string; input: Record<string, unknown> }
+
+type Connection = {
+  link: Link
+  headers: IncomingHttpHeaders
+  /** Fingerprint of the certificate that the device showed in TLS. */
+  certificate: string | undefined
+}
+
+/** The device side of a hub, in memory but on a real socket: what the agent's tests connect to. */
+export class FakeHub implements AsyncDisposable {
+  /** Headers of every request for a connection, refused ones included. */
+  readonly requests: IncomingHttpHeaders[] = []
+  /** Connections, the newest last. */
+  readonly connections: Connection[] = []
+  readonly calls: FakeCall[] = []
+  /** How the next connections are refused, in this order. */
+  readonly refusals: FakeRefusal[] = []
+  /** Answers of actions as JSON text, by name; `{}` for others. */
+  readonly answers: Record<string, string> = {
+    actor_GetActor:
+      '{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}',
+    devices_SetProperty: '{"result":"Set"}',
+  }
+  /** Actions that are answered with an `Invalid` error of this text. */
+  readonly errors: Record<string, string> = {}
+  readonly #sockets = new Set<Socket>()
+  readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+  readonly #server: Server
+  readonly #scheme: 'http' | 'https'
+
+  private constructor(certificate: DeviceCertificate | undefined) {
+    this.#scheme = certificate ? 'https' : 'http'
+    this.#server = certificate
+      ? createSecureServer({
+          cert: certificate.certificatePem,
+          key: certificate.keyPem,
+          requestCert: true,
+          rejectUnauthorized: false,
+        })
+      : createServer()
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+    })
+    this.#server.on('upgrade', (request, socket, head) => {
+      this.requests.push(request.headers)
+      const refusal = request.url === '/api/v1/connect/ws' ? this.refusals.shift() : { status: 404 }
+      if (refusal) {
+        const headers = Object.entries({ connection: 'close', ...refusal.headers }).map(
+          ([name, value]) => `${name}: ${value}\r\n`,
+        )
+        socket.end(`HTTP/1.1 ${refusal.status} No\r\n${headers.join('')}\r\n${refusal.body ?? ''}`)
+        return
+      }
+      this.#webSockets.handleUpgrade(request, socket, head, webSocket => {
+        const transport = new WebSocketTransport(webSocket, socket as Socket)
+        const link = new Link(transport, {
+          onRequest: channel => {
+            if (channel.endpoint === 'executor')
+              serveExecutor(channel.accept(), (name, input) => this.#answer(name, input))
+            else channel.reject('unknown endpoint')
+          },
+        })
+        transport.deliverTo(link)
+        const certificate =
+          socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined
+        this.connections.push({ link, headers: request.headers, certificate })
+      })
+    })
+  }
+
+  /** Starts a hub on a free port, with TLS when a certificate is given. */
+  static async start(certificate?: DeviceCertificate): Promise<FakeHub> {
+    const hub = new FakeHub(certificate)
+    await new Promise<void>(resolve => hub.#server.listen(0, '127.0.0.1', resolve))
+    return hub
+  }
+
+  get url(): string {
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** The newest connection's link. */
+  get link(): Link {
+    return this.connections.at(-1)!.link
+  }
+
+  callsOf(name: string): FakeCall[] {
+    return this.calls.filter(call => call.name === name)
+  }
+
+  /** Breaks every connection off as a crash would. */
+  crash(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.crash()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+
+  #answer(name: string, input: Uint8Array): string {
+    const inputText = Buffer.from(input).toString()
+    this.calls.push({ name, inputText, input: JSON.parse(inputText) as Record<string, unknown> })
+    const error = this.errors[name]
+    return error === undefined
+      ? okEnvelopeOfJson(this.answers[name] ?? '{}')
+      : errorEnvelope('Invalid', error)
+  }
+}

@@ -1,0 +1,462 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ActionName, type LiveChange, newDatedId, newId } from '@muster/actions'
+import {
+  type CapturedLog,
+  capturedLog,
+  connectDevice,
+  deviceIdentity,
+  type FakeDevice,
+  rawDevice,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config.ts'
+import { createHub, type Hub } from '../hub.ts'
+
+const hub = await testHub()
+afterAll(() => hub[Symbol.asyncDispose]())
+
+async function connectionsOf(owner: TestUser, deviceId: string) {
+  return (await owner.invoke('devices_QueryConnections', { deviceId })).connections
+}
+
+async function endReasonsOf(owner: TestUser, deviceId: string) {
+  return (await connectionsOf(owner, deviceId)).map(({ endReason }) => endReason)
+}
+
+async function isShownConnected(owner: TestUser, deviceId: string): Promise<boolean> {
+  return (await owner.invoke('devices_GetDetails', { deviceId })).isConnected
+}
+
+/** Another hub on the database of a test hub, as a second node of a cluster. */
+async function secondNode(hub: TestHub, { log }: CapturedLog): Promise<Hub & { url: string }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
+  const config = {
+    ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir, MUSTER_NODE_NAME: 'second' }),
+    databaseUrl: hub.pool.options.connectionString,
+  }
+  const node = await createHub(config, log)
+  return {
+    ...node,
+    url: `http://127.0.0.1:${node.address.port}`,
+    async [Symbol.asyncDispose]() {
+      await node[Symbol.asyncDispose]()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function databaseSession(): Promise<pg.Client & AsyncDisposable> {
+  const client = new pg.Client(hub.pool.options)
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
+describe('connections of one device', () => {
+  it('may be one registered and any number of others, which are not shown', async () => {
+    const { owner, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = device
+    const others = await Promise.all(
+      ['false', 'TRUE', '1', undefined].map(register =>
+        connectDevice({ url: hub.url, token, identity, headers: { 'x-register-connection': register } }),
+      ),
+    )
+    for (const other of others) {
+      expect(other.deviceId).toBe(deviceId)
+      expect(await other.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })).toEqual({
+        result: 'Set',
+      })
+    }
+    const { connections, isConnected } = await owner.invoke('devices_GetDetails', { deviceId })
+    expect(isConnected).toBe(true)
+    expect(connections).toMatchObject([
+      { nodeId: hub.nodeId, connectionId: expect.stringMatching(/^d_conn_/) },
+    ])
+    await Promise.all(others.map(other => other[Symbol.asyncDispose]()))
+    expect(device.link.isOpen).toBe(true)
+    expect(await isShownConnected(owner, deviceId)).toBe(true)
+    expect(await connectionsOf(owner, deviceId)).toHaveLength(1)
+  })
+
+  it('leave the device offline when none is registered', async () => {
+    const { owner, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token, register: false })
+    const details = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+    expect(details).toMatchObject({ isConnected: false, connections: [] })
+    expect(details).not.toHaveProperty('lastConnectedAt')
+  })
+
+  it('give way to the newest registered one, which the older is told with Close', async () => {
+    const { owner, token } = await hub.fleet()
+    await using older = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = older
+    const { connections: before } = await owner.invoke('devices_GetDetails', { deviceId })
+    await using newer = await connectDevice({ url: hub.url, token, identity })
+    expect(await older.link.ended).toEqual({
+      kind: 'PeerClose',
+      reason: 'replaced by a newer connection of this device',
+    })
+    const history = await until('the older one ended', async () => {
+      const all = await connectionsOf(owner, deviceId)
+      return all.some(({ endReason }) => endReason === 'Disconnected') && all
+    })
+    expect(history).toHaveLength(2)
+    expect(history[1]).toMatchObject({ connectionId: before[0]!.connectionId, endReason: 'Disconnected' })
+    const { isConnected, connections } = await owner.invoke('devices_GetDetails', { deviceId })
+    expect(isConnected).toBe(true)
+    expect(connections.map(({ connectionId }) => connectionId)).toEqual([history[0]!.connectionId])
+    expect(newer.link.isOpen).toBe(true)
+    expect(hub.devices.get(deviceId)).toBeDefined()
+  })
+
+  it('that come at the same moment leave one', async () => {
+    const { owner, token } = await hub.fleet()
+    await using first = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = first
+    const devices = await Promise.allSettled(
+      Array.from({ length: 6 }, () => connectDevice({ url: hub.url, token, identity })),
+    )
+    const links = devices.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+    await until('all but one ended', async () => {
+      const { connections } = await owner.invoke('devices_GetDetails', { deviceId })
+      return connections.length === 1 && links.filter(({ link }) => link.isOpen).length === 1
+    })
+    expect(await isShownConnected(owner, deviceId)).toBe(true)
+    expect(await connectionsOf(owner, deviceId)).toHaveLength(7)
+    await Promise.all(links.map(device => device[Symbol.asyncDispose]()))
+  })
+})
+
+describe('the presence of a device', () => {
+  it('ends as Disconnected when the device goes, which consoles are told', async () => {
+    const { owner, token, organizationId, projectId } = await hub.fleet()
+    const changes: LiveChange[] = []
+    const update = hub.live.subscribe(new Set([organizationId]), told => changes.push(...told))
+    const device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    await until('the coming is told', () => changes.some(({ topic }) => topic === 'connections'))
+    expect(changes).toContainEqual({ topic: 'devices', organizationId, projectId, deviceId })
+    changes.length = 0
+    await device[Symbol.asyncDispose]()
+    await until('the device is offline', async () => !(await isShownConnected(owner, deviceId)))
+    await until('the going is told', () => changes.some(({ topic }) => topic === 'connections'))
+    update(undefined)
+    const [connection] = await connectionsOf(owner, deviceId)
+    expect(connection).toMatchObject({
+      endReason: 'Disconnected',
+      nodeId: hub.nodeId,
+      endedAt: expect.any(String),
+    })
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    expect(devices).toMatchObject([{ isConnected: false, lastConnectedAt: connection!.connectedAt }])
+  })
+
+  it('ends as Disconnected when the device says Close', async () => {
+    const { owner, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    device.link.close('bye')
+    await until('it ended', async () => (await endReasonsOf(owner, device.deviceId))[0] === 'Disconnected')
+  })
+
+  it('survives two nodes: each ends its own, and the newest says where the device is', async () => {
+    const { owner, token } = await hub.fleet()
+    const captured = capturedLog()
+    const second = await secondNode(hub, captured)
+    await using here = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = here
+    await using there = await connectDevice({ url: second.url, token, identity })
+    await here[Symbol.asyncDispose]()
+    await until('the first ended', async () => (await endReasonsOf(owner, deviceId)).includes('Disconnected'))
+    expect(await isShownConnected(owner, deviceId)).toBe(true)
+    const { connections } = await owner.invoke('devices_GetDetails', { deviceId })
+    expect(connections).toMatchObject([{ nodeId: second.nodeId, nodeName: 'second' }])
+    await second[Symbol.asyncDispose]()
+    expect(await there.link.ended).toEqual({ kind: 'PeerClose', reason: 'the hub is shutting down' })
+    expect(await isShownConnected(owner, deviceId)).toBe(false)
+  })
+
+  it('ends as ServerShutdown when the hub stops, all rows written before it is gone', async () => {
+    const { owner, token } = await hub.fleet()
+    const captured = capturedLog()
+    const second = await secondNode(hub, captured)
+    const devices = await Promise.all(
+      Array.from({ length: 40 }, () => connectDevice({ url: second.url, token })),
+    )
+    await second[Symbol.asyncDispose]()
+    for (const device of devices) {
+      expect(await device.link.ended).toEqual({ kind: 'PeerClose', reason: 'the hub is shutting down' })
+      expect(await endReasonsOf(owner, device.deviceId)).toEqual(['ServerShutdown'])
+      expect(await isShownConnected(owner, device.deviceId)).toBe(false)
+    }
+    expect(captured.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
+  })
+
+  it('of a hub that stops is not begun any more: newcomers are told 503', async () => {
+    const { token } = await hub.fleet()
+    const captured = capturedLog()
+    const second = await secondNode(hub, captured)
+    await using _device = await connectDevice({ url: second.url, token })
+    await using session = await databaseSession()
+    await session.query('begin')
+    await session.query('lock table device_connection')
+    const stopped = second[Symbol.asyncDispose]()
+    await until('the end of the connection waits to be recorded', () => isSomebodyWaiting(session))
+    await expect(connectDevice({ url: second.url, token })).rejects.toMatchObject({
+      status: 503,
+      body: '{"kind":"Internal","message":"the hub is shutting down"}',
+    })
+    await session.query('rollback')
+    await stopped
+  })
+})
+
+async function isSomebodyWaiting(session: pg.Client): Promise<boolean> {
+  const { rows } = await session.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length > 0
+}
+
+describe('a node that died', () => {
+  it('has its connections ended as NodeCrashed and its open actions as Panicked, and no other has', async () => {
+    const { owner, token, organizationId, projectId } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    const gone = await connectDevice({ url: hub.url, token, register: true })
+    await gone[Symbol.asyncDispose]()
+    await until('it is offline', async () => !(await isShownConnected(owner, gone.deviceId)))
+
+    // What a node leaves behind that was killed a minute ago, and one that left by itself with an action under way.
+    const dead = newId('cluster_node')
+    const left = newId('cluster_node')
+    const alive = newId('cluster_node')
+    const minuteAgo = new Date(Date.now() - 60_000)
+    await hub.db
+      .insertInto('cluster_node')
+      .values([
+        { node_id: dead, name: 'dead', last_heartbeat: minuteAgo },
+        { node_id: left, name: 'left', last_heartbeat: minuteAgo, left_at: minuteAgo },
+        { node_id: alive, name: 'alive' },
+      ])
+      .execute()
+    const connectionId = newId('d_conn')
+    const rows = { token_id: 'deployment_id_x', certificate_id: 'd_c_x' }
+    await hub.db
+      .insertInto('device_connection')
+      .values([
+        { connection_id: connectionId, device_id: gone.deviceId, node_id: dead, ...rows },
+        { connection_id: newId('d_conn'), device_id: gone.deviceId, node_id: alive, ...rows },
+      ])
+      .execute()
+    await hub.db
+      .updateTable('device')
+      .set({ is_connected: true, connection_id: connectionId })
+      .where('device_id', '=', gone.deviceId)
+      .execute()
+    const actions = [dead, left, alive, hub.nodeId].map(node_id => ({
+      action_id: newDatedId('audit_act'),
+      action: 'projects_SetName' satisfies ActionName,
+      actor: '{"actor":"System"}',
+      data: '{}',
+      status: 'Pending',
+      node_id,
+      request_id: 'test',
+    }))
+    await hub.db.insertInto('audit_action').values(actions).execute()
+
+    await using _second = await secondNode(hub, capturedLog())
+    expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
+    const reasons = await endReasonsOf(owner, gone.deviceId)
+    expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', undefined])
+    expect(await isShownConnected(owner, deviceId)).toBe(true)
+    expect(await endReasonsOf(owner, deviceId)).toEqual([undefined])
+    const statuses = await hub.db
+      .selectFrom('audit_action')
+      .where('request_id', '=', 'test')
+      .select(['node_id', 'status'])
+      .execute()
+    expect(Object.fromEntries(statuses.map(({ node_id, status }) => [node_id, status]))).toEqual({
+      [dead]: 'Panicked',
+      [left]: 'Panicked',
+      [alive]: 'Pending',
+      [hub.nodeId]: 'Pending',
+    })
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    expect([devices.length, organizationId.length]).toEqual([2, 26])
+  })
+
+  it('only seemed to: it starts its connections again', async () => {
+    const { owner, token } = await hub.fleet()
+    const captured = capturedLog()
+    await using second = await secondNode(hub, captured)
+    const device = await connectDevice({ url: second.url, token })
+    await hub.db
+      .updateTable('cluster_node')
+      .set({ left_at: new Date() })
+      .where('node_id', '=', second.nodeId)
+      .execute()
+    expect(await device.link.ended).toEqual({
+      kind: 'PeerClose',
+      reason: 'the hub node was out of reach for too long',
+    })
+    expect(captured.named('this node was taken for dead; its connections start again')).toHaveLength(1)
+    await using again = await connectDevice({ url: second.url, token, identity: device.identity })
+    expect(await isShownConnected(owner, again.deviceId)).toBe(true)
+  })
+})
+
+describe('a right that ends', () => {
+  type Ending = (of: {
+    owner: TestUser
+    projectId: string
+    organizationId: string
+    tokenId: string
+    certificateId: string
+    deviceId: string
+  }) => Promise<unknown>
+  const endings: [string, string, Ending][] = [
+    [
+      'a revoked certificate',
+      'the certificate was revoked',
+      ({ owner, certificateId }) =>
+        owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' }),
+    ],
+    [
+      'a deleted certificate',
+      'the certificate was deleted',
+      ({ owner, certificateId }) => owner.invoke('devices_DeleteCertificate', { certificateId }),
+    ],
+    [
+      'a deleted token',
+      'the deployment token was deleted',
+      ({ owner, tokenId }) => owner.invoke('projects_DeleteDeploymentToken', { tokenId }),
+    ],
+    [
+      'a deleted device',
+      'this device was deleted',
+      ({ owner, deviceId }) => owner.invoke('devices_Delete', { deviceId }),
+    ],
+    [
+      'a deleted project',
+      'the project of this device was deleted',
+      ({ owner, projectId }) => owner.invoke('projects_Delete', { projectId }),
+    ],
+    [
+      'a deleted organization',
+      'deleted',
+      ({ owner, organizationId }) => owner.invoke('organizations_Delete', { organizationId }),
+    ],
+  ]
+
+  async function connected(): Promise<{
+    ids: Parameters<Ending>[0]
+    device: FakeDevice
+    oneShot: FakeDevice
+    other: FakeDevice
+  }> {
+    const { owner, projectId, organizationId, token, tokenId } = await hub.fleet()
+    const bystander = await hub.fleet()
+    const device = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = device
+    const oneShot = await connectDevice({ url: hub.url, token, identity, register: false })
+    const other = await connectDevice({ url: hub.url, token: bystander.token })
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+    const { certificateId } = certificates[0]!
+    return {
+      ids: { owner, projectId, organizationId, tokenId, certificateId, deviceId },
+      device,
+      oneShot,
+      other,
+    }
+  }
+
+  it.each(endings)('ends the connections of %s at once, and nobody else’s', async (_what, reason, end) => {
+    const { ids, device, oneShot, other } = await connected()
+    await end(ids)
+    for (const { link } of [device, oneShot])
+      expect(await link.ended).toEqual({ kind: 'PeerClose', reason: expect.stringContaining(reason) })
+    expect(hub.devices.get(ids.deviceId)).toBeUndefined()
+    expect(other.link.isOpen).toBe(true)
+    await other[Symbol.asyncDispose]()
+    await expect(
+      device.invoke('devices_SetProperty', { deviceId: ids.deviceId, name: 'a', value: 1 }),
+    ).rejects.toThrow()
+  })
+
+  it('of a certificate that another connection does not use leaves that one alone', async () => {
+    const { ids, device, oneShot, other } = await connected()
+    const { owner, deviceId } = ids
+    const identity = { ...(await deviceIdentity()), fingerprint: device.identity.fingerprint }
+    const { token } = await hub.token(owner, ids.projectId)
+    await expect(connectDevice({ url: hub.url, token, identity })).rejects.toMatchObject({ status: 403 })
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+    const { certificateId } = certificates.find(({ status }) => status === 'Pending')!
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Rejected' })
+    await owner.invoke('devices_DeleteCertificate', { certificateId })
+    expect([device.link.isOpen, oneShot.link.isOpen]).toEqual([true, true])
+    await Promise.all([device, oneShot, other].map(one => one[Symbol.asyncDispose]()))
+  })
+
+  // The look-up has found everything in order; what it found ends before the connection is recorded.
+  it.each(
+    endings.flatMap(([what, , end]) => [
+      { what, end, register: true },
+      { what, end, register: false },
+    ]),
+  )(
+    'between look-up and registration lets nobody in: $what, registered $register',
+    async ({ end, register }) => {
+      const { owner, projectId, organizationId, token, tokenId } = await hub.fleet()
+      const identity = await deviceIdentity()
+      const first = await connectDevice({ url: hub.url, token, identity })
+      await first[Symbol.asyncDispose]()
+      const { deviceId } = first
+      const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+      const { certificateId } = certificates[0]!
+      await until('it is offline', async () => !(await isShownConnected(owner, deviceId)))
+
+      const statement = register ? 'presence-open' : 'presence-may-connect'
+      using _slow = beforeStatement(statement, () =>
+        end({ owner, projectId, organizationId, tokenId, certificateId, deviceId }),
+      )
+      const device = await rawDevice({ url: hub.url, token, identity, register })
+      await expect(device.openExecutor()).rejects.toThrow('the hub ended the connection')
+      expect(device.received.map(({ type }) => type)).toEqual(['Hello', 'Close'])
+      const open = await hub.db
+        .selectFrom('device_connection')
+        .where('device_id', '=', deviceId)
+        .where('ended_at', 'is', null)
+        .select('connection_id')
+        .execute()
+      expect(open).toEqual([])
+    },
+  )
+
+  /** Does something just before the hub runs a statement the next time, as if the database were slow. */
+  function beforeStatement(name: string, work: () => Promise<unknown>): Disposable {
+    const { pool } = hub
+    const query = pool.query.bind(pool)
+    let isDone = false
+    const slow = async (statement: unknown, ...rest: unknown[]): Promise<unknown> => {
+      if (!isDone && (statement as { name?: string }).name === name) {
+        isDone = true
+        await work()
+      }
+      return (query as (...all: unknown[]) => Promise<unknown>)(statement, ...rest)
+    }
+    pool.query = slow as typeof pool.query
+    return {
+      [Symbol.dispose]() {
+        pool.query = query as typeof pool.query
+        expect(isDone).toBe(true)
+      },
+    }
+  }
+})

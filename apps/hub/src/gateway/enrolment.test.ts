@@ -1,0 +1,214 @@
+import { X509Certificate } from 'node:crypto'
+import {
+  connectDevice,
+  type DeviceIdentity,
+  deviceIdentity,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const hub = await testHub()
+afterAll(() => hub[Symbol.asyncDispose]())
+
+const REFUSED = { status: 403, body: '{"kind":"Forbidden","message":"certificate is pending"}' }
+
+async function devicesOf(owner: TestUser, projectId: string) {
+  return (await owner.invoke('projects_QueryDevices', { projectId })).devices
+}
+
+async function certificatesOf(owner: TestUser, deviceId: string) {
+  const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+  return certificates.map(({ fingerprint, status }) => ({ fingerprint, status }))
+}
+
+function fingerprintOf({ certificatePem }: DeviceIdentity): string {
+  return new X509Certificate(certificatePem).fingerprint256
+}
+
+/** The same device with another certificate, as after its disk was replaced. */
+async function withNewCertificate({ fingerprint }: DeviceIdentity): Promise<DeviceIdentity> {
+  return { ...(await deviceIdentity()), fingerprint }
+}
+
+describe('a certificate seen for the first time', () => {
+  it('of a new device is Active with an accepting token, and the device is made', async () => {
+    const { owner, projectId, token, tokenId } = await hub.fleet()
+    const identity = await deviceIdentity()
+    await using device = await connectDevice({ url: hub.url, token, identity })
+    expect(await devicesOf(owner, projectId)).toMatchObject([
+      { deviceId: device.deviceId, isConnected: true, pendingCertificatesCount: 0, status: 'healthy' },
+    ])
+    expect(await certificatesOf(owner, device.deviceId)).toEqual([
+      { fingerprint: fingerprintOf(identity), status: 'Active' },
+    ])
+    const events = await hub.db
+      .selectFrom('audit_event')
+      .where('device_id', '=', device.deviceId)
+      .select(['event', 'actor', 'data'])
+      .orderBy('event', 'desc')
+      .execute()
+    const actor = { actor: 'Device', deviceId: device.deviceId, tokenId }
+    expect(events).toMatchObject([
+      { event: 'devices_Created', actor, data: { projectId, deviceId: device.deviceId } },
+      { event: 'devices_CertificateAdded', actor, data: { status: 'Active' } },
+    ])
+  })
+
+  it('of a new device is Pending without an accepting token, until a person accepts it', async () => {
+    const { owner, projectId } = await hub.fleet()
+    const { token } = await hub.token(owner, projectId, false)
+    const identity = await deviceIdentity()
+    await expect(connectDevice({ url: hub.url, token, identity })).rejects.toMatchObject(REFUSED)
+    await expect(connectDevice({ url: hub.url, token, identity })).rejects.toMatchObject(REFUSED)
+    const devices = await devicesOf(owner, projectId)
+    expect(devices).toMatchObject([{ isConnected: false, pendingCertificatesCount: 1, status: 'offline' }])
+    const { deviceId } = devices[0]!
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+    expect(certificates).toHaveLength(1)
+    const { certificateId } = certificates[0]!
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Active' })
+    await using device = await connectDevice({ url: hub.url, token, identity })
+    expect(device.deviceId).toBe(deviceId)
+    expect(await devicesOf(owner, projectId)).toMatchObject([{ pendingCertificatesCount: 0 }])
+  })
+
+  it('is Pending as the second certificate of a device, whatever the token says', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const second = await withNewCertificate(device.identity)
+    await expect(connectDevice({ url: hub.url, token, identity: second })).rejects.toMatchObject(REFUSED)
+    expect(await certificatesOf(owner, device.deviceId)).toContainEqual({
+      fingerprint: fingerprintOf(second),
+      status: 'Pending',
+    })
+    expect(await devicesOf(owner, projectId)).toMatchObject([
+      { deviceId: device.deviceId, isConnected: true, pendingCertificatesCount: 1 },
+    ])
+  })
+
+  it('is Pending when it is new again because it was deleted', async () => {
+    const { owner, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const device = await connectDevice({ url: hub.url, token, identity })
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+    const { certificateId } = certificates[0]!
+    await owner.invoke('devices_DeleteCertificate', { certificateId })
+    await device.link.ended
+    await expect(connectDevice({ url: hub.url, token, identity })).rejects.toMatchObject(REFUSED)
+    expect(await certificatesOf(owner, device.deviceId)).toMatchObject([{ status: 'Pending' }])
+  })
+
+  it('is Active as the first one of a device that was deleted, which is a new device then', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const before = await connectDevice({ url: hub.url, token, identity })
+    await owner.invoke('devices_Delete', { deviceId: before.deviceId })
+    await before.link.ended
+    await using after = await connectDevice({ url: hub.url, token, identity })
+    expect(after.deviceId).not.toBe(before.deviceId)
+    expect(await devicesOf(owner, projectId)).toHaveLength(1)
+  })
+
+  it('that a person registered before is as that person said', async () => {
+    const { owner, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const known = await withNewCertificate(device.identity)
+    const { deviceId } = device
+    const fingerprint = fingerprintOf(known).toLowerCase()
+    const { certificateId } = await owner.invoke('devices_AddCertificate', { deviceId, fingerprint })
+    await expect(connectDevice({ url: hub.url, token, identity: known })).rejects.toMatchObject(REFUSED)
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Active' })
+    await using again = await connectDevice({ url: hub.url, token, identity: known })
+    expect(again.deviceId).toBe(deviceId)
+    expect(await certificatesOf(owner, deviceId)).toHaveLength(2)
+  })
+
+  it('on another device of the project is another certificate, and both devices tell that it is shared', async () => {
+    const { owner, token } = await hub.fleet()
+    await using first = await connectDevice({ url: hub.url, token })
+    const { certificatePem } = first.identity
+    const identity = { ...(await deviceIdentity()), certificatePem }
+    await using second = await connectDevice({ url: hub.url, token, identity })
+    expect(second.deviceId).not.toBe(first.deviceId)
+    for (const { deviceId } of [first, second]) {
+      const { certificates } = await owner.invoke('devices_GetDetails', { deviceId })
+      expect(certificates).toMatchObject([{ status: 'Active', isShared: true }])
+    }
+  })
+})
+
+describe('devices of different projects', () => {
+  it('are different devices although they are one machine', async () => {
+    const here = await hub.fleet()
+    const there = await hub.fleet()
+    const identity = await deviceIdentity()
+    await using first = await connectDevice({ url: hub.url, token: here.token, identity })
+    await using second = await connectDevice({ url: hub.url, token: there.token, identity })
+    expect(second.deviceId).not.toBe(first.deviceId)
+    expect(first.link.isOpen).toBe(true)
+    expect(await devicesOf(here.owner, here.projectId)).toHaveLength(1)
+  })
+})
+
+describe('first connections at the same moment', () => {
+  it('make one device with one certificate', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const devices = await Promise.all(
+      Array.from({ length: 8 }, () => connectDevice({ url: hub.url, token, identity, register: false })),
+    )
+    expect(new Set(devices.map(({ deviceId }) => deviceId)).size).toBe(1)
+    expect(await devicesOf(owner, projectId)).toHaveLength(1)
+    expect(await certificatesOf(owner, devices[0]!.deviceId)).toHaveLength(1)
+    await Promise.all(devices.map(device => device[Symbol.asyncDispose]()))
+  })
+
+  it('with different certificates accept one of them and leave the rest to a person', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const identities = await Promise.all(Array.from({ length: 6 }, () => withNewCertificate(identity)))
+    const results = await Promise.allSettled(
+      identities.map(identity => connectDevice({ url: hub.url, token, identity })),
+    )
+    const accepted = results.filter(result => result.status === 'fulfilled')
+    expect(accepted).toHaveLength(1)
+    for (const { reason } of results.filter(result => result.status === 'rejected'))
+      expect(reason).toMatchObject(REFUSED)
+    expect(await devicesOf(owner, projectId)).toMatchObject([{ pendingCertificatesCount: 5 }])
+    await accepted[0]!.value[Symbol.asyncDispose]()
+  })
+
+  it('of many devices make as many', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    const devices = await Promise.all(
+      Array.from({ length: 60 }, () => connectDevice({ url: hub.url, token })),
+    )
+    const shown = await devicesOf(owner, projectId)
+    expect(shown.filter(({ isConnected }) => isConnected)).toHaveLength(60)
+    await Promise.all(devices.map(device => device[Symbol.asyncDispose]()))
+  })
+})
+
+describe('a token deleted while a device connects for the first time', () => {
+  it('makes no device', async () => {
+    const { owner, projectId, token, tokenId } = await hub.fleet()
+    const session = new pg.Client(hub.pool.options)
+    await session.connect()
+    await session.query('begin')
+    await session.query('delete from deployment_token where token_id = $1', [tokenId])
+    const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
+    await until('the enrolment waits for the deletion', async () => {
+      const { rows } = await session.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    })
+    await session.query('commit')
+    await session.end()
+    expect(await connecting).toMatchObject({ status: 401 })
+    expect(await devicesOf(owner, projectId)).toEqual([])
+  })
+})
