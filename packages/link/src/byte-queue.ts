@@ -1,0 +1,92 @@
+// Copying small pieces together is cheaper than keeping an object for each.
+const COPY_BELOW = 2048
+const TAIL_BYTES = 4096
+// A larger piece is copied too when it would keep alive a socket buffer of more than this many times its size.
+const MAX_RETAINED = 4
+
+/**
+ * Bytes waiting in order. Small pieces are copied together; large ones may be kept as views, so
+ * whoever hands one in must not change it afterwards.
+ */
+export class ByteQueue {
+  /** Bytes in the queue. */
+  length = 0
+  /** Pushes that make up the piece that shift() gave last. */
+  shiftedPushes = 0
+  #pieces: Uint8Array[] = []
+  #pushes: number[] = []
+  #head = 0
+  // Bytes of the first piece that copyTo() has taken.
+  #taken = 0
+  #tail: Uint8Array | undefined
+  #tailUsed = 0
+  #tailPushes = 0
+
+  /** Appends bytes. */
+  push(bytes: Uint8Array): void {
+    this.length += bytes.length
+    if (bytes.length < COPY_BELOW) {
+      if (this.#tail !== undefined && this.#tailUsed + bytes.length > this.#tail.length) this.#seal()
+      this.#tail ??= new Uint8Array(TAIL_BYTES)
+      this.#tail.set(bytes, this.#tailUsed)
+      this.#tailUsed += bytes.length
+      this.#tailPushes++
+    } else {
+      this.#seal()
+      const isWasteful = bytes.length * MAX_RETAINED < bytes.buffer.byteLength
+      this.#pieces.push(isWasteful ? new Uint8Array(bytes) : bytes)
+      this.#pushes.push(1)
+    }
+  }
+
+  /** Takes the first piece, of whatever size it is; undefined when the queue is empty. */
+  shift(): Uint8Array | undefined {
+    if (this.#head === this.#pieces.length) this.#seal()
+    const first = this.#pieces[this.#head]
+    if (first === undefined) return undefined
+    const piece = this.#taken === 0 ? first : first.subarray(this.#taken)
+    this.shiftedPushes = this.#pushes[this.#head]!
+    this.length -= piece.length
+    this.#dropFirst()
+    return piece
+  }
+
+  /** Moves up to `length` bytes into `target` at `offset`, across pieces. */
+  copyTo(target: Uint8Array, offset: number, length: number): void {
+    const end = offset + Math.min(length, this.length)
+    this.length -= end - offset
+    while (offset < end) {
+      if (this.#head === this.#pieces.length) this.#seal()
+      const first = this.#pieces[this.#head]!
+      const left = first.length - this.#taken
+      const count = Math.min(left, end - offset)
+      target.set(count === first.length ? first : first.subarray(this.#taken, this.#taken + count), offset)
+      offset += count
+      if (count === left) this.#dropFirst()
+      else this.#taken += count
+    }
+  }
+
+  #seal(): void {
+    if (this.#tail === undefined) return
+    this.#pieces.push(this.#tail.subarray(0, this.#tailUsed))
+    this.#pushes.push(this.#tailPushes)
+    this.#tail = undefined
+    this.#tailUsed = 0
+    this.#tailPushes = 0
+  }
+
+  #dropFirst(): void {
+    this.#taken = 0
+    this.#head++
+    if (this.#head === this.#pieces.length) {
+      this.#pieces.length = 0
+      this.#pushes.length = 0
+      this.#head = 0
+    } else if (this.#head >= 64 && this.#head * 2 >= this.#pieces.length) {
+      this.#pieces.splice(0, this.#head)
+      this.#pushes.splice(0, this.#head)
+      this.#head = 0
+    }
+  }
+}

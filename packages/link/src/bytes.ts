@@ -1,0 +1,52 @@
+const EMPTY = new Uint8Array(0)
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const encoder = new TextEncoder()
+
+/** Memory for a message about to be written whole; it is not cleared. */
+export function allocate(length: number): Uint8Array {
+  return Buffer.allocUnsafe(length)
+}
+
+/** An array of no bytes. */
+export function emptyBytes(): Uint8Array {
+  return EMPTY
+}
+
+/** Text as UTF-8; lone surrogates become U+FFFD, so that the result is always valid (R-6). */
+export function encodeText(text: string): Uint8Array {
+  return encoder.encode(text)
+}
+
+/** Text as valid UTF-8 of at most `maxBytes` bytes, cut between characters (R-6). */
+export function encodeBoundedText(text: string, maxBytes: number): Uint8Array {
+  const bytes = encoder.encode(text)
+  if (bytes.length <= maxBytes) return bytes
+  const bounded = new Uint8Array(maxBytes)
+  return bounded.subarray(0, encoder.encodeInto(text, bounded).written)
+}
+
+/** The text of valid UTF-8, or undefined. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return strictDecoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** The text of bytes meant for people; what is not UTF-8 becomes U+FFFD. */
+export function decodeLossyText(bytes: Uint8Array): string {
+  return lenientDecoder.decode(bytes)
+}
+
+/** A message with its length as big-endian u32 in front, as executors send it (protocol 3.2). */
+export function lengthPrefixed(body: string | Uint8Array): Uint8Array {
+  const isText = typeof body === 'string'
+  const length = isText ? Buffer.byteLength(body) : body.length
+  const message = Buffer.allocUnsafe(4 + length)
+  message.writeUInt32BE(length)
+  if (isText) message.write(body, 4)
+  else message.set(body, 4)
+  return message
+}

@@ -1,0 +1,17 @@
+/** Time as links see it; tests pass one whose hands they turn. */
+export interface Clock {
+  /** Milliseconds since any fixed moment, never going back. */
+  now(): number
+  /** Calls `callback` about every `intervalMs` until the returned function is called. */
+  every(intervalMs: number, callback: () => void): () => void
+}
+
+/** The process's monotonic clock, counted from the Unix epoch. Its intervals do not keep the process alive. */
+export const systemClock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  every(intervalMs, callback) {
+    const timer = setInterval(callback, intervalMs)
+    timer.unref()
+    return () => clearInterval(timer)
+  },
+}

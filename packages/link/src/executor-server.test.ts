@@ -1,0 +1,418 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ByteBudget } from './byte-budget.ts'
+import { errorEnvelope, okEnvelope } from './envelope.ts'
+import {
+  type ExecutorHandle,
+  type ExecutorOptions,
+  type ExecutorService,
+  serveExecutor,
+} from './executor-server.ts'
+import type { Frame } from './frames.ts'
+import { RawPeer } from './testing/raw-peer.ts'
+
+const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))
+
+// The vectors of protocol 3.2.
+const GET_ACTOR = hex('000e 6163746f725f4765744163746f72 00000002 7b7d')
+const FORBIDDEN = hex(`0000003e 7b22726573756c74223a224572726f72222c226572726f72223a7b226b696e64223a
+  22466f7262696464656e222c226d657373616765223a226e6f227d7d`)
+const DEVICE = {
+  actor: {
+    actor: 'Device',
+    deviceId: 'd_z7L73xZdkkMgwbAmTVcyXu',
+    tokenId: 'deployment_id_H3CwhLpqjTTt1An8PR7aCw',
+  },
+}
+
+function encode(name: string | Uint8Array, input: string | Uint8Array): Buffer {
+  const head = Buffer.alloc(2)
+  const length = Buffer.alloc(4)
+  head.writeUInt16BE(Buffer.from(name).length)
+  length.writeUInt32BE(Buffer.from(input).length)
+  return Buffer.concat([head, Buffer.from(name), length, Buffer.from(input)])
+}
+
+interface Served {
+  readonly peer: RawPeer
+  readonly service: ExecutorService
+  /** Sends bytes as data frames of at most `size` bytes, giving credit for the answers. */
+  say(bytes: Uint8Array, size?: number): void
+  /** The answers that came since the last call. */
+  answers(): string[]
+  /** The frames other than data and Adjusts that came with the last answers(). */
+  others: string[]
+}
+
+function serve(handle: ExecutorHandle, options?: ExecutorOptions, credit = 0xffffff): Served {
+  let service: ExecutorService | undefined
+  const peer = new RawPeer({
+    onRequest: request => {
+      service = serveExecutor(request.accept(), handle, options)
+    },
+  })
+  peer.request(1, 'executor', { frames: credit, bytes: credit })
+  peer.sent()
+  if (service === undefined) throw new Error('not served')
+  let rest = Buffer.alloc(0)
+  const served: Served = {
+    peer,
+    service,
+    others: [],
+    say(bytes, size = 8000) {
+      for (let at = 0; at < bytes.length; at += size) {
+        peer.sendData(1, Uint8Array.from(bytes.subarray(at, at + size)))
+        collect(peer.sent())
+      }
+    },
+    answers() {
+      served.others = []
+      collect(peer.sentAll())
+      const answers: string[] = []
+      while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32BE()) {
+        const end = 4 + rest.readUInt32BE()
+        answers.push(rest.subarray(4, end).toString())
+        rest = rest.subarray(end)
+      }
+      return answers
+    },
+  }
+  function collect(frames: Frame[]): void {
+    for (const frame of frames) {
+      if (frame.type === 'ChannelData') rest = Buffer.concat([rest, frame.payload])
+      else if (frame.type !== 'ChannelAdjust') served.others.push(frame.type)
+    }
+  }
+  return served
+}
+
+const echo: ExecutorHandle = (name, input) => okEnvelope({ name, input: Buffer.from(input).toString() })
+const later = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+describe('vectors', () => {
+  it('answers the request of the protocol with its two answers', () => {
+    const served = serve(() => errorEnvelope('Forbidden', 'no'))
+    served.peer.sendData(1, GET_ACTOR)
+    expect(served.peer.sent()).toMatchObject([
+      { type: 'ChannelData', receiverId: 1, payload: Buffer.from(FORBIDDEN) },
+    ])
+    const device = serve((name, input) => {
+      expect(name).toBe('actor_GetActor')
+      expect(Buffer.from(input).toString()).toBe('{}')
+      return Buffer.from(okEnvelope(DEVICE))
+    })
+    device.peer.sendData(1, GET_ACTOR)
+    const [frame] = device.peer.sent()
+    expect(frame?.type === 'ChannelData' && Buffer.from(frame.payload.subarray(0, 4)).toString('hex')).toBe(
+      '0000008b',
+    )
+    expect(frame?.type === 'ChannelData' && frame.payload.length).toBe(143)
+  })
+})
+
+describe('requests', () => {
+  it('are put together from arbitrary pieces, pipelined or not', () => {
+    const request = fc.record({ name: fc.string({ maxLength: 60 }), input: fc.string({ maxLength: 300 }) })
+    fc.assert(
+      fc.property(fc.array(request, { maxLength: 8 }), fc.nat(40), (requests, size) => {
+        const served = serve(echo)
+        served.say(Buffer.concat(requests.map(({ name, input }) => encode(name, input))), size + 1)
+        expect(served.answers()).toEqual(
+          requests.map(({ name, input }) =>
+            okEnvelope({ name: Buffer.from(name).toString(), input: Buffer.from(input).toString() }),
+          ),
+        )
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('of 8 MiB are taken, without memory for what has not arrived', () => {
+    const budget = new ByteBudget(16 * 1024 * 1024)
+    let length = 0
+    const served = serve(
+      (_name, input) => {
+        length = input.length
+        return '{}'
+      },
+      { budget },
+    )
+    const request = encode('x', Buffer.alloc(8 * 1024 * 1024, 0x20))
+    served.say(request.subarray(0, 200_000))
+    expect(budget.usedBytes).toBeLessThan(400_000)
+    served.say(request.subarray(200_000))
+    expect(served.answers()).toEqual(['{}'])
+    expect(length).toBe(8 * 1024 * 1024)
+    expect(budget.usedBytes).toBe(0)
+  })
+
+  it('run strictly one after the other', async () => {
+    const running: string[] = []
+    const finish: (() => void)[] = []
+    const served = serve(async name => {
+      running.push(name)
+      await new Promise<void>(resolve => finish.push(resolve))
+      return okEnvelope(name)
+    })
+    served.say(Buffer.concat([encode('a', ''), encode('b', ''), encode('c', '')]))
+    for (const name of ['a', 'b', 'c']) {
+      expect(running.at(-1)).toBe(name)
+      expect(served.answers()).toEqual([])
+      finish.shift()?.()
+      await later()
+      expect(served.answers()).toEqual([okEnvelope(name)])
+    }
+  })
+
+  it('with a name that is not UTF-8 are answered Invalid', () => {
+    const served = serve(echo)
+    served.say(encode(Uint8Array.of(0xff), '{}'))
+    served.say(encode('next', '{}'))
+    expect(served.answers()).toEqual([
+      errorEnvelope('Invalid', 'action name is not valid UTF-8'),
+      okEnvelope({ name: 'next', input: '{}' }),
+    ])
+  })
+
+  it('of unknown names are read whole and answered by the handle', () => {
+    const served = serve(name => errorEnvelope('Invalid', `unknown action: ${name}`))
+    served.say(encode('nonsense', 'x'.repeat(100_000)))
+    served.say(encode('other', ''))
+    expect(served.answers()).toEqual([
+      errorEnvelope('Invalid', 'unknown action: nonsense'),
+      errorEnvelope('Invalid', 'unknown action: other'),
+    ])
+  })
+
+  it('over the limits close the channel and not the connection', () => {
+    for (const header of [hex('0100'), hex('0001 61 00800001'), hex('0001 61 ffffffff')]) {
+      const served = serve(echo)
+      served.say(header)
+      served.answers()
+      expect(served.peer.link.channelCount).toBe(0)
+      expect(served.peer.link.isOpen).toBe(true)
+    }
+    const small = serve(echo, { maxInputBytes: 10 })
+    small.say(encode('x', 'y'.repeat(10)))
+    expect(small.answers()).toHaveLength(1)
+    small.peer.sendData(1, encode('x', 'y'.repeat(11)))
+    expect(small.peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+  })
+
+  it('must be complete within 30 s of their first byte', () => {
+    const served = serve(echo)
+    const request = encode('slow', '{}')
+    served.peer.send({ type: 'Ping' })
+    const pass = (ms: number): void => {
+      for (let passed = 0; passed < ms; passed += 100) {
+        served.peer.clock.advance(100)
+        if (served.peer.sentTypes().includes('Ping')) served.peer.send({ type: 'Pong' })
+      }
+    }
+    pass(60_000)
+    served.peer.sendData(1, request.subarray(0, 1))
+    pass(20_000)
+    served.peer.sendData(1, request.subarray(1, 9))
+    pass(9_900)
+    expect(served.peer.link.channelCount).toBe(1)
+    pass(100)
+    expect(served.peer.link.channelCount).toBe(0)
+    expect(served.peer.link.isOpen).toBe(true)
+  })
+
+  it('that are complete have no deadline', async () => {
+    let finish: ((answer: string) => void) | undefined
+    const served = serve(
+      () =>
+        new Promise<string>(resolve => {
+          finish = resolve
+        }),
+      { bodyTimeoutMs: 1000 },
+    )
+    served.peer.sendData(1, GET_ACTOR.subarray(0, 3))
+    served.peer.sendData(1, GET_ACTOR.subarray(3))
+    served.peer.clock.advance(5000)
+    finish?.('"done"')
+    await later()
+    expect(served.answers()).toEqual(['"done"'])
+  })
+
+  it('that find no memory are dropped and answered Internal', () => {
+    const budget = new ByteBudget(100_000)
+    const served = serve(echo, { budget })
+    served.say(encode('large', 'x'.repeat(1_000_000)))
+    served.say(encode('small', 'y'.repeat(60_000)))
+    const answers = served.answers()
+    expect(answers[0]).toBe(errorEnvelope('Internal', 'out of memory for large inputs, try again'))
+    expect(answers[1]).toHaveLength(okEnvelope({ name: 'small', input: 'y'.repeat(60_000) }).length)
+    expect(budget.usedBytes).toBe(0)
+  })
+
+  it('share memory with their parents', () => {
+    const parent = new ByteBudget(100)
+    const child = new ByteBudget(80, parent)
+    expect(parent.take(50)).toBe(true)
+    expect(child.take(60)).toBe(false)
+    expect(child.take(50)).toBe(true)
+    expect(child.take(40)).toBe(false)
+    child.release(50)
+    expect([parent.usedBytes, child.usedBytes]).toEqual([50, 0])
+  })
+})
+
+describe('answers', () => {
+  it('are Internal without details when the handle throws or rejects', async () => {
+    const errors: unknown[] = []
+    const served = serve(
+      name => {
+        if (name === 'sync') throw new Error('secret')
+        return Promise.reject(new Error('secret'))
+      },
+      { onError: error => errors.push(error) },
+    )
+    served.say(encode('sync', ''))
+    served.say(encode('async', ''))
+    await later()
+    expect(served.answers()).toEqual([
+      errorEnvelope('Internal', 'internal error'),
+      errorEnvelope('Internal', 'internal error'),
+    ])
+    expect(errors).toHaveLength(2)
+    const silent = serve(() => Promise.reject(new Error('x')))
+    silent.say(encode('a', ''))
+    await later()
+    expect(silent.answers()).toHaveLength(1)
+  })
+
+  it('over 8 MiB become Internal', () => {
+    const served = serve(name => Buffer.alloc(8 * 1024 * 1024 + (name === 'over' ? 1 : 0)))
+    served.say(encode('over', ''))
+    expect(served.answers()).toEqual([errorEnvelope('Internal', 'output over 8 MiB')])
+    served.say(encode('fits', ''))
+    expect(served.answers()[0]).toHaveLength(8 * 1024 * 1024)
+  })
+
+  it('give others their turn after 64 requests at once', async () => {
+    let calls = 0
+    const served = serve(() => {
+      calls++
+      return '0'
+    })
+    served.peer.sendData(1, new Uint8Array(6 * 200))
+    for (const expected of [64, 128, 192, 200]) {
+      expect(calls).toBe(expected)
+      await later()
+    }
+    expect(served.answers()).toHaveLength(200)
+  })
+
+  it('hold back the next request until there is room', () => {
+    let calls = 0
+    const served = serve(
+      () => {
+        calls++
+        return 'x'.repeat(100_000)
+      },
+      {},
+      1000,
+    )
+    served.say(Buffer.concat([encode('a', ''), encode('b', '')]))
+    expect(calls).toBe(1)
+    served.peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 100, byteCredit: 90_000 })
+    expect(calls).toBe(2)
+    served.peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 100, byteCredit: 200_000 })
+    expect(served.answers()).toHaveLength(2)
+  })
+})
+
+describe('the end', () => {
+  const end: Frame = { type: 'ChannelClosed', receiverId: 1, reason: new Uint8Array(0) }
+  const stop: Frame = { type: 'ChannelClose', receiverId: 1, reason: new Uint8Array(0) }
+
+  it('R-14: of the peer between requests is answered with both ends', async () => {
+    const served = serve(echo)
+    served.say(encode('a', ''))
+    served.answers()
+    served.peer.send(end)
+    expect(served.peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+    await served.service.ended
+    expect(served.peer.link.channelCount).toBe(0)
+  })
+
+  it('R-14: of the peer during an action comes after the answer', async () => {
+    let finish: ((answer: string) => void) | undefined
+    const served = serve(
+      () =>
+        new Promise<string>(resolve => {
+          finish = resolve
+        }),
+    )
+    served.say(encode('a', ''))
+    served.peer.send(end)
+    expect(served.peer.sent()).toEqual([])
+    finish?.('"last"')
+    await later()
+    expect(served.peer.sentTypes()).toEqual(['ChannelData', 'ChannelClosed', 'ChannelClose'])
+    await served.service.ended
+  })
+
+  it('half way through a request closes the channel', () => {
+    const served = serve(echo)
+    served.peer.sendData(1, GET_ACTOR.subarray(0, 10))
+    served.peer.send(end)
+    expect(served.peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+    expect(served.peer.link.isOpen).toBe(true)
+  })
+
+  it('R-13: by ChannelClose alone, as old peers do it, is the end too', async () => {
+    let finish: ((answer: string) => void) | undefined
+    const served = serve(
+      () =>
+        new Promise<string>(resolve => {
+          finish = resolve
+        }),
+    )
+    served.say(encode('a', ''))
+    served.peer.send(stop)
+    expect(served.peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+    finish?.('"nobody hears"')
+    await later()
+    expect(served.peer.sent()).toEqual([])
+    await served.service.ended
+  })
+
+  it('of the link is the end of the service', async () => {
+    const served = serve(echo)
+    served.peer.sendData(1, GET_ACTOR.subarray(0, 10))
+    served.peer.link.transportClosed()
+    await served.service.ended
+    let finish: ((answer: string) => void) | undefined
+    const busy = serve(
+      () =>
+        new Promise<string>(resolve => {
+          finish = resolve
+        }),
+    )
+    busy.peer.sendData(1, GET_ACTOR)
+    busy.peer.link.transportClosed()
+    finish?.('"nobody hears"')
+    await busy.service.ended
+  })
+
+  it('may have come before anybody listened', async () => {
+    const peer = new RawPeer({
+      onRequest: request => {
+        const channel = request.accept()
+        setImmediate(() => serveExecutor(channel, echo))
+      },
+    })
+    peer.request(1, 'executor')
+    peer.sendData(1, GET_ACTOR)
+    peer.request(2, 'executor')
+    peer.send({ type: 'ChannelClose', receiverId: 2, reason: new Uint8Array(0) })
+    peer.sent()
+    await later()
+    expect(peer.sentTypes()).toEqual(['ChannelData', 'ChannelClose'])
+    expect(peer.link.channelCount).toBe(1)
+  })
+})

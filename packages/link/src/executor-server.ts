@@ -1,0 +1,194 @@
+import { ByteBudget } from './byte-budget.ts'
+import { decodeText, lengthPrefixed } from './bytes.ts'
+import { type Channel, coreOf } from './channel.ts'
+import type { ChannelCore } from './channel-core.ts'
+import { errorEnvelope } from './envelope.ts'
+import { EXECUTOR } from './executor-format.ts'
+import { RequestReader } from './request-reader.ts'
+import type { WheelEntry } from './wheel.ts'
+
+/** The answer of an action: its envelope as JSON text or its bytes. */
+export type ExecutorAnswer = string | Uint8Array
+
+/** Runs one action; the input is raw JSON bytes, valid until the answer is given. */
+export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer | Promise<ExecutorAnswer>
+
+/** Bounds of one served channel. */
+export interface ExecutorOptions {
+  /** Longest input, at most and by default 8 MiB; a longer one closes the channel. */
+  readonly maxInputBytes?: number | undefined
+  /** Time from the first byte of a request to its last, 30,000 by default; later the channel is closed. */
+  readonly bodyTimeoutMs?: number | undefined
+  /** Memory for inputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
+  readonly budget?: ByteBudget | undefined
+  /** Takes what `handle` threw; the peer is told no more than `Internal`. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** A served executor channel. */
+export interface ExecutorService {
+  /** Resolves when the channel is over, whoever ended it; never rejects. */
+  readonly ended: Promise<void>
+}
+
+// A peer can put thousands of tiny requests into one frame; after this many others get their turn.
+const REQUESTS_PER_TURN = 64
+
+const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
+const NO_OPTIONS: ExecutorOptions = {}
+
+class ExecutorServer implements WheelEntry, ExecutorService {
+  wheelTick = 0
+  wheelNext: WheelEntry | undefined = undefined
+  wheelPrevious: WheelEntry | undefined = undefined
+  readonly #core: ChannelCore
+  readonly #handle: ExecutorHandle
+  readonly #options: ExecutorOptions
+  readonly #requests: RequestReader
+  // While an action runs, and while its answer waits for room, no further request is read.
+  #isBusy = false
+  #isOver = false
+  #sinceYield = 0
+
+  constructor(core: ChannelCore, handle: ExecutorHandle, options: ExecutorOptions) {
+    this.#core = core
+    this.#handle = handle
+    this.#options = options
+    this.#requests = new RequestReader(
+      options.budget ?? SHARED_BUDGET,
+      Math.min(EXECUTOR.maxInputBytes, options.maxInputBytes ?? EXECUTOR.maxInputBytes),
+    )
+    core.input.onReadable = () => this.#run()
+    core.onPeerStopped = () => this.#close()
+    // Requests may have arrived, and the peer may have left, before anybody listened.
+    if (core.output.hasPeerStopped) this.#close()
+    else this.#run()
+  }
+
+  get ended(): Promise<void> {
+    return this.#core.closed
+  }
+
+  onDeadline(): void {
+    this.#close()
+  }
+
+  #run(): void {
+    while (!this.#isBusy && !this.#isOver) {
+      const step = this.#requests.next()
+      if (step === 'NeedMore') {
+        if (!this.#read()) return
+      } else if (step === 'OverLimit') {
+        this.#close()
+      } else {
+        this.#core.host.wheel.cancel(this)
+        this.#answer(step === 'Dropped')
+      }
+    }
+  }
+
+  /** Feeds the next piece; false when there is none now or ever. */
+  #read(): boolean {
+    const piece = this.#core.input.tryRead()
+    if (piece === undefined) {
+      if (this.wheelTick === 0 && !this.#requests.isIdle) {
+        const timeoutMs = this.#options.bodyTimeoutMs ?? EXECUTOR.bodyTimeoutMs
+        this.#core.host.wheel.schedule(this, timeoutMs)
+      }
+      return false
+    }
+    if (piece === null) {
+      // The answer to the peer's end is ours (R-14); half a request cannot be answered.
+      if (this.#requests.isIdle) this.#core.output.end()
+      this.#close(this.#requests.isIdle)
+      return false
+    }
+    this.#requests.feed(piece)
+    return true
+  }
+
+  #answer(isDropped: boolean): void {
+    const name = decodeText(this.#requests.name)
+    if (isDropped) {
+      this.#respond(errorEnvelope('Internal', 'out of memory for large inputs, try again'))
+    } else if (name === undefined) {
+      this.#respond(errorEnvelope('Invalid', 'action name is not valid UTF-8'))
+    } else {
+      this.#invoke(name)
+    }
+  }
+
+  #invoke(name: string): void {
+    this.#isBusy = true
+    try {
+      const answer = this.#handle(name, this.#requests.input)
+      if (answer instanceof Promise) {
+        answer.then(
+          output => this.#resume(output),
+          (error: unknown) => this.#resume(this.#failed(error)),
+        )
+      } else {
+        this.#respond(answer)
+      }
+    } catch (error) {
+      this.#respond(this.#failed(error))
+    }
+  }
+
+  #resume(answer: ExecutorAnswer): void {
+    this.#respond(answer)
+    this.#run()
+  }
+
+  #respond(answer: ExecutorAnswer): void {
+    if (this.#isOver) return
+    this.#requests.release()
+    let message = lengthPrefixed(answer)
+    if (message.length - 4 > EXECUTOR.maxOutputBytes) {
+      message = lengthPrefixed(errorEnvelope('Internal', 'output over 8 MiB'))
+    }
+    this.#isBusy = true
+    if (!this.#core.output.tryWrite(message)) {
+      this.#core.output.onWritable = () => this.#continue()
+    } else if (++this.#sinceYield === REQUESTS_PER_TURN) {
+      this.#sinceYield = 0
+      setImmediate(() => this.#continue())
+    } else {
+      this.#isBusy = false
+    }
+  }
+
+  #continue(): void {
+    this.#core.output.onWritable = undefined
+    this.#isBusy = false
+    this.#run()
+  }
+
+  #failed(error: unknown): string {
+    this.#options.onError?.(error)
+    return errorEnvelope('Internal', 'internal error')
+  }
+
+  #close(isOrderly = false): void {
+    this.#isOver = true
+    this.#core.host.wheel.cancel(this)
+    this.#requests.clear()
+    this.#core.input.onReadable = undefined
+    this.#core.output.onWritable = undefined
+    this.#core.onPeerStopped = undefined
+    if (!isOrderly) this.#core.close()
+  }
+}
+
+/**
+ * Serves an executor channel: one request after the other, each answered with what `handle` returns
+ * (protocol 3.2). A header over the limits and a request that stops half way close the channel, not the
+ * connection; the peer's end is answered with ours (R-14).
+ */
+export function serveExecutor(
+  channel: Channel,
+  handle: ExecutorHandle,
+  options: ExecutorOptions = NO_OPTIONS,
+): ExecutorService {
+  return new ExecutorServer(coreOf(channel), handle, options)
+}

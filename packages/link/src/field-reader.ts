@@ -1,0 +1,110 @@
+import type { ByteBudget } from './byte-budget.ts'
+import { emptyBytes } from './bytes.ts'
+
+// Small messages never wait for the budget, and an announced length alone costs no more than this.
+const FREE_BYTES = 64 * 1024
+
+/** Cuts fields of known length out of a stream of pieces; a field that lies in one piece is not copied. */
+export class FieldReader {
+  /** True when a field was dropped because the budget had no room for it. */
+  isStarved = false
+  readonly #budget: ByteBudget
+  #piece = emptyBytes()
+  #offset = 0
+  #part: Uint8Array | undefined = undefined
+  #filled = 0
+  #skipped = 0
+  #taken = 0
+
+  constructor(budget: ByteBudget) {
+    this.#budget = budget
+  }
+
+  /** Adds the next piece, once the last one has been used up. */
+  feed(piece: Uint8Array): void {
+    this.#piece = piece
+    this.#offset = 0
+  }
+
+  /** True when bytes are left that belong to no field yet. */
+  get hasRest(): boolean {
+    return this.#offset < this.#piece.length || this.#filled > 0 || this.#skipped > 0
+  }
+
+  /** The next `length` bytes, or undefined when more must be fed first; then ask for the same length again. */
+  take(length: number): Uint8Array | undefined {
+    const available = this.#piece.length - this.#offset
+    if (this.isStarved) return this.#skip(length, available)
+    if (this.#part === undefined && available >= length) {
+      const field = this.#piece.subarray(this.#offset, this.#offset + length)
+      this.#advance(length)
+      return field
+    }
+    const count = Math.min(available, length - this.#filled)
+    if (count === 0) return undefined
+    const part = this.#room(length, this.#filled + count)
+    if (part === undefined) return this.#starve(length, available)
+    part.set(this.#piece.subarray(this.#offset, this.#offset + count), this.#filled)
+    this.#advance(count)
+    this.#filled += count
+    if (this.#filled < length) return undefined
+    this.#part = undefined
+    this.#filled = 0
+    return part
+  }
+
+  /** Gives the budget back what the last large fields took; they must not be used any more. */
+  release(): void {
+    if (this.#taken > 0) this.#budget.release(this.#taken)
+    this.#taken = 0
+    this.isStarved = false
+  }
+
+  /** Forgets everything and gives back the budget. */
+  clear(): void {
+    this.release()
+    this.feed(emptyBytes())
+    this.#part = undefined
+    this.#filled = 0
+    this.#skipped = 0
+  }
+
+  #advance(count: number): void {
+    this.#offset += count
+    // An idle channel must not keep the last message alive.
+    if (this.#offset === this.#piece.length) this.feed(emptyBytes())
+  }
+
+  #room(length: number, needed: number): Uint8Array | undefined {
+    const part = this.#part
+    if (part !== undefined && part.length >= needed) return part
+    const size = Math.min(length, Math.max(needed, (part?.length ?? 0) * 2, Math.min(length, FREE_BYTES)))
+    const charge = Math.max(0, size - FREE_BYTES) - this.#taken
+    if (charge > 0) {
+      if (!this.#budget.take(charge)) return undefined
+      this.#taken += charge
+    }
+    const larger = new Uint8Array(size)
+    if (part !== undefined) larger.set(part.subarray(0, this.#filled))
+    this.#part = larger
+    return larger
+  }
+
+  #starve(length: number, available: number): Uint8Array | undefined {
+    this.#skipped = this.#filled
+    this.#part = undefined
+    this.#filled = 0
+    this.release()
+    this.isStarved = true
+    return this.#skip(length, available)
+  }
+
+  #skip(length: number, available: number): Uint8Array | undefined {
+    const count = Math.min(available, length - this.#skipped)
+    this.#advance(count)
+    this.#skipped += count
+    if (this.#skipped < length) return undefined
+    this.#skipped = 0
+    return emptyBytes()
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { Heartbeat } from './heartbeat.ts'
+
+const make = (): Heartbeat => new Heartbeat(5000, 15_000, 30_000)
+
+it('pings every interval while Pongs come, and smooths the round trip', () => {
+  const heartbeat = make()
+  expect(heartbeat.check(50, 5000, 1, true)).toBe('SendPing')
+  heartbeat.flushed(50)
+  expect(heartbeat.nextCheck(50, 1)).toBe(50)
+  expect(heartbeat.pong(5080)).toBe(true)
+  expect(heartbeat.roundTripMs).toBe(80)
+  expect(heartbeat.nextCheck(51, 51)).toBe(49)
+  expect(heartbeat.check(99, 9900, 51, true)).toBe('Wait')
+  expect(heartbeat.check(100, 10_000, 51, true)).toBe('SendPing')
+  expect(heartbeat.pong(10_160)).toBe(true)
+  expect(heartbeat.roundTripMs).toBe(90)
+})
+
+it('refuses a Pong that nobody asked for', () => {
+  const heartbeat = make()
+  expect(heartbeat.pong(0)).toBe(false)
+  heartbeat.check(50, 0, 1, true)
+  expect(heartbeat.pong(1)).toBe(true)
+  expect(heartbeat.pong(2)).toBe(false)
+})
+
+it('gives a silent peer 15 s from the moment the Ping left', () => {
+  const heartbeat = make()
+  expect(heartbeat.check(50, 0, 1, false)).toBe('SendPing')
+  expect(heartbeat.nextCheck(50, 1)).toBe(10)
+  expect(heartbeat.check(60, 0, 1, false)).toBe('Wait')
+  expect(heartbeat.check(70, 0, 1, true)).toBe('Wait')
+  expect(heartbeat.nextCheck(70, 1)).toBe(30)
+  expect(heartbeat.nextCheck(100, 1)).toBe(10)
+  expect(heartbeat.check(219, 0, 1, true)).toBe('Wait')
+  expect(heartbeat.nextCheck(219, 1)).toBe(1)
+  expect(heartbeat.check(220, 0, 1, true)).toBe('NoPong')
+})
+
+it('gives a peer that sends other things four times as long', () => {
+  const heartbeat = make()
+  heartbeat.check(50, 0, 1, true)
+  heartbeat.flushed(50)
+  expect(heartbeat.check(200, 0, 199, true)).toBe('Wait')
+  expect(heartbeat.check(649, 0, 649, true)).toBe('Wait')
+  expect(heartbeat.check(650, 0, 650, true)).toBe('NoPong')
+})
+
+it('ends when a Ping cannot be flushed for 30 s', () => {
+  const heartbeat = make()
+  heartbeat.check(50, 0, 1, false)
+  expect(heartbeat.check(349, 0, 349, false)).toBe('Wait')
+  expect(heartbeat.check(350, 0, 350, false)).toBe('NotFlushed')
+})

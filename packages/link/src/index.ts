@@ -1,0 +1,34 @@
+export { ByteBudget } from './byte-budget.ts'
+export { Channel } from './channel.ts'
+export { type Clock, systemClock } from './clock.ts'
+export {
+  errorEnvelope,
+  okEnvelope,
+  okEnvelopeOfJson,
+  parseEnvelope,
+  type WireErrorKind,
+} from './envelope.ts'
+export {
+  ChannelClosedError,
+  ChannelRejectedError,
+  FrameError,
+  type LinkEnd,
+  LinkEndedError,
+  ProtocolError,
+  RemoteActionError,
+} from './errors.ts'
+export { ExecutorClient, type ExecutorClientOptions } from './executor-client.ts'
+export { EXECUTOR } from './executor-format.ts'
+export {
+  type ExecutorAnswer,
+  type ExecutorHandle,
+  type ExecutorOptions,
+  type ExecutorService,
+  serveExecutor,
+} from './executor-server.ts'
+export { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from './frames.ts'
+export { DEFAULT_LIMITS, type LinkLimits } from './limits.ts'
+export { Link, type LinkOptions } from './link.ts'
+export type { OpenOptions } from './opening.ts'
+export type { ChannelRequest } from './request.ts'
+export type { Transport } from './transport.ts'

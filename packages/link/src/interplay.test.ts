@@ -1,0 +1,351 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Channel } from './channel.ts'
+import { Link, type LinkOptions } from './link.ts'
+import { type LegacyChannel, LegacyPeer } from './testing/legacy-peer.ts'
+import { ManualClock } from './testing/manual-clock.ts'
+import { inMemoryTransportPair } from './testing/memory-transport.ts'
+
+// Whatever two links do to each other over a connection that delays and stalls at will, no byte is lost,
+// doubled or moved, and nothing is stuck at the end.
+
+const CYCLE = 65_521
+const PATTERN = Buffer.alloc(CYCLE + 70_000)
+for (let i = 0, state = 1; i < CYCLE; i++) {
+  state = (state * 48_271) % 0x7fffffff
+  PATTERN[i] = state
+}
+PATTERN.copy(PATTERN, CYCLE, 0, 70_000)
+
+/** The bytes from `position` on of the endless sequence that every stream carries. */
+const pattern = (position: number, length: number): Buffer => {
+  const start = position % CYCLE
+  return PATTERN.subarray(start, start + length)
+}
+
+// Stalls may last longer here than a link would bear otherwise.
+const PATIENT = { flushMs: 3_600_000, requestDecisionMs: 3_600_000 }
+
+/** One direction of one channel: what went in and what came out. */
+class Stream {
+  readonly name: string
+  written = 0
+  received = 0
+  /** The writer ended in order. */
+  hasEnded = false
+  /** The reader saw the end. */
+  hasSeenEnd = false
+  /** One side gave up, so that not everything must arrive. */
+  isBroken = false
+  mayWrite = true
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  write(channel: Channel, length: number): void {
+    if (!channel.canWrite || !this.mayWrite) return
+    this.mayWrite = channel.tryWrite(Uint8Array.from(pattern(this.written, length)))
+    this.written += length
+    channel.onWritable = () => {
+      this.mayWrite = true
+    }
+  }
+
+  take(piece: Uint8Array): void {
+    for (let at = 0; at < piece.length; at += 60_000) {
+      const part = piece.subarray(at, at + 60_000)
+      if (Buffer.compare(pattern(this.received, part.length), part) !== 0) {
+        throw new Error(`${this.name}: wrong bytes at ${this.received}`)
+      }
+      this.received += part.length
+    }
+    if (this.received > this.written) throw new Error(`${this.name}: more bytes than written`)
+  }
+
+  read(channel: Channel, pieces: number): void {
+    for (let i = 0; i < pieces; i++) {
+      const piece = channel.tryRead()
+      if (piece === undefined) return
+      if (piece === null) {
+        if (!this.hasEnded && !this.isBroken) throw new Error(`${this.name}: ended by itself`)
+        this.hasSeenEnd = true
+        return
+      }
+      this.take(piece)
+    }
+  }
+
+  check(): void {
+    if (!this.isBroken && (this.received !== this.written || !this.hasSeenEnd)) {
+      throw new Error(`${this.name}: ${this.received} of ${this.written}, end ${this.hasSeenEnd}`)
+    }
+  }
+}
+
+/** A channel between both links: two ends and two streams. */
+interface Pipe {
+  near: Channel | undefined
+  far: Channel | undefined
+  readonly there: Stream
+  readonly back: Stream
+}
+
+const step = fc.tuple(fc.nat(99), fc.nat(0xffff), fc.nat(0xffff))
+
+async function interplay(
+  steps: readonly [number, number, number][],
+  limits: LinkOptions['limits'],
+): Promise<void> {
+  const clock = new ManualClock()
+  const transports = inMemoryTransportPair({ isManual: true })
+  const pipes: Pipe[] = []
+  const onRequest: LinkOptions['onRequest'] = request => {
+    const pipe = pipes[Number(request.endpoint)]
+    if (pipe !== undefined) pipe.far = request.accept()
+  }
+  const options: LinkOptions = {
+    clock,
+    onRequest,
+    limits: { ...limits, ...PATIENT },
+    pongTimeoutMs: 3_600_000,
+  }
+  const links = [new Link(transports.a, options), new Link(transports.b, options)] as const
+  transports.connect(...links)
+  const open = (link: Link): void => {
+    const index = pipes.length
+    const pipe: Pipe = {
+      near: undefined,
+      far: undefined,
+      there: new Stream(`${index} there`),
+      back: new Stream(`${index} back`),
+    }
+    pipes.push(pipe)
+    link.open(String(index), { timeoutMs: 3_600_000 }).then(
+      channel => {
+        pipe.near = channel
+      },
+      () => {},
+    )
+  }
+  open(links[0])
+  open(links[1])
+  for (const [kind, where, amount] of steps) {
+    const pipe = pipes[where % pipes.length]!
+    const isNear = (where >> 8) % 2 === 0
+    const channel = isNear ? pipe.near : pipe.far
+    const [outward, inward] = isNear ? [pipe.there, pipe.back] : [pipe.back, pipe.there]
+    if (kind < 30) {
+      if (channel) outward.write(channel, amount % (kind < 5 ? 60_000 : kind < 15 ? 3000 : 40))
+    } else if (kind < 50) {
+      if (channel) inward.read(channel, (amount % 5) + 1)
+    } else if (kind < 80) {
+      const transport = kind % 2 === 0 ? transports.a : transports.b
+      transport.deliver(amount % 12)
+      await Promise.resolve()
+    } else if (kind < 86) {
+      clock.advance((amount % 4) * 400)
+    } else if (kind < 90) {
+      if (pipes.length < 12) open(links[where % 2]!)
+    } else if (kind < 95) {
+      if (channel?.canWrite) {
+        channel.end()
+        outward.hasEnded = true
+      }
+    } else if (kind < 97) {
+      if (channel) {
+        inward.isBroken = true
+        channel.stopReading()
+      }
+    } else if (kind < 98) {
+      if (channel) {
+        inward.isBroken = true
+        outward.isBroken = true
+        channel.close()
+      }
+    }
+    if (!links[0].isOpen || !links[1].isOpen) throw new Error(JSON.stringify([links[0].end, links[1].end]))
+  }
+  // Everything still open is ended in order; then all must have arrived within a bounded number of rounds.
+  for (let round = 0; round < 2000; round++) {
+    transports.flush()
+    await Promise.resolve()
+    if (round % 10 === 9) clock.advance(100)
+    let isQuiet = transports.a.pending.length + transports.b.pending.length === 0
+    for (const { near, far, there, back } of pipes) {
+      if (near === undefined || far === undefined) {
+        isQuiet = false
+        continue
+      }
+      for (const [writer, stream] of [
+        [near, there],
+        [far, back],
+      ] as const) {
+        if (writer.canWrite) {
+          writer.end()
+          stream.hasEnded = true
+        }
+      }
+      there.read(far, 1000)
+      back.read(near, 1000)
+    }
+    isQuiet &&= links[0].channelCount + links[1].channelCount === 0
+    if (isQuiet) break
+  }
+  for (const { there, back } of pipes) {
+    there.check()
+    back.check()
+  }
+  expect([links[0].end, links[1].end]).toEqual([undefined, undefined])
+  expect([links[0].channelCount, links[1].channelCount]).toEqual([0, 0])
+  links[0].close()
+  links[1].close()
+}
+
+it('two links never lose, double, move or hold back a byte', { timeout: 30_000 }, async () => {
+  const limits = fc.constantFrom<LinkOptions['limits'][]>(
+    undefined,
+    { transportBufferBytes: 100, channelHighWaterBytes: 1000 },
+    { maxOpenedChannels: 2, maxReceiveFrames: 128, maxReceiveBytes: 16_384 },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 500, size: 'max' }), limits, interplay),
+    { numRuns: 150, interruptAfterTimeLimit: 15_000 },
+  )
+})
+
+it('neither do a link and an old peer', { timeout: 30_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 400, size: 'max' }), withLegacyPeer),
+    { numRuns: 100, interruptAfterTimeLimit: 10_000 },
+  )
+})
+
+interface LegacyPipe {
+  ours: Channel | undefined
+  theirs: LegacyChannel | undefined
+  readonly out: Stream
+  readonly in: Stream
+}
+
+async function withLegacyPeer(steps: readonly [number, number, number][]): Promise<void> {
+  const clock = new ManualClock()
+  const peer = new LegacyPeer()
+  const pipes: LegacyPipe[] = []
+  const accepted: Channel[] = []
+  const transport = inMemoryTransportPair({ isManual: true }).a
+  const link = new Link(transport, {
+    clock,
+    onRequest: request => accepted.push(request.accept()),
+    limits: PATIENT,
+    pongTimeoutMs: 3_600_000,
+  })
+  const deliver = (out: number, incoming: number): void => {
+    for (const message of transport.take(out)) peer.receive(message)
+    link.drained()
+    for (const message of peer.sent.splice(0, incoming)) link.receive(message)
+    // Whatever the peer accepted or was accepted gets its place.
+    for (const channel of accepted.splice(0)) {
+      const pipe = pipes.find(each => each.theirs !== undefined && each.ours === undefined)
+      if (pipe !== undefined) pipe.ours = channel
+    }
+    for (const channel of peer.channels.values()) {
+      if (pipes.some(each => each.theirs === channel)) continue
+      const pipe = pipes.find(each => each.theirs === undefined)
+      if (pipe !== undefined) pipe.theirs = channel
+    }
+  }
+  const newPipe = (): LegacyPipe => {
+    const pipe: LegacyPipe = {
+      ours: undefined,
+      theirs: undefined,
+      out: new Stream(`${pipes.length} out`),
+      in: new Stream(`${pipes.length} in`),
+    }
+    pipes.push(pipe)
+    return pipe
+  }
+  const readTheirs = (pipe: LegacyPipe, count: number): void => {
+    for (let i = 0; i < count && pipe.theirs !== undefined; i++) {
+      const piece = peer.read(pipe.theirs)
+      if (piece === undefined) break
+      pipe.out.take(piece)
+    }
+    if (pipe.theirs?.hasPeerEnded) pipe.out.hasSeenEnd = true
+  }
+  const endTheirs = (pipe: LegacyPipe): void => {
+    const { theirs } = pipe
+    if (theirs === undefined || theirs.hasEnded || theirs.outbox.length > 0 || !theirs.isAccepted) return
+    pipe.in.hasEnded = true
+    peer.end(theirs)
+  }
+  deliver(10, 10)
+  expect(link.isPeerLegacy).toBe(true)
+  newPipe().theirs = peer.open('x')
+  for (const [kind, where, amount] of steps) {
+    const pipe = pipes[where % pipes.length]!
+    if (kind < 15) {
+      if (pipe.ours) pipe.out.write(pipe.ours, amount % (kind < 5 ? 50_000 : 600))
+    } else if (kind < 30) {
+      if (pipe.theirs && !pipe.theirs.hasEnded) {
+        const length = amount % (kind < 20 ? 50_000 : 600)
+        peer.write(pipe.theirs, pattern(pipe.in.written, length))
+        pipe.in.written += length
+      }
+    } else if (kind < 45) {
+      if (pipe.ours) pipe.in.read(pipe.ours, (amount % 5) + 1)
+    } else if (kind < 60) {
+      readTheirs(pipe, amount % 5)
+    } else if (kind < 85) {
+      deliver(amount % 9, (amount >> 4) % 9)
+      await Promise.resolve()
+    } else if (kind < 88) {
+      // Old peers read what they have within the time that the end keeps to the data.
+      for (const each of pipes) readTheirs(each, 1000)
+      clock.advance((amount % 4) * 400)
+    } else if (kind < 91) {
+      // One at a time, so that the two ends of each can be told.
+      if (pipes.length < 6 && pipes.every(each => each.ours && each.theirs)) {
+        const fresh = newPipe()
+        if (where % 2 === 0) fresh.theirs = peer.open('x')
+        else void link.open('x').then(channel => (fresh.ours = channel))
+      }
+    } else if (kind < 95) {
+      if (pipe.ours?.canWrite && !pipe.out.hasEnded) {
+        pipe.out.hasEnded = true
+        pipe.ours.end()
+      }
+    } else if (kind < 99) {
+      endTheirs(pipe)
+    } else if (pipe.theirs?.isAccepted && pipe.ours) {
+      pipe.in.isBroken = true
+      pipe.out.isBroken = true
+      peer.drop(pipe.theirs)
+    }
+    if (!link.isOpen) throw new Error(JSON.stringify(link.end))
+  }
+  for (let round = 0; round < 3000; round++) {
+    deliver(1000, 1000)
+    await Promise.resolve()
+    for (const pipe of pipes) {
+      readTheirs(pipe, 1000)
+      if (pipe.ours) pipe.in.read(pipe.ours, 1000)
+      endTheirs(pipe)
+      if (pipe.ours?.canWrite) {
+        pipe.out.hasEnded = true
+        pipe.ours.end()
+      }
+    }
+    clock.advance(20)
+    if (link.channelCount === 0 && pipes.every(each => each.ours) && transport.pending.length === 0) break
+  }
+  for (const pipe of pipes) {
+    readTheirs(pipe, 1)
+    pipe.in.check()
+    pipe.out.check()
+  }
+  expect(peer.discardedBytes).toBe(0)
+  expect(link.channelCount).toBe(0)
+  expect(link.end).toBeUndefined()
+  link.close()
+}

@@ -1,0 +1,441 @@
+import { decodeLossyText, emptyBytes, encodeBoundedText } from './bytes.ts'
+import { Channel } from './channel.ts'
+import { ChannelCore } from './channel-core.ts'
+import type { ChannelHost } from './channel-host.ts'
+import type { Clock } from './clock.ts'
+import { FrameError, type LinkEnd, LinkEndedError } from './errors.ts'
+import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC, readId, readU32, TAG } from './frames.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { type LinkLimits, resolveLimits } from './limits.ts'
+import type { Link, LinkOptions } from './link.ts'
+import type { OpenOptions } from './opening.ts'
+import { type AcceptedChannel, Opens, type OpensHost } from './opens.ts'
+import { Outgoing } from './outgoing.ts'
+import { RateCounts } from './rate-counts.ts'
+import type { IncomingRequest } from './request.ts'
+import { Requests, type RequestsHost } from './requests.ts'
+import { type LateFrame, Tombstones } from './tombstones.ts'
+import type { Transport } from './transport.ts'
+import { TICK_MS, type Wheel, type WheelEntry } from './wheel.ts'
+
+const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() })
+const PING = encodeFrame({ type: 'Ping' })
+const PONG = encodeFrame({ type: 'Pong' })
+
+// A peer whose second frame is a Ping sent right after its Hello is of the old kind; newer ones wait 5 s (protocol 1.7).
+const LEGACY_PING_TICKS = 1000 / TICK_MS
+
+// Bounds of the round trip that decides about window growth. Before the first Pong, and on a local network,
+// small values would keep windows at 16 KiB and make so many Adjusts that a current peer ends the link (2.10);
+// large ones come from our own data queueing on a slow line, which larger windows would only lengthen.
+const ASSUMED_ROUND_TRIP_MS = 25
+const MIN_ROUND_TRIP_MS = 5
+const MAX_ROUND_TRIP_MS = 1000
+
+type Phase = 'AwaitingHello' | 'AwaitingSecond' | 'Running'
+
+function requireShort(payload: Uint8Array): void {
+  if (payload.length > FRAME.maxControlPayloadBytes) throw new FrameError('control payload too large')
+}
+
+function requireId(senderId: number): void {
+  if (senderId === 0) throw new FrameError('channel id 0')
+}
+
+/** The state of one link, and what each frame of the peer does to it (protocol 2). */
+export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHost {
+  wheelTick = 0
+  wheelNext: WheelEntry | undefined = undefined
+  wheelPrevious: WheelEntry | undefined = undefined
+  readonly link: Link
+  readonly limits: LinkLimits
+  readonly wheel: Wheel
+  readonly outgoing: Outgoing
+  isPeerLegacy = false
+  end: LinkEnd | undefined = undefined
+  /** Open channels that this side asked for. */
+  ownChannels = 0
+  readonly #transport: Transport
+  readonly #options: LinkOptions
+  readonly #clock: Clock
+  readonly #rates = new RateCounts()
+  readonly #heartbeat: Heartbeat
+  #phase: Phase = 'AwaitingHello'
+  #helloTick = 0
+  #receivedTick: number
+  #pingPosition = 0
+  #nextId = 1
+  #channels: Map<number, ChannelCore> | undefined = undefined
+  #requests: Requests | undefined = undefined
+  #opens: Opens | undefined = undefined
+  #tombstones: Tombstones | undefined = undefined
+  #ended: Promise<LinkEnd> | undefined = undefined
+  #resolveEnded: ((end: LinkEnd) => void) | undefined = undefined
+
+  constructor(link: Link, transport: Transport, options: LinkOptions, clock: Clock, wheel: Wheel) {
+    this.link = link
+    this.limits = resolveLimits(options.limits)
+    this.wheel = wheel
+    this.outgoing = new Outgoing(transport, this.limits)
+    this.#transport = transport
+    this.#options = options
+    this.#clock = clock
+    this.#heartbeat = new Heartbeat(
+      options.pingIntervalMs ?? 5000,
+      options.pongTimeoutMs ?? 15_000,
+      this.limits.flushMs,
+    )
+    this.#receivedTick = wheel.tick
+    this.outgoing.send(HELLO)
+    wheel.schedule(this, this.limits.handshakeMs)
+  }
+
+  get ended(): Promise<LinkEnd> {
+    this.#ended ??=
+      this.end !== undefined
+        ? Promise.resolve(this.end)
+        : new Promise(resolve => {
+            this.#resolveEnded = resolve
+          })
+    return this.#ended
+  }
+
+  get roundTripMs(): number | undefined {
+    return this.#heartbeat.roundTripMs
+  }
+
+  get lastReceivedAt(): number {
+    return this.#clock.now() - (this.wheel.tick - this.#receivedTick) * TICK_MS
+  }
+
+  get channelCount(): number {
+    return this.#channels === undefined ? 0 : this.#channels.size
+  }
+
+  get takenSlots(): number {
+    return this.channelCount + (this.#requests?.pending ?? 0) + (this.#opens?.inFlight ?? 0)
+  }
+
+  // From the transport
+
+  receive(message: Uint8Array): void {
+    if (this.end !== undefined) return
+    this.#receivedTick = this.wheel.tick
+    try {
+      if (message[0] === TAG.channelData && this.#phase === 'Running') this.#receiveData(message)
+      else this.#receiveFrame(message)
+    } catch (error) {
+      if (error instanceof FrameError) this.finish({ kind: 'Violation', reason: error.message })
+      else this.#bug(error)
+    }
+  }
+
+  transportClosed(reason: string): void {
+    this.finish({ kind: 'TransportClosed', reason })
+  }
+
+  drained(): void {
+    if (this.end !== undefined) return
+    this.#noteFlush()
+    this.outgoing.pump()
+  }
+
+  // From the application
+
+  open(endpoint: string, options: OpenOptions | undefined): Promise<Channel> {
+    if (this.end !== undefined) return Promise.reject(new LinkEndedError(this.end))
+    this.#opens ??= new Opens(this)
+    return this.#opens.open(endpoint, options)
+  }
+
+  /** Ends the link. A peer that can still hear it is told first (R-15). */
+  finish(end: LinkEnd): void {
+    if (this.end !== undefined) return
+    this.end = end
+    this.wheel.cancel(this)
+    const canHear = end.kind === 'LocalClose' || end.kind === 'Violation'
+    if (canHear) {
+      const words = end.kind === 'Violation' ? `protocol violation: ${end.reason}` : end.reason
+      const reason = encodeBoundedText(words, FRAME.maxControlPayloadBytes)
+      this.outgoing.stop(encodeFrame({ type: 'Close', reason }))
+    } else {
+      this.outgoing.stop()
+    }
+    this.#transport.close(!canHear && end.kind !== 'PeerClose')
+    const channels = this.#channels
+    this.#channels = undefined
+    this.#tombstones = undefined
+    this.#requests?.linkEnded()
+    this.#opens?.linkEnded(end)
+    for (const channel of channels?.values() ?? []) channel.linkEnded(end)
+    this.#resolveEnded?.(end)
+  }
+
+  // For channels, requests and opens
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  growthHorizonMs(): number {
+    const roundTripMs = this.#heartbeat.roundTripMs ?? ASSUMED_ROUND_TRIP_MS
+    return 2 * Math.min(MAX_ROUND_TRIP_MS, Math.max(MIN_ROUND_TRIP_MS, roundTripMs))
+  }
+
+  takeId(): number {
+    return this.#nextId++
+  }
+
+  sendControl(frame: Uint8Array): void {
+    this.outgoing.sendControl(frame)
+    if (this.outgoing.isControlOverfull) this.#tooSlow()
+  }
+
+  checkData(): void {
+    if (this.outgoing.isDataOverfull) this.#tooSlow()
+  }
+
+  guard(channel: ChannelCore, hook: () => void): void {
+    try {
+      hook()
+    } catch (error) {
+      channel.close()
+      this.report(error)
+    }
+  }
+
+  channelDied(channel: ChannelCore): void {
+    if (this.end !== undefined) return
+    this.#channels?.delete(channel.localId)
+    if (channel.isOwn) this.ownChannels--
+    // A peer that has said both ends has nothing more to say.
+    if (!(channel.input.hasPeerEnded && channel.output.hasPeerStopped)) {
+      this.#tombstones ??= new Tombstones()
+      this.#tombstones.add(channel.localId, channel.input.window, this.#clock.now())
+    }
+    this.slotFreed()
+  }
+
+  slotFreed(): void {
+    this.#opens?.pump()
+  }
+
+  acceptChannel(request: IncomingRequest): Channel {
+    const localId = this.takeId()
+    const ids = { localId, remoteId: request.senderId, isOwn: false }
+    const core = new ChannelCore(this, request.endpoint, ids, request.frameCredit, request.byteCredit)
+    if (request.isPending) {
+      this.#addChannel(core)
+      this.sendControl(
+        encodeFrame({
+          type: 'ChannelAccept',
+          receiverId: request.senderId,
+          senderId: localId,
+          frameCredit: FRAME.initialFrameCredit,
+          byteCredit: FRAME.initialByteCredit,
+        }),
+      )
+    } else {
+      core.linkEnded(this.end ?? { kind: 'LocalClose', reason: 'the request timed out' })
+    }
+    return new Channel(core)
+  }
+
+  adoptChannel(endpoint: string, localId: number, accepted: AcceptedChannel): Channel {
+    const ids = { localId, remoteId: accepted.senderId, isOwn: true }
+    const core = new ChannelCore(this, endpoint, ids, accepted.frameCredit, accepted.byteCredit)
+    this.ownChannels++
+    this.#addChannel(core)
+    return new Channel(core)
+  }
+
+  discardChannel(localId: number, accepted: AcceptedChannel): void {
+    this.adoptChannel('', localId, accepted).close()
+  }
+
+  report(error: unknown): void {
+    try {
+      this.#options.onError?.(error)
+    } catch {
+      // A reporter that throws has nobody left to tell.
+    }
+  }
+
+  /** The one deadline of the link itself: the peer's Hello at first, then the heartbeat. */
+  onDeadline(): void {
+    if (this.#phase === 'AwaitingHello') {
+      this.finish({ kind: 'Timeout', reason: 'no Hello' })
+      return
+    }
+    const tick = this.wheel.tick
+    const now = this.#clock.now()
+    if (this.#tombstones?.isStale(now)) this.#tombstones = undefined
+    const step = this.#heartbeat.check(
+      tick,
+      now,
+      this.#receivedTick,
+      this.outgoing.isPast(this.#pingPosition),
+    )
+    switch (step) {
+      case 'NoPong':
+        this.finish({ kind: 'Timeout', reason: 'no Pong' })
+        return
+      case 'NotFlushed':
+        this.finish({ kind: 'Timeout', reason: 'the peer takes no data' })
+        return
+      case 'SendPing':
+        this.outgoing.send(PING)
+        this.#pingPosition = this.outgoing.position
+        this.#noteFlush()
+        break
+      case 'Wait':
+        break
+    }
+    this.wheel.scheduleTicks(this, this.#heartbeat.nextCheck(tick, this.#receivedTick))
+  }
+
+  #noteFlush(): void {
+    if (this.#heartbeat.isUnflushed && this.outgoing.isPast(this.#pingPosition)) {
+      this.#heartbeat.flushed(this.wheel.tick)
+    }
+  }
+
+  // Frames of the peer; a FrameError thrown here ends the link
+
+  #receiveFrame(message: Uint8Array): void {
+    if (message.length > this.limits.maxFrameBytes) throw new FrameError('frame too large')
+    if (this.#phase !== 'Running') {
+      if (this.#phase === 'AwaitingHello') {
+        this.#receiveHello(message)
+        return
+      }
+      this.#phase = 'Running'
+      this.isPeerLegacy = message[0] === TAG.ping && this.wheel.tick - this.#helloTick <= LEGACY_PING_TICKS
+    }
+    const rates = this.#rates
+    rates.roll(this.wheel.tick)
+    switch (message[0]) {
+      case TAG.channelData:
+        this.#receiveData(message)
+        break
+      case TAG.channelAdjust:
+        this.#receiveAdjust(message)
+        break
+      case TAG.ping:
+        if (++rates.pings > this.limits.pingsPerSecond) throw new FrameError('too many pings')
+        this.#countControl()
+        this.outgoing.send(PONG)
+        break
+      case TAG.pong:
+        this.#countControl()
+        if (!this.#heartbeat.pong(this.#clock.now())) throw new FrameError('pong without ping')
+        break
+      default:
+        this.#receiveOther(decodeFrame(message))
+    }
+  }
+
+  #receiveHello(message: Uint8Array): void {
+    const frame = decodeFrame(message)
+    if (frame.type !== 'Hello') throw new FrameError('the first frame is no Hello')
+    requireShort(frame.info)
+    if (!frame.magic.every((byte, index) => byte === MAGIC[index])) {
+      throw new FrameError('wrong protocol magic')
+    }
+    this.#phase = 'AwaitingSecond'
+    this.#helloTick = this.wheel.tick
+    this.wheel.schedule(this, this.#options.pingIntervalMs ?? 5000)
+  }
+
+  #receiveData(message: Uint8Array): void {
+    const length = message.length - FRAME.dataHeaderBytes
+    if (length < 0) throw new FrameError('frame too short')
+    if (message.length > this.limits.maxFrameBytes) throw new FrameError('frame too large')
+    const localId = readId(message, 1)
+    const channel = this.#channels?.get(localId)
+    if (channel === undefined) this.#judgeLate(this.#tombstones?.data(localId, length) ?? 'Unknown')
+    else if (!channel.input.receiveData(message)) throw new FrameError('credit exceeded')
+  }
+
+  #receiveAdjust(message: Uint8Array): void {
+    if (message.length < 17) throw new FrameError('frame too short')
+    const localId = readId(message, 1)
+    const channel = this.#channels?.get(localId)
+    // Adjusts that answer data are as many as that data was, however fast it flows.
+    if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
+    if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
+    // 0/0 adds nothing and old peers may send it, so it is tolerated; it was counted above.
+    else if (!channel.output.receiveAdjust(readU32(message, 9), readU32(message, 13))) {
+      throw new FrameError('credit overflow')
+    }
+  }
+
+  #receiveOther(frame: Frame): void {
+    this.#countControl()
+    switch (frame.type) {
+      case 'ChannelRequest':
+        if (++this.#rates.requests > this.limits.requestsPerSecond) {
+          throw new FrameError('too many channel requests')
+        }
+        requireId(frame.senderId)
+        this.#requests ??= new Requests(this, this.#options.onRequest)
+        this.#requests.receive(frame)
+        break
+      case 'ChannelAccept':
+        requireId(frame.senderId)
+        if (!this.#opens?.accepted(frame.receiverId, frame)) throw new FrameError('accept without request')
+        break
+      case 'ChannelReject':
+        requireShort(frame.reason)
+        if (!this.#opens?.rejected(frame.receiverId, decodeLossyText(frame.reason))) {
+          throw new FrameError('reject without request')
+        }
+        break
+      case 'ChannelClose':
+      case 'ChannelClosed': {
+        requireShort(frame.reason)
+        const channel = this.#channels?.get(frame.receiverId)
+        if (channel === undefined) this.#judgeLate(this.#tombstones?.control(frame.receiverId) ?? 'Unknown')
+        else if (frame.type === 'ChannelClose') channel.receiveStop()
+        else channel.input.receiveEnd()
+        break
+      }
+      case 'Close':
+        requireShort(frame.reason)
+        this.finish({ kind: 'PeerClose', reason: decodeLossyText(frame.reason) })
+        break
+      default:
+        throw new FrameError('second Hello')
+    }
+  }
+
+  #judgeLate(frame: LateFrame): void {
+    if (frame === 'Known') return
+    if (frame === 'OverCredit') throw new FrameError('late data exceeds credit')
+    this.#rates.roll(this.wheel.tick)
+    if (++this.#rates.unknown > this.limits.unknownFramesPerSecond) {
+      throw new FrameError('too many frames for unknown channels')
+    }
+  }
+
+  #countControl(): void {
+    if (++this.#rates.control > this.limits.controlFramesPerSecond) {
+      throw new FrameError('too many control frames')
+    }
+  }
+
+  #addChannel(channel: ChannelCore): void {
+    this.#channels ??= new Map()
+    this.#channels.set(channel.localId, channel)
+  }
+
+  #tooSlow(): void {
+    this.finish({ kind: 'ConsumerTooSlow', reason: 'outgoing queue limit exceeded' })
+  }
+
+  /** An error of this package itself costs one link and nothing else. */
+  #bug(error: unknown): void {
+    this.report(error)
+    this.finish({ kind: 'LocalClose', reason: 'internal error' })
+  }
+}

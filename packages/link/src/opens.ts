@@ -1,0 +1,188 @@
+import { encodeText } from './bytes.ts'
+import type { Channel } from './channel.ts'
+import { ChannelRejectedError, type LinkEnd, LinkEndedError } from './errors.ts'
+import { encodeFrame, FRAME } from './frames.ts'
+import type { LinkLimits } from './limits.ts'
+import { Opening, type OpeningOwner, type OpenOptions } from './opening.ts'
+import { TokenBucket } from './token-bucket.ts'
+import { TICK_MS, type Wheel, type WheelEntry } from './wheel.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+
+/** What the peer's Accept said. */
+export interface AcceptedChannel {
+  readonly senderId: number
+  readonly frameCredit: number
+  readonly byteCredit: number
+}
+
+/** What opens need of their link. */
+export interface OpensHost {
+  readonly wheel: Wheel
+  readonly limits: LinkLimits
+  /** Channels open, and those asked for in either direction. */
+  readonly takenSlots: number
+  /** Open channels that this side asked for. */
+  readonly ownChannels: number
+  takeId(): number
+  sendControl(frame: Uint8Array): void
+  /** Makes the channel that the peer accepted. */
+  adoptChannel(endpoint: string, localId: number, accepted: AcceptedChannel): Channel
+  /** Ends a channel that the peer accepted after its caller had given up. */
+  discardChannel(localId: number, accepted: AcceptedChannel): void
+}
+
+/**
+ * The channels that this side asks for. No more are in flight, open, or asked for in a second than a device
+ * takes (R-17); the rest waits its turn, and so does what the peer refuses for the moment only.
+ */
+export class Opens implements OpeningOwner, WheelEntry {
+  wheelTick = 0
+  wheelNext: WheelEntry | undefined = undefined
+  wheelPrevious: WheelEntry | undefined = undefined
+  readonly #host: OpensHost
+  readonly #bucket: TokenBucket
+  readonly #waiting: Opening[] = []
+  readonly #resting = new Set<Opening>()
+  readonly #inFlight = new Map<number, Opening>()
+
+  constructor(host: OpensHost) {
+    this.#host = host
+    this.#bucket = new TokenBucket(host.limits.opensPerSecond, host.wheel.tick)
+  }
+
+  /** Requests that the peer has not answered. */
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  open(endpoint: string, options: OpenOptions | undefined): Promise<Channel> {
+    const signal = options?.signal
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    const bytes = encodeText(endpoint)
+    if (bytes.length > FRAME.maxControlPayloadBytes) {
+      return Promise.reject(new ChannelRejectedError('channel endpoint too large'))
+    }
+    if (this.#waiting.length + this.#resting.size >= this.#host.limits.maxWaitingOpens) {
+      return Promise.reject(new ChannelRejectedError('too many channels are waiting'))
+    }
+    return new Promise((resolve, reject) => {
+      const wheel = this.#host.wheel
+      const ticks = Math.max(1, Math.ceil((options?.timeoutMs ?? DEFAULT_TIMEOUT_MS) / TICK_MS))
+      const opening = new Opening(this, { text: endpoint, bytes }, wheel.tick + ticks, signal, {
+        resolve,
+        reject,
+      })
+      wheel.scheduleTicks(opening, ticks)
+      this.#waiting.push(opening)
+      this.pump()
+    })
+  }
+
+  /** Takes a ChannelAccept; false when nothing was asked for, which is fatal. */
+  accepted(localId: number, accepted: AcceptedChannel): boolean {
+    const opening = this.#answered(localId)
+    if (opening === undefined) return false
+    if (opening.isSettled) {
+      this.#host.discardChannel(localId, accepted)
+      this.pump()
+    } else {
+      opening.resolve(this.#host.adoptChannel(opening.endpointText, localId, accepted))
+    }
+    return true
+  }
+
+  /** Takes a ChannelReject; false when nothing was asked for, which is fatal. */
+  rejected(localId: number, reason: string): boolean {
+    const opening = this.#answered(localId)
+    if (opening === undefined) return false
+    const error = new ChannelRejectedError(reason)
+    if (error.shouldRetry() && !opening.isSettled) {
+      const wheel = this.#host.wheel
+      opening.lastRefusal = error
+      this.#resting.add(opening)
+      const retryTicks = Math.ceil(opening.takeRetryMs() / TICK_MS)
+      wheel.scheduleTicks(opening, Math.min(retryTicks, opening.deadlineTick - wheel.tick))
+    } else {
+      opening.reject(error)
+    }
+    this.pump()
+    return true
+  }
+
+  /** Sends the requests for which there is room. */
+  pump(): void {
+    const { host, limits } = { host: this.#host, limits: this.#host.limits }
+    while (
+      this.#waiting.length > 0 &&
+      this.#inFlight.size < limits.maxOpensInFlight &&
+      this.#inFlight.size + host.ownChannels < limits.maxOpenedChannels &&
+      host.takenSlots < limits.maxChannels
+    ) {
+      if (!this.#bucket.take(host.wheel.tick)) {
+        host.wheel.scheduleTicks(this, 1)
+        return
+      }
+      const opening = this.#waiting.shift()!
+      const localId = host.takeId()
+      this.#inFlight.set(localId, opening)
+      host.sendControl(
+        encodeFrame({
+          type: 'ChannelRequest',
+          senderId: localId,
+          frameCredit: FRAME.initialFrameCredit,
+          byteCredit: FRAME.initialByteCredit,
+          endpoint: opening.endpoint,
+        }),
+      )
+    }
+  }
+
+  /** Rejects everybody who waits: the link is gone. */
+  linkEnded(end: LinkEnd): void {
+    this.#host.wheel.cancel(this)
+    for (const opening of [...this.#waiting, ...this.#resting, ...this.#inFlight.values()]) {
+      this.#host.wheel.cancel(opening)
+      opening.reject(new LinkEndedError(end))
+    }
+    this.#waiting.length = 0
+    this.#resting.clear()
+    this.#inFlight.clear()
+  }
+
+  onDeadline(): void {
+    this.pump()
+  }
+
+  openingDue(opening: Opening): void {
+    if (this.#host.wheel.tick >= opening.deadlineTick) {
+      this.#giveUp(opening, opening.lastRefusal ?? new ChannelRejectedError('timed out'))
+      return
+    }
+    this.#resting.delete(opening)
+    this.#waiting.push(opening)
+    this.#host.wheel.scheduleTicks(opening, opening.deadlineTick - this.#host.wheel.tick)
+    this.pump()
+  }
+
+  openingAborted(opening: Opening, reason: unknown): void {
+    this.#host.wheel.cancel(opening)
+    this.#giveUp(opening, reason)
+  }
+
+  // What is in flight keeps its place until the peer has answered.
+  #giveUp(opening: Opening, error: unknown): void {
+    this.#resting.delete(opening)
+    const index = this.#waiting.indexOf(opening)
+    if (index >= 0) this.#waiting.splice(index, 1)
+    opening.reject(error)
+  }
+
+  #answered(localId: number): Opening | undefined {
+    const opening = this.#inFlight.get(localId)
+    if (opening === undefined) return undefined
+    this.#inFlight.delete(localId)
+    this.#host.wheel.cancel(opening)
+    return opening
+  }
+}

@@ -1,0 +1,67 @@
+import { FRAME } from './frames.ts'
+
+/** How far a receive window may grow, in frames and in bytes. */
+export interface WindowLimits {
+  readonly maxReceiveFrames: number
+  readonly maxReceiveBytes: number
+}
+
+/**
+ * What the peer may still send on one channel, and when to give credit back (protocol 2.5, R-8, R-11).
+ * Credit is charged when a frame arrives and returned when half of the window has been consumed: waiting
+ * longer would deadlock with old peers, which stop below 512 bytes.
+ */
+export class ReceiveWindow {
+  /** Credit of the peer that is left, for late data of a channel that ended. */
+  leftFrames: number = FRAME.initialFrameCredit
+  leftBytes: number = FRAME.initialByteCredit
+  /** What the last grant() gave. */
+  grantedFrames = 0
+  grantedBytes = 0
+  #maxFrames: number = FRAME.initialFrameCredit
+  #maxBytes: number = FRAME.initialByteCredit
+  #usedFrames = 0
+  #usedBytes = 0
+  #lastGrantAt = Number.NEGATIVE_INFINITY
+
+  /** Charges one frame; false when the peer had no credit for it, which is fatal. */
+  arrived(length: number): boolean {
+    if (this.leftFrames < 1 || this.leftBytes < length) return false
+    this.leftFrames--
+    this.leftBytes -= length
+    return true
+  }
+
+  /** Notes what was consumed; true when it is time to grant(). */
+  consumed(frames: number, bytes: number): boolean {
+    this.#usedFrames += frames
+    this.#usedBytes += bytes
+    return this.#usedFrames * 2 >= this.#maxFrames || this.#usedBytes * 2 >= this.#maxBytes
+  }
+
+  /**
+   * Returns all consumed credit, and doubles a window that was half used up within `horizonMs` of the
+   * last grant. The result is in grantedFrames and grantedBytes, never both 0 after consumed() was true.
+   */
+  grant(now: number, horizonMs: number, limits: WindowLimits): void {
+    let growFrames = 0
+    let growBytes = 0
+    if (now - this.#lastGrantAt < horizonMs) {
+      if (this.#usedFrames * 2 >= this.#maxFrames) {
+        growFrames = Math.max(0, Math.min(this.#maxFrames, limits.maxReceiveFrames - this.#maxFrames))
+      }
+      if (this.#usedBytes * 2 >= this.#maxBytes) {
+        growBytes = Math.max(0, Math.min(this.#maxBytes, limits.maxReceiveBytes - this.#maxBytes))
+      }
+    }
+    this.grantedFrames = this.#usedFrames + growFrames
+    this.grantedBytes = this.#usedBytes + growBytes
+    this.#maxFrames += growFrames
+    this.#maxBytes += growBytes
+    this.leftFrames += this.grantedFrames
+    this.leftBytes += this.grantedBytes
+    this.#usedFrames = 0
+    this.#usedBytes = 0
+    this.#lastGrantAt = now
+  }
+}

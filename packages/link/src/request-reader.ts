@@ -1,0 +1,91 @@
+import type { ByteBudget } from './byte-budget.ts'
+import { emptyBytes } from './bytes.ts'
+import { EXECUTOR } from './executor-format.ts'
+import { FieldReader } from './field-reader.ts'
+import { readU32 } from './frames.ts'
+
+/**
+ * What next() found: a request, one whose input was dropped for want of memory, a header over the limits
+ * after which the stream means nothing, or too few bytes.
+ */
+export type RequestStep = 'Request' | 'Dropped' | 'OverLimit' | 'NeedMore'
+
+type Stage = 'NameLength' | 'Name' | 'InputLength' | 'Input'
+
+/** Reassembles executor requests from pieces cut anywhere (protocol 2.6, 3.2). */
+export class RequestReader {
+  /** Name and input of the request found last; the input may be a view of what was fed. */
+  name: Uint8Array = emptyBytes()
+  input: Uint8Array = emptyBytes()
+  readonly #fields: FieldReader
+  readonly #maxInputBytes: number
+  #stage: Stage = 'NameLength'
+  #length = 0
+
+  constructor(budget: ByteBudget, maxInputBytes: number) {
+    this.#fields = new FieldReader(budget)
+    this.#maxInputBytes = maxInputBytes
+  }
+
+  /** True between two requests. */
+  get isIdle(): boolean {
+    return this.#stage === 'NameLength' && !this.#fields.hasRest
+  }
+
+  /** Adds the next piece, after next() said NeedMore. */
+  feed(piece: Uint8Array): void {
+    this.#fields.feed(piece)
+  }
+
+  /** Finds the next request. */
+  next(): RequestStep {
+    const fields = this.#fields
+    for (;;) {
+      switch (this.#stage) {
+        case 'NameLength': {
+          const field = fields.take(2)
+          if (field === undefined) return 'NeedMore'
+          this.#length = (field[0]! << 8) | field[1]!
+          if (this.#length > EXECUTOR.maxNameBytes) return 'OverLimit'
+          this.#stage = 'Name'
+          break
+        }
+        case 'Name': {
+          const field = fields.take(this.#length)
+          if (field === undefined) return 'NeedMore'
+          this.name = field
+          this.#stage = 'InputLength'
+          break
+        }
+        case 'InputLength': {
+          const field = fields.take(4)
+          if (field === undefined) return 'NeedMore'
+          this.#length = readU32(field, 0)
+          if (this.#length > this.#maxInputBytes) return 'OverLimit'
+          this.#stage = 'Input'
+          break
+        }
+        case 'Input': {
+          const field = fields.take(this.#length)
+          if (field === undefined) return 'NeedMore'
+          this.input = field
+          this.#stage = 'NameLength'
+          return fields.isStarved ? 'Dropped' : 'Request'
+        }
+      }
+    }
+  }
+
+  /** Lets go of the request found last. */
+  release(): void {
+    this.name = emptyBytes()
+    this.input = emptyBytes()
+    this.#fields.release()
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.release()
+    this.#fields.clear()
+  }
+}

@@ -1,0 +1,75 @@
+import type { Channel } from './channel.ts'
+import type { Link } from './link.ts'
+import type { WheelEntry } from './wheel.ts'
+
+/** The peer's wish for a channel; whoever gets it decides sooner or later. */
+export interface ChannelRequest {
+  /** What the peer wants, for instance `executor` (protocol 3.1); always valid UTF-8. */
+  readonly endpoint: string
+  readonly link: Link
+  /** False once it was decided, its time was up, or the link ended. */
+  readonly isPending: boolean
+  /**
+   * Makes the channel. After the link's end, or when the request's time was up, the channel is closed from
+   * the start. Throws when the request was decided before.
+   */
+  accept(): Channel
+  /** Refuses with a reason for people, cut to 4 KiB (R-6). Nothing happens when it was decided before. */
+  reject(reason: string): void
+}
+
+/** What a request reports its decision to. */
+export interface RequestOwner {
+  readonly link: Link
+  accept(request: IncomingRequest): Channel
+  reject(request: IncomingRequest, reason: string): void
+}
+
+/** What the peer's frame said. */
+export interface RequestedChannel {
+  readonly senderId: number
+  readonly frameCredit: number
+  readonly byteCredit: number
+}
+
+/** A request as the link keeps it until it is decided. */
+export class IncomingRequest implements ChannelRequest, WheelEntry {
+  wheelTick = 0
+  wheelNext: WheelEntry | undefined = undefined
+  wheelPrevious: WheelEntry | undefined = undefined
+  readonly endpoint: string
+  readonly senderId: number
+  readonly frameCredit: number
+  readonly byteCredit: number
+  isPending = true
+  readonly #owner: RequestOwner
+  #isDecided = false
+
+  constructor(owner: RequestOwner, endpoint: string, requested: RequestedChannel) {
+    this.#owner = owner
+    this.endpoint = endpoint
+    this.senderId = requested.senderId
+    this.frameCredit = requested.frameCredit
+    this.byteCredit = requested.byteCredit
+  }
+
+  get link(): Link {
+    return this.#owner.link
+  }
+
+  accept(): Channel {
+    if (this.#isDecided) throw new Error('the channel request was decided before')
+    this.#isDecided = true
+    return this.#owner.accept(this)
+  }
+
+  reject(reason: string): void {
+    if (this.#isDecided) return
+    this.#isDecided = true
+    if (this.isPending) this.#owner.reject(this, reason)
+  }
+
+  onDeadline(): void {
+    this.#owner.reject(this, 'request timed out')
+  }
+}

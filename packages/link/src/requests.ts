@@ -1,0 +1,103 @@
+import { decodeText, encodeBoundedText } from './bytes.ts'
+import type { Channel } from './channel.ts'
+import { encodeFrame, FRAME, type Frame } from './frames.ts'
+import type { LinkLimits } from './limits.ts'
+import type { Link } from './link.ts'
+import { type ChannelRequest, IncomingRequest, type RequestOwner } from './request.ts'
+import type { Wheel } from './wheel.ts'
+
+/** What requests of the peer need of their link. */
+export interface RequestsHost {
+  readonly link: Link
+  readonly wheel: Wheel
+  readonly limits: LinkLimits
+  /** Channels open, and those asked for in either direction. */
+  readonly takenSlots: number
+  sendControl(frame: Uint8Array): void
+  /** Makes the channel of a request that is pending, or a closed one for another. */
+  acceptChannel(request: IncomingRequest): Channel
+  /** A place became free. */
+  slotFreed(): void
+  /** Reports what the application threw. */
+  report(error: unknown): void
+}
+
+/** The channels that the peer asks for (protocol 2.4, 2.10): refused at once, or given to the application. */
+export class Requests implements RequestOwner {
+  readonly #host: RequestsHost
+  readonly #onRequest: ((request: ChannelRequest) => void) | undefined
+  // Only while there are any: most links have none for most of their life.
+  #pending: Set<IncomingRequest> | undefined = undefined
+
+  constructor(host: RequestsHost, onRequest: ((request: ChannelRequest) => void) | undefined) {
+    this.#host = host
+    this.#onRequest = onRequest
+  }
+
+  /** Requests that wait for a decision. */
+  get pending(): number {
+    return this.#pending === undefined ? 0 : this.#pending.size
+  }
+
+  get link(): Link {
+    return this.#host.link
+  }
+
+  /** Takes a ChannelRequest. */
+  receive(frame: Frame & { type: 'ChannelRequest' }): void {
+    const { limits, takenSlots } = this.#host
+    if (frame.endpoint.length > FRAME.maxControlPayloadBytes) {
+      this.#sendReject(frame.senderId, 'channel endpoint too large')
+      return
+    }
+    if (this.pending >= limits.maxPendingRequests || takenSlots >= limits.maxChannels) {
+      this.#sendReject(frame.senderId, 'connection channel limit reached')
+      return
+    }
+    const endpoint = decodeText(frame.endpoint)
+    if (endpoint === undefined) this.#sendReject(frame.senderId, 'invalid endpoint')
+    else if (this.#onRequest === undefined) this.#sendReject(frame.senderId, 'unknown endpoint')
+    else this.#ask(this.#onRequest, new IncomingRequest(this, endpoint, frame))
+  }
+
+  /** Forgets everything: the link is gone. */
+  linkEnded(): void {
+    for (const request of this.#pending ?? []) this.#forget(request)
+  }
+
+  accept(request: IncomingRequest): Channel {
+    const channel = this.#host.acceptChannel(request)
+    this.#forget(request)
+    return channel
+  }
+
+  reject(request: IncomingRequest, reason: string): void {
+    this.#forget(request)
+    this.#sendReject(request.senderId, reason)
+    this.#host.slotFreed()
+  }
+
+  #ask(onRequest: (request: ChannelRequest) => void, request: IncomingRequest): void {
+    this.#pending ??= new Set()
+    this.#pending.add(request)
+    this.#host.wheel.schedule(request, this.#host.limits.requestDecisionMs)
+    try {
+      onRequest(request)
+    } catch (error) {
+      request.reject('internal error')
+      this.#host.report(error)
+    }
+  }
+
+  #forget(request: IncomingRequest): void {
+    request.isPending = false
+    this.#host.wheel.cancel(request)
+    this.#pending?.delete(request)
+    if (this.#pending?.size === 0) this.#pending = undefined
+  }
+
+  #sendReject(receiverId: number, text: string): void {
+    const reason = encodeBoundedText(text, FRAME.maxControlPayloadBytes)
+    this.#host.sendControl(encodeFrame({ type: 'ChannelReject', receiverId, reason }))
+  }
+}

@@ -1,0 +1,463 @@
+import { describe, expect, it } from 'vitest'
+import type { Channel } from './channel.ts'
+import type { Frame } from './frames.ts'
+import { Link, type LinkOptions } from './link.ts'
+import { ManualClock } from './testing/manual-clock.ts'
+import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
+import { HELLO, RawPeer } from './testing/raw-peer.ts'
+
+// The numbered requirements of the protocol notes that are not tested with the executor or
+// with opens.
+
+const none = new Uint8Array(0)
+const bytes = (length: number): Uint8Array => new Uint8Array(length)
+
+function serve(
+  options: LinkOptions = {},
+  credit?: { frames: number; bytes: number },
+  isLegacy = false,
+): [RawPeer, Channel] {
+  let channel: Channel | undefined
+  const peer = new RawPeer({
+    ...options,
+    onRequest: request => {
+      channel = request.accept()
+    },
+  })
+  if (isLegacy) peer.send({ type: 'Ping' })
+  peer.request(5, 'x', credit)
+  peer.sent()
+  if (channel === undefined) throw new Error('no channel')
+  return [peer, channel]
+}
+
+const end: Frame = { type: 'ChannelClosed', receiverId: 1, reason: none }
+const stop: Frame = { type: 'ChannelClose', receiverId: 1, reason: none }
+
+it('R-5: a text message ends the link, and none is ever sent', () => {
+  const peer = new RawPeer()
+  peer.link.receiveText()
+  expect(peer.link.end).toEqual({ kind: 'Violation', reason: 'text message' })
+})
+
+it('R-6: reject reasons are valid UTF-8 of at most 4 KiB', () => {
+  const reasons = ['\ud800 lone', 'ä'.repeat(5000), '€'.repeat(2000), 'short']
+  const peer = new RawPeer({ onRequest: request => request.reject(reasons.shift() ?? '') })
+  for (let id = 1; id <= 4; id++) peer.request(id, 'x')
+  const texts = peer.sent().map(frame => {
+    if (frame.type !== 'ChannelReject') throw new Error('no reject')
+    expect(frame.reason.length).toBeLessThanOrEqual(4096)
+    return new TextDecoder('utf-8', { fatal: true }).decode(frame.reason)
+  })
+  expect(texts).toEqual(['\ufffd lone', 'ä'.repeat(2048), '€'.repeat(1365), 'short'])
+})
+
+it('R-7: Hello is the first message, exactly once, and the peer must do the same', () => {
+  const transport = new MemoryTransport()
+  const link = new Link(transport, { clock: new ManualClock() })
+  const [first, ...rest] = transport.take()
+  expect(Buffer.from(first ?? none).toString('hex')).toBe('001b1b2e862ccdf49d526de30da7abe18c')
+  expect(rest).toEqual([])
+  link.receive(Uint8Array.of(0x20))
+  expect(link.end?.kind).toBe('Violation')
+})
+
+it('R-8: Request and Accept advertise exactly 128 frames and 16384 bytes', () => {
+  const peer = new RawPeer({ onRequest: request => void request.accept(), limits: { maxReceiveBytes: 5e6 } })
+  void peer.link.open('x')
+  peer.request(1, 'y', { frames: 3, bytes: 9 })
+  expect(peer.sent()).toMatchObject([
+    { type: 'ChannelRequest', frameCredit: 128, byteCredit: 16_384 },
+    { type: 'ChannelAccept', frameCredit: 128, byteCredit: 16_384 },
+  ])
+  peer.accept(1, 1)
+})
+
+it('R-9: sends only what both counters allow, in frames of at most 16 KiB', () => {
+  const [peer, channel] = serve({}, { frames: 4, bytes: 60_000 })
+  channel.tryWrite(bytes(100_000))
+  const sizes = peer.sent().map(frame => (frame.type === 'ChannelData' ? frame.payload.length : 0))
+  expect(sizes).toEqual([16_384, 16_384, 16_384, 60_000 - 3 * 16_384])
+  peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 0xffffffff, byteCredit: 10 })
+  expect(peer.sent()).toMatchObject([{ payload: Buffer.alloc(10) }])
+  peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 0 })
+  peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 0 })
+  expect(peer.link.end).toEqual({ kind: 'Violation', reason: 'credit overflow' })
+  const [other] = serve({}, { frames: 1, bytes: 2 })
+  other.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 0, byteCredit: 0xffffffff })
+  expect(other.link.end).toEqual({ kind: 'Violation', reason: 'credit overflow' })
+})
+
+describe('R-10', () => {
+  it('never sends empty data', async () => {
+    const [peer, channel] = serve({}, { frames: 5, bytes: 0 })
+    channel.tryWrite(none)
+    await channel.write(none)
+    channel.tryWrite(bytes(3))
+    channel.tryWrite(none)
+    peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 9, byteCredit: 3 })
+    channel.end()
+    expect(peer.sent()).toMatchObject([{ payload: Buffer.alloc(3) }, { type: 'ChannelClosed' }])
+  })
+
+  it('takes empty data as nothing, but counts its frame', () => {
+    const [peer, channel] = serve()
+    let calls = 0
+    channel.onReadable = () => calls++
+    for (let i = 0; i < 64; i++) peer.sendData(1, none)
+    expect(calls).toBe(0)
+    expect(channel.tryRead()).toBeUndefined()
+    expect(peer.sent()).toEqual([{ type: 'ChannelAdjust', receiverId: 5, frameCredit: 64, byteCredit: 0 }])
+  })
+})
+
+describe('R-11', () => {
+  it('returns credit when half of the window was consumed, not when data arrives', () => {
+    const [peer, channel] = serve()
+    peer.sendData(1, bytes(8191))
+    peer.sendData(1, bytes(8193))
+    expect(peer.sent()).toEqual([])
+    channel.tryRead()
+    expect(peer.sent()).toEqual([])
+    channel.tryRead()
+    expect(peer.sent()).toEqual([
+      { type: 'ChannelAdjust', receiverId: 5, frameCredit: 2, byteCredit: 16_384 },
+    ])
+  })
+
+  it('charges on arrival: more than the credit ends the link', () => {
+    const [peer] = serve()
+    peer.sendData(1, bytes(16_384))
+    peer.sendData(1, bytes(1))
+    expect(peer.link.end).toEqual({ kind: 'Violation', reason: 'credit exceeded' })
+    const [frames] = serve()
+    for (let i = 0; i < 128; i++) frames.sendData(1, bytes(1))
+    expect(frames.link.isOpen).toBe(true)
+    frames.sendData(1, bytes(1))
+    expect(frames.link.end).toEqual({ kind: 'Violation', reason: 'credit exceeded' })
+  })
+
+  it('doubles the window of a fast reader, up to 1024 frames and 1 MiB', () => {
+    const [peer, channel] = serve()
+    channel.onReadable = () => void channel.tryRead()
+    let credit = 16_384
+    let frames = 128
+    for (let i = 0; i < 2000; i++) {
+      const length = Math.min(credit, i % 2 === 0 ? 16_384 : 1)
+      peer.sendData(1, bytes(length))
+      credit -= length
+      frames--
+      for (const frame of peer.sent()) {
+        if (frame.type !== 'ChannelAdjust') continue
+        expect(frame.frameCredit + frame.byteCredit).toBeGreaterThan(0)
+        credit += frame.byteCredit
+        frames += frame.frameCredit
+      }
+      expect(credit).toBeLessThanOrEqual(1024 * 1024)
+      expect(frames).toBeLessThanOrEqual(1024)
+    }
+    expect(credit).toBeGreaterThan(500_000)
+  })
+
+  it('does not grow for a reader slower than two round trips', () => {
+    const [peer, channel] = serve()
+    for (let i = 0; i < 20; i++) {
+      peer.sendData(1, bytes(8192))
+      channel.tryRead()
+      expect(peer.sent()).toMatchObject([{ frameCredit: 1, byteCredit: 8192 }])
+      peer.clock.advance(100)
+    }
+  })
+
+  it('tolerates an Adjust of 0/0 and sends none', () => {
+    const [peer] = serve()
+    peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 0, byteCredit: 0 })
+    expect(peer.link.isOpen).toBe(true)
+    expect(peer.sent()).toEqual([])
+  })
+})
+
+describe('R-12', () => {
+  it('keeps a distance between data and its end towards old peers', () => {
+    const [peer, channel] = serve({}, undefined, true)
+    expect(peer.link.isPeerLegacy).toBe(true)
+    channel.tryWrite(bytes(10))
+    channel.end()
+    expect(peer.transport.bufferedBytes).toBeGreaterThan(0)
+    peer.clock.advance(1000)
+    expect(peer.sentTypes()).toEqual(['ChannelData'])
+    peer.clock.advance(300)
+    expect(peer.sent()).toEqual([])
+    peer.clock.advance(300)
+    expect(peer.sentTypes()).toEqual(['ChannelClosed'])
+    const [fast, soon] = serve({}, undefined, true)
+    soon.tryWrite(bytes(10))
+    fast.clock.advance(2000)
+    fast.sent()
+    soon.end()
+    fast.clock.advance(200)
+    expect(fast.sent()).toEqual([])
+    fast.clock.advance(100)
+    expect(fast.sentTypes()).toEqual(['ChannelClosed'])
+  })
+
+  it('ends at once when nothing was sent, when the peer reads no more, and towards newer peers', () => {
+    const [quiet, silent] = serve({}, undefined, true)
+    silent.end()
+    expect(quiet.sentTypes()).toEqual(['ChannelClosed'])
+    const [stopping, stopped] = serve({}, undefined, true)
+    stopped.tryWrite(bytes(10))
+    stopped.end()
+    stopping.send(stop)
+    expect(stopping.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
+    const [newer, channel] = serve()
+    channel.tryWrite(bytes(10))
+    channel.end()
+    expect(newer.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
+    const [closing, closed] = serve({}, undefined, true)
+    closed.tryWrite(bytes(10))
+    closed.end()
+    closed.close()
+    expect(closing.sentTypes()).toEqual(['ChannelData', 'ChannelClosed', 'ChannelClose'])
+    closing.clock.advance(2000)
+    expect(closing.sent()).toEqual([])
+  })
+
+  it('knows old peers by a Ping right after their Hello', () => {
+    const slow = new RawPeer()
+    slow.clock.advance(4000)
+    slow.send({ type: 'Ping' })
+    expect(slow.link.isPeerLegacy).toBe(false)
+    const other = new RawPeer({ onRequest: request => void request.accept() })
+    other.request(1, 'x')
+    other.send({ type: 'Ping' })
+    expect(other.link.isPeerLegacy).toBe(false)
+  })
+})
+
+describe('R-13', () => {
+  it('delivers what came before ChannelClose and fails later writes', async () => {
+    const [peer, channel] = serve()
+    let stops = 0
+    channel.onPeerStopped = () => stops++
+    expect(channel.onPeerStopped).toBeDefined()
+    peer.sendData(1, bytes(7))
+    peer.send(stop)
+    expect(stops).toBe(1)
+    expect(channel.hasPeerStopped).toBe(true)
+    await expect(channel.write(bytes(1))).rejects.toThrow('the peer reads no more')
+    expect(channel.tryRead()).toHaveLength(7)
+    expect(channel.tryRead()).toBeUndefined()
+    peer.sendData(1, bytes(8))
+    expect(channel.tryRead()).toHaveLength(8)
+  })
+
+  it('takes it as the end of data from old peers, which send nothing else', async () => {
+    const [peer, channel] = serve({}, undefined, true)
+    peer.sendData(1, bytes(7))
+    peer.send(stop)
+    expect(await channel.read()).toHaveLength(7)
+    expect(await channel.read()).toBeNull()
+    expect(peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+    expect(peer.link.channelCount).toBe(0)
+  })
+})
+
+it('R-14: answers the end of the peer with both ends once there is nothing more to send', async () => {
+  const [peer, channel] = serve()
+  peer.send(end)
+  expect(await channel.read()).toBeNull()
+  expect(peer.sent()).toEqual([])
+  channel.end()
+  expect(peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+  await channel.closed
+  expect(peer.link.channelCount).toBe(0)
+})
+
+it('R-15: says Close before closing the transport, behind frames that still wait', () => {
+  const peer = new RawPeer({ limits: { transportBufferBytes: 30 } })
+  const openings = [peer.link.open('a'), peer.link.open('b')]
+  peer.link.close('bye')
+  expect(peer.sentTypes()).toEqual(['ChannelRequest', 'ChannelRequest', 'Close'])
+  expect(peer.transport.closed).toBe('Graceful')
+  return Promise.allSettled(openings)
+})
+
+describe('R-16', () => {
+  it('answers each Ping with one Pong, ahead of bulk data and of everything else that waits', () => {
+    const [peer, channel] = serve({ limits: { transportBufferBytes: 20_000 } }, { frames: 1e6, bytes: 1e8 })
+    channel.tryWrite(bytes(1_000_000))
+    peer.send({ type: 'Ping' }, { type: 'Ping' })
+    const types = peer.sentTypes()
+    expect(types).toEqual(['ChannelData', 'ChannelData', 'Pong', 'Pong'])
+    expect(peer.sentAll().map(frame => frame.type)).not.toContain('Pong')
+  })
+
+  it('pings every 5 s after the Hello of the peer and measures the round trip', () => {
+    const peer = new RawPeer({}, false)
+    peer.sent()
+    peer.clock.advance(3000)
+    peer.send(HELLO)
+    peer.clock.advance(4900)
+    expect(peer.sent()).toEqual([])
+    peer.clock.advance(100)
+    expect(peer.sentTypes()).toEqual(['Ping'])
+    expect(peer.link.roundTripMs).toBeUndefined()
+    peer.clock.advance(40)
+    peer.send({ type: 'Pong' })
+    expect(peer.link.roundTripMs).toBe(40)
+    peer.clock.advance(4900)
+    expect(peer.sent()).toEqual([])
+    peer.clock.advance(60)
+    expect(peer.sentTypes()).toEqual(['Ping'])
+    expect(peer.clock.now() - peer.link.lastReceivedAt).toBeGreaterThanOrEqual(4900)
+    expect(peer.clock.now() - peer.link.lastReceivedAt).toBeLessThanOrEqual(5000)
+  })
+
+  it('drops a silent peer 15 s after the Ping', () => {
+    const peer = new RawPeer()
+    peer.clock.advance(5000)
+    expect(peer.sentTypes()).toEqual(['Ping'])
+    peer.clock.advance(14_900)
+    expect(peer.link.isOpen).toBe(true)
+    peer.clock.advance(100)
+    expect(peer.link.end).toEqual({ kind: 'Timeout', reason: 'no Pong' })
+    expect(peer.transport.closed).toBe('Abort')
+    expect(peer.sent()).toEqual([])
+  })
+
+  it('bears a late Pong while other frames come, for a minute', () => {
+    const [peer] = serve()
+    peer.clock.advance(5000)
+    peer.sent()
+    for (let i = 0; i < 59; i++) {
+      peer.clock.advance(1000)
+      peer.sendData(1, none)
+    }
+    expect(peer.link.isOpen).toBe(true)
+    peer.clock.advance(1000)
+    expect(peer.link.end).toEqual({ kind: 'Timeout', reason: 'no Pong' })
+    const [late] = serve()
+    late.clock.advance(5000)
+    late.sent()
+    late.clock.advance(12_000)
+    late.send({ type: 'Pong' })
+    late.clock.advance(1000)
+    expect(late.sentTypes()).toEqual(['Ping'])
+  })
+
+  it('drops a peer that takes nothing for 30 s', () => {
+    const peer = new RawPeer()
+    peer.clock.advance(5000)
+    peer.clock.advance(29_900)
+    expect(peer.link.isOpen).toBe(true)
+    peer.clock.advance(100)
+    expect(peer.link.end).toEqual({ kind: 'Timeout', reason: 'the peer takes no data' })
+  })
+
+  it('ends on a Pong that nobody asked for', () => {
+    const peer = new RawPeer()
+    peer.send({ type: 'Pong' })
+    expect(peer.link.end).toEqual({ kind: 'Violation', reason: 'pong without ping' })
+  })
+
+  it('runs one timer for any number of links, and none after their end', () => {
+    const clock = new ManualClock()
+    let pings = 0
+    const transport = (): MemoryTransport => {
+      const each = new MemoryTransport()
+      each.onSend = () => {
+        for (const message of each.take()) if (message[0] === 0x20) pings++
+      }
+      return each
+    }
+    const links = Array.from({ length: 1000 }, () => new Link(transport(), { clock }))
+    for (const link of links)
+      link.receive(Uint8Array.from(Buffer.from('001b1b2e862ccdf49d526de30da7abe18c', 'hex')))
+    expect(clock.intervalCount).toBe(1)
+    for (let round = 1; round <= 5; round++) {
+      clock.advance(5000)
+      expect(pings).toBe(1000 * round)
+      for (const link of links) link.receive(Uint8Array.of(0x21))
+    }
+    for (const link of links) link.close()
+    clock.advance(1000)
+    expect(clock.intervalCount).toBe(0)
+  })
+})
+
+describe('R-17', () => {
+  it('a peer that reads nothing ends as ConsumerTooSlow once too many frames wait', () => {
+    const peer = new RawPeer({
+      limits: { transportBufferBytes: 100, controlFramesPerSecond: 1e6, requestsPerSecond: 1e6 },
+    })
+    let requests = 0
+    while (peer.link.isOpen && requests < 5000) peer.request(++requests, 'x')
+    expect(peer.link.end).toEqual({ kind: 'ConsumerTooSlow', reason: 'outgoing queue limit exceeded' })
+    expect(requests).toBeGreaterThan(1000)
+    expect(requests).toBeLessThan(1100)
+  })
+
+  it('and once too many bytes wait', () => {
+    const peer = new RawPeer({
+      limits: { transportBufferBytes: 100, maxQueuedBytes: 50_000, requestsPerSecond: 1e6 },
+      onRequest: request => request.reject('x'.repeat(4096)),
+    })
+    let requests = 0
+    while (peer.link.isOpen && requests < 500) peer.request(++requests, 'x')
+    expect(peer.link.end?.kind).toBe('ConsumerTooSlow')
+    expect(requests).toBeLessThan(16)
+  })
+
+  it('frames that waited leave in order when the peer reads again', () => {
+    const peer = new RawPeer({ limits: { transportBufferBytes: 100, requestsPerSecond: 1e6 } })
+    for (let id = 1; id <= 500; id++) peer.request(id, 'x')
+    const order = peer.sentAll().map(frame => (frame.type === 'ChannelReject' ? frame.receiverId : 0))
+    expect(order).toEqual(Array.from({ length: 500 }, (_, index) => index + 1))
+  })
+})
+
+it('no data overtakes the Accept of its channel, even before the transport says that it has room', () => {
+  const peer = new RawPeer({
+    limits: { transportBufferBytes: 10 },
+    onRequest: request => request.accept().tryWrite(bytes(3)),
+  })
+  peer.request(1, 'first')
+  let second: Channel | undefined
+  const other = new RawPeer({
+    limits: { transportBufferBytes: 10 },
+    onRequest: request => {
+      second = request.accept()
+    },
+  })
+  other.request(1, 'fills the buffer')
+  other.request(2, 'waits')
+  expect(other.transport.take()).toHaveLength(1)
+  second?.tryWrite(bytes(3))
+  for (const each of [peer, other]) {
+    expect(each.sentAll().map(frame => frame.type)).toEqual(['ChannelAccept', 'ChannelData'])
+  }
+})
+
+it('two links serve each other over a self-delivering transport', async () => {
+  const echo = async (served: Channel): Promise<void> => {
+    for await (const piece of served) await served.write(piece)
+    served.end()
+  }
+  const pair = connectedLinks({ b: { onRequest: request => void echo(request.accept()) } })
+  const channel = await pair.a.open('echo')
+  const sent = Buffer.alloc(300_000, 'abcdefg')
+  const received: Uint8Array[] = []
+  await Promise.all([
+    (async () => {
+      for (let at = 0; at < sent.length; at += 10_000) await channel.write(sent.subarray(at, at + 10_000))
+      channel.end()
+    })(),
+    (async () => {
+      for await (const piece of channel) received.push(piece)
+    })(),
+  ])
+  expect(Buffer.concat(received).equals(sent)).toBe(true)
+  await channel.closed
+  expect(pair.a.channelCount).toBe(0)
+})

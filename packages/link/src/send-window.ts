@@ -1,0 +1,30 @@
+import { FRAME } from './frames.ts'
+
+/** What the peer allows us to send on one channel, in frames and in bytes (protocol 2.5, R-9). */
+export class SendWindow {
+  frames: number
+  bytes: number
+
+  constructor(frames: number, bytes: number) {
+    this.frames = frames
+    this.bytes = bytes
+  }
+
+  /** The longest payload that may be sent as one frame right now. */
+  get sendable(): number {
+    return this.frames === 0 ? 0 : Math.min(this.bytes, FRAME.chunkBytes)
+  }
+
+  /** Takes the credit of one frame. */
+  spend(length: number): void {
+    this.frames--
+    this.bytes -= length
+  }
+
+  /** Adds the peer's credit; false when a counter would pass 2^32-1, which is fatal. */
+  add(frames: number, bytes: number): boolean {
+    this.frames += frames
+    this.bytes += bytes
+    return this.frames <= FRAME.maxCredit && this.bytes <= FRAME.maxCredit
+  }
+}

@@ -1,0 +1,10 @@
+export { type LegacyChannel, LegacyPeer } from './legacy-peer.ts'
+export { ManualClock } from './manual-clock.ts'
+export {
+  connectedLinks,
+  inMemoryTransportPair,
+  type LinkPair,
+  MemoryTransport,
+  type MemoryTransportPair,
+} from './memory-transport.ts'
+export { HELLO, RawPeer } from './raw-peer.ts'

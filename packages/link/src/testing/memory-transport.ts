@@ -1,0 +1,127 @@
+import { Link, type LinkOptions } from '../link.ts'
+import type { Transport } from '../transport.ts'
+
+/** One direction of an in-memory connection: what is sent waits until it is delivered. */
+export class MemoryTransport implements Transport {
+  /** Messages sent and not delivered. */
+  readonly pending: Uint8Array[] = []
+  /** How the transport was closed, if it was. */
+  closed: 'Graceful' | 'Abort' | undefined = undefined
+  /** Called after each send, to deliver some time later; unset, the test delivers. */
+  onSend: (() => void) | undefined = undefined
+  #bufferedBytes = 0
+  #own: Link | undefined
+  #peer: Link | undefined
+
+  get bufferedBytes(): number {
+    return this.#bufferedBytes
+  }
+
+  send(message: Uint8Array): void {
+    if (this.closed !== undefined) return
+    this.pending.push(message)
+    this.#bufferedBytes += message.length
+    this.onSend?.()
+  }
+
+  close(abort = false): void {
+    if (this.closed !== undefined) return
+    this.closed = abort ? 'Abort' : 'Graceful'
+    if (abort) this.take(this.pending.length)
+    this.onSend?.()
+  }
+
+  /** Names the link that sends here and the one that receives. */
+  connect(own: Link, peer: Link): void {
+    this.#own = own
+    this.#peer = peer
+  }
+
+  /** Takes messages out without delivering them, as a transport that wrote them would. */
+  take(count = this.pending.length): Uint8Array[] {
+    const taken = this.pending.splice(0, count)
+    for (const message of taken) this.#bufferedBytes -= message.length
+    return taken
+  }
+
+  /** Delivers up to `count` messages in order, and the end once nothing is left; true when it did anything. */
+  deliver(count = this.pending.length): boolean {
+    const messages = this.take(count)
+    for (const message of messages) this.#peer?.receive(message)
+    if (messages.length > 0) this.#own?.drained()
+    if (this.closed === undefined || this.pending.length > 0 || this.#peer === undefined)
+      return messages.length > 0
+    const peer = this.#peer
+    this.#peer = undefined
+    peer.transportClosed(this.closed === 'Abort' ? 'aborted' : '')
+    this.#own?.transportClosed()
+    return true
+  }
+}
+
+/** Two transports, each other's ends, and the wiring for the links on them. */
+export interface MemoryTransportPair {
+  readonly a: MemoryTransport
+  readonly b: MemoryTransport
+  /** Names the links; `a` is the one that was made with the transport `a`. */
+  connect(a: Link, b: Link): void
+  /** Delivers in both directions until nothing moves any more. */
+  flush(): void
+}
+
+/**
+ * An in-memory connection for two links. By default messages are delivered by themselves, in later turns of
+ * the event loop; with `isManual` the test calls flush() or deliver().
+ */
+export function inMemoryTransportPair(options: { readonly isManual?: boolean } = {}): MemoryTransportPair {
+  const a = new MemoryTransport()
+  const b = new MemoryTransport()
+  const flush = (): void => {
+    while (a.deliver() || b.deliver()) {
+      // Each delivery may have caused the next.
+    }
+  }
+  if (!options.isManual) {
+    let isScheduled = false
+    const schedule = (): void => {
+      if (isScheduled) return
+      isScheduled = true
+      setImmediate(() => {
+        isScheduled = false
+        a.deliver()
+        b.deliver()
+        if (a.pending.length > 0 || b.pending.length > 0) schedule()
+      })
+    }
+    a.onSend = schedule
+    b.onSend = schedule
+  }
+  return {
+    a,
+    b,
+    connect(linkA, linkB) {
+      a.connect(linkA, linkB)
+      b.connect(linkB, linkA)
+    },
+    flush,
+  }
+}
+
+/** Two links connected in memory. */
+export interface LinkPair {
+  readonly a: Link
+  readonly b: Link
+  readonly transports: MemoryTransportPair
+}
+
+/** Makes two links on an in-memory connection; see inMemoryTransportPair(). */
+export function connectedLinks(
+  options: { readonly a?: LinkOptions; readonly b?: LinkOptions; readonly isManual?: boolean } = {},
+): LinkPair {
+  const transports = inMemoryTransportPair({ isManual: options.isManual ?? false })
+  const a = new Link(transports.a, options.a)
+  const b = new Link(transports.b, options.b)
+  transports.connect(a, b)
+  if (options.isManual) transports.flush()
+  return { a, b, transports }
+}

@@ -1,0 +1,74 @@
+import { emptyBytes } from '../bytes.ts'
+import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from '../frames.ts'
+import { Link, type LinkOptions } from '../link.ts'
+import { ManualClock } from './manual-clock.ts'
+import { MemoryTransport } from './memory-transport.ts'
+
+/** A Hello as every known peer sends it. */
+export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: emptyBytes() }
+
+/** A link under test whose peer is the test itself, frame by frame, on a clock that the test turns. */
+export class RawPeer {
+  readonly clock = new ManualClock()
+  readonly transport = new MemoryTransport()
+  readonly link: Link
+
+  /** Makes the link; unless `sayHello` is false both Hellos have been exchanged afterwards. */
+  constructor(options: LinkOptions = {}, sayHello = true) {
+    this.link = new Link(this.transport, { clock: this.clock, ...options })
+    if (!sayHello) return
+    this.sent()
+    this.send(HELLO)
+  }
+
+  /** Gives frames of the peer to the link. */
+  send(...frames: Frame[]): void {
+    for (const frame of frames) this.link.receive(encodeFrame(frame))
+  }
+
+  /** Gives data for one of the link's channels. */
+  sendData(receiverId: number, payload: Uint8Array): void {
+    this.send({ type: 'ChannelData', receiverId, payload })
+  }
+
+  /** Asks the link for a channel. */
+  request(senderId: number, endpoint: string | Uint8Array, credit?: { frames: number; bytes: number }): void {
+    this.send({
+      type: 'ChannelRequest',
+      senderId,
+      frameCredit: credit?.frames ?? FRAME.initialFrameCredit,
+      byteCredit: credit?.bytes ?? FRAME.initialByteCredit,
+      endpoint: Buffer.from(endpoint),
+    })
+  }
+
+  /** Accepts a channel that the link asked for. */
+  accept(receiverId: number, senderId: number, credit?: { frames: number; bytes: number }): void {
+    this.send({
+      type: 'ChannelAccept',
+      receiverId,
+      senderId,
+      frameCredit: credit?.frames ?? FRAME.initialFrameCredit,
+      byteCredit: credit?.bytes ?? FRAME.initialByteCredit,
+    })
+  }
+
+  /** The frames that the link sent since the last call; they count as delivered. */
+  sent(): Frame[] {
+    const frames = this.transport.take().map(message => decodeFrame(message))
+    this.link.drained()
+    return frames
+  }
+
+  /** Like sent(), until nothing more comes out. */
+  sentAll(): Frame[] {
+    const all: Frame[] = []
+    for (let frames = this.sent(); frames.length > 0; frames = this.sent()) all.push(...frames)
+    return all
+  }
+
+  /** The types of the frames that the link sent since the last call. */
+  sentTypes(): string[] {
+    return this.sent().map(frame => frame.type)
+  }
+}

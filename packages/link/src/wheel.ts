@@ -1,0 +1,114 @@
+import type { Clock } from './clock.ts'
+
+/** Length of one tick of the wheel: deadlines of this package are kept to within one tick. */
+export const TICK_MS = 100
+
+const SLOTS = 512
+// A process that was blocked or suspended catches up at most this much: bytes that arrived
+// meanwhile are still unread then, and must not be taken for a peer's silence.
+const MAX_CATCH_UP_MS = 1000
+
+/** Something with one deadline. The fields belong to the wheel, so that scheduling allocates nothing. */
+export interface WheelEntry {
+  /** Tick of the deadline, or 0 while not scheduled. */
+  wheelTick: number
+  wheelNext: WheelEntry | undefined
+  wheelPrevious: WheelEntry | undefined
+  /** Called once at the deadline; must not throw. */
+  onDeadline(): void
+}
+
+/** One timer for the deadlines of all links that share a clock. */
+export class Wheel {
+  /** Ticks since the wheel was made. */
+  tick = 1
+  readonly #clock: Clock
+  readonly #slots = new Array<WheelEntry | undefined>(SLOTS).fill(undefined)
+  #count = 0
+  #cursor: WheelEntry | undefined
+  #nextTickAt = 0
+  #stop: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Number of scheduled entries. */
+  get size(): number {
+    return this.#count
+  }
+
+  /** Sets the entry's deadline, replacing an earlier one. */
+  schedule(entry: WheelEntry, delayMs: number): void {
+    this.scheduleTicks(entry, Math.ceil(delayMs / TICK_MS))
+  }
+
+  /** Sets the entry's deadline in ticks from now, at least one. */
+  scheduleTicks(entry: WheelEntry, ticks: number): void {
+    this.cancel(entry)
+    entry.wheelTick = this.tick + Math.max(1, ticks)
+    const slot = entry.wheelTick % SLOTS
+    const head = this.#slots[slot]
+    entry.wheelNext = head
+    if (head !== undefined) head.wheelPrevious = entry
+    this.#slots[slot] = entry
+    this.#count++
+    if (this.#stop === undefined) {
+      this.#nextTickAt = this.#clock.now() + TICK_MS
+      this.#stop = this.#clock.every(TICK_MS, () => this.#advance())
+    }
+  }
+
+  /** Forgets the entry's deadline, if it has one. */
+  cancel(entry: WheelEntry): void {
+    if (entry.wheelTick === 0) return
+    const next = entry.wheelNext
+    const previous = entry.wheelPrevious
+    if (this.#cursor === entry) this.#cursor = next
+    if (next !== undefined) next.wheelPrevious = previous
+    if (previous !== undefined) previous.wheelNext = next
+    else this.#slots[entry.wheelTick % SLOTS] = next
+    entry.wheelTick = 0
+    entry.wheelNext = undefined
+    entry.wheelPrevious = undefined
+    this.#count--
+  }
+
+  #advance(): void {
+    const now = this.#clock.now()
+    this.#nextTickAt = Math.max(this.#nextTickAt, now - MAX_CATCH_UP_MS)
+    while (now >= this.#nextTickAt) {
+      this.#nextTickAt += TICK_MS
+      this.tick++
+      this.#fire()
+    }
+    if (this.#count === 0) {
+      this.#stop?.()
+      this.#stop = undefined
+    }
+  }
+
+  #fire(): void {
+    this.#cursor = this.#slots[this.tick % SLOTS]
+    while (this.#cursor !== undefined) {
+      const entry: WheelEntry = this.#cursor
+      this.#cursor = entry.wheelNext
+      // Entries of later turns of the wheel share the slot.
+      if (entry.wheelTick !== this.tick) continue
+      this.cancel(entry)
+      entry.onDeadline()
+    }
+  }
+}
+
+const wheels = new WeakMap<Clock, Wheel>()
+
+/** The one wheel of a clock. */
+export function wheelOf(clock: Clock): Wheel {
+  let wheel = wheels.get(clock)
+  if (wheel === undefined) {
+    wheel = new Wheel(clock)
+    wheels.set(clock, wheel)
+  }
+  return wheel
+}
