@@ -1,0 +1,41 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { log } from '../lib/log.ts'
+import { CONFIG_STALE_MS } from './refresh.ts'
+
+/** What the operator set for this instance (`GET /api/config.json`). */
+export type PublicConfig = {
+  banner?: { text: string }
+  scripts?: { src: string; attributes?: Record<string, string> }[]
+  publicUrl?: string
+  termsUrl?: string
+  privacyUrl?: string
+}
+
+/** The configuration as a query; a failure is logged and leaves the defaults. */
+const configQuery = queryOptions({
+  queryKey: ['config.json'],
+  queryFn: fetchConfig,
+  staleTime: CONFIG_STALE_MS,
+  retry: false,
+})
+
+async function fetchConfig({ signal }: { signal: AbortSignal }): Promise<PublicConfig> {
+  try {
+    const response = await fetch('/api/config.json', { credentials: 'same-origin', signal })
+    if (!response.ok) throw new Error(`HTTP ${response.status}`)
+    return (await response.json()) as PublicConfig
+  } catch (error) {
+    if (!signal.aborted) log.error('Could not fetch /api/config.json', error)
+    return {}
+  }
+}
+
+/** The configuration, empty until it is there. */
+export function useConfig(): PublicConfig {
+  return useQuery(configQuery).data ?? {}
+}
+
+/** The address under which devices reach the hub; this page's own when the hub does not say. */
+export function usePublicUrl(): string {
+  return useConfig().publicUrl ?? window.location.origin
+}

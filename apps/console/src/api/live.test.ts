@@ -1,0 +1,39 @@
+import type { LiveChange } from '@muster/actions/client'
+import { describe, expect, it } from 'vitest'
+import { isAffectedBy } from './live.ts'
+
+const change = (rest: Partial<LiveChange> & Pick<LiveChange, 'topic'>): LiveChange => ({
+  organizationId: 'org_1',
+  ...rest,
+})
+
+describe('isAffectedBy', () => {
+  it('finds the lists and details that show a device', () => {
+    const connected = change({ topic: 'connections', projectId: 'p_1', deviceId: 'd_1' })
+    expect(
+      isAffectedBy(['projects_QueryDevices', { projectId: 'p_1', limit: 100 }, 'pages'], connected),
+    ).toBe(true)
+    expect(isAffectedBy(['projects_GetSummary', { projectId: 'p_1', maxBins: 54 }], connected)).toBe(true)
+    expect(isAffectedBy(['devices_GetDetails', { deviceId: 'd_1' }], connected)).toBe(true)
+  })
+
+  it('leaves other projects, devices and subjects alone', () => {
+    const connected = change({ topic: 'connections', projectId: 'p_1', deviceId: 'd_1' })
+    expect(isAffectedBy(['projects_QueryDevices', { projectId: 'p_2' }], connected)).toBe(false)
+    expect(isAffectedBy(['devices_GetDetails', { deviceId: 'd_2' }], connected)).toBe(false)
+    expect(isAffectedBy(['devices_QueryProperties', { deviceId: 'd_1' }], connected)).toBe(false)
+    expect(isAffectedBy(['config.json'], connected)).toBe(false)
+  })
+
+  it('takes a change without a device for a change of every device', () => {
+    const many = change({ topic: 'connections', projectId: 'p_1' })
+    expect(isAffectedBy(['devices_GetDetails', { deviceId: 'd_2' }], many)).toBe(true)
+    expect(isAffectedBy(['projects_QueryDevices', { projectId: 'p_2' }], many)).toBe(false)
+  })
+
+  it('refreshes the organizations of the person whatever organization changed', () => {
+    expect(
+      isAffectedBy(['users_QueryOrganizations', { userId: 'u_1' }], change({ topic: 'organizations' })),
+    ).toBe(true)
+  })
+})

@@ -1,0 +1,27 @@
+/** How often a query is asked again while its page is visible, and how long its answer counts as fresh. */
+type Refresh = { intervalMs: number | false; staleMs: number }
+
+const STALE_MS = 30_000
+
+const everySecs = (secs: number): Refresh => ({ intervalMs: secs * 1000, staleMs: STALE_MS })
+
+/** Polling of the queries that do not follow the default (spec 7, decisions "Polling"). */
+const REFRESH: Record<string, Refresh> = {
+  actor_GetActor: { intervalMs: false, staleMs: Number.POSITIVE_INFINITY },
+  projects_QueryDevices: everySecs(120),
+  cluster_GetDetails: everySecs(300),
+  repositories_GetDetails: everySecs(120),
+  repositories_QueryPackages: everySecs(300),
+  repositories_QueryPackageVersions: everySecs(300),
+  repositories_GetVersionDetails: everySecs(300),
+  repositories_QueryAssets: everySecs(300),
+  repositories_GetS3Config: everySecs(300),
+}
+
+/** How long `/api/config.json` counts as fresh; it is never polled. */
+export const CONFIG_STALE_MS = 300_000
+
+/** Polling interval and stale time of an action: 60 s and 30 s unless the table says otherwise. */
+export function refreshOf(actionName: string): Refresh {
+  return REFRESH[actionName] ?? everySecs(60)
+}

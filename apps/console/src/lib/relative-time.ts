@@ -1,0 +1,46 @@
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['week', 7 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** How long ago, in words of one unit: "now", "50 seconds ago", "3 minutes ago", "in 2 hours". */
+export function relativeTime(atMs: number, nowMs: number): string {
+  const secs = Math.round((nowMs - atMs) / 1000)
+  const distance = Math.abs(secs)
+  if (distance < 45) return 'now'
+  const words = inWords(distance)
+  return secs > 0 ? `${words} ago` : `in ${words}`
+}
+
+function inWords(secs: number): string {
+  // Weeks only up to a quarter of a year, as people speak of "11 weeks" but not of "30 weeks".
+  const [unit, size] = UNITS.find(
+    ([name, size]) => secs >= size && !(name === 'month' && secs < 90 * 86_400),
+  ) ?? ['second', 1]
+  const count = Math.floor(secs / size)
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
+/** Seconds or minutes since, in the short form of stamps: "12 s", "3 min", "2 h". */
+export function shortAge(atMs: number, nowMs: number): string {
+  const secs = Math.max(0, Math.round((nowMs - atMs) / 1000))
+  if (secs < 60) return `${secs} s`
+  if (secs < 3600) return `${Math.floor(secs / 60)} min`
+  return `${Math.floor(secs / 3600)} h`
+}
+
+const DATE = { day: 'numeric', month: 'long', year: 'numeric' } as const
+const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+const utc = new Intl.DateTimeFormat('en-GB', { ...DATE, ...TIME, timeZone: 'UTC' })
+const local = new Intl.DateTimeFormat('en-GB', { ...DATE, ...TIME, timeZoneName: 'short' })
+
+/** A moment in full, in UTC and in the reader's own zone, on two lines where they differ. */
+export function absoluteTime(atMs: number): string {
+  const inUtc = `${utc.format(atMs)} UTC`
+  const inZone = local.format(atMs)
+  return inZone === inUtc ? inUtc : `${inUtc}\n${inZone}`
+}

@@ -1,0 +1,24 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { createQueryClient } from './api/queries.ts'
+import { log } from './lib/log.ts'
+import { createAppRouter } from './routes.tsx'
+import { followSystemTheme } from './theme.ts'
+import '@fontsource-variable/atkinson-hyperlegible-next/wght.css'
+import '@fontsource-variable/geist-mono/wght.css'
+import './styles/index.css'
+
+const queryClient = createQueryClient()
+const router = createAppRouter(queryClient)
+followSystemTheme()
+
+const options = { onCaughtError: (error: unknown) => log.warn('A part of the page failed', error) }
+createRoot(document.getElementById('root')!, options).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,76 @@
+import type { ReactNode } from 'react'
+import { Logo } from '../../shell/Logo.tsx'
+import { ThemeMenu } from '../../shell/ThemeMenu.tsx'
+import { Main } from '../../ui/Main.tsx'
+import { Page, PageHead } from '../../ui/Page.tsx'
+import { Toaster } from '../../ui/Toaster.tsx'
+import { BadgeSamples, ButtonSamples, ColorSamples, TypeSamples } from './BasicSamples.tsx'
+import { FeedbackSamples, OverlaySamples, StateSamples } from './FeedbackSamples.tsx'
+import { InputSamples } from './InputSamples.tsx'
+import { CodeSamples, LayoutSamples, StripSamples, TableSamples } from './LayoutSamples.tsx'
+
+/** Every part of the kit in every state, for people and for the visual checks. */
+export function DesignSystemPage() {
+  return (
+    <>
+      <header className="topbar">
+        <Logo />
+        <span className="grow" />
+        <ThemeMenu />
+      </header>
+      <Main>
+        <Page width="grid">
+          <PageHead title="Design System" />
+          <div className="kit">
+            <Samples title="Color">
+              <ColorSamples />
+            </Samples>
+            <Samples title="Type">
+              <TypeSamples />
+            </Samples>
+            <Samples title="Buttons">
+              <ButtonSamples />
+            </Samples>
+            <Samples title="Badges and marks">
+              <BadgeSamples />
+            </Samples>
+            <Samples title="Inputs">
+              <InputSamples />
+            </Samples>
+            <Samples title="Dialogs and menus">
+              <OverlaySamples />
+            </Samples>
+            <Samples title="Feedback">
+              <FeedbackSamples />
+            </Samples>
+            <Samples title="Empty, loading, failed">
+              <StateSamples />
+            </Samples>
+            <Samples title="Code and secrets">
+              <CodeSamples />
+            </Samples>
+            <Samples title="Tables">
+              <TableSamples />
+            </Samples>
+            <Samples title="Strips">
+              <StripSamples />
+            </Samples>
+            <Samples title="Layout">
+              <LayoutSamples />
+            </Samples>
+          </div>
+        </Page>
+      </Main>
+      <Toaster />
+    </>
+  )
+}
+
+function Samples({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}

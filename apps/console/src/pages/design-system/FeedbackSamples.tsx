@@ -1,0 +1,112 @@
+import { CircleAlert, Cpu, LogOut, Plus, RefreshCw, Settings } from 'lucide-react'
+import { useState } from 'react'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { LiveStamp } from '../../ui/LiveStamp.tsx'
+import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/Menu.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { Spinner } from '../../ui/Spinner.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { toast, toastError } from '../../ui/toast.ts'
+
+/** What opens above the page. */
+export function OverlaySamples() {
+  const [isOpen, setOpen] = useState(false)
+  const [name, setName] = useState('')
+  return (
+    <div className="lay">
+      <Button onClick={() => setOpen(true)}>Open dialog</Button>
+      <Menu trigger={<Button>Open menu</Button>}>
+        <MenuHead>
+          <b>Mira Okafor</b>
+          <span>mira@halden.example</span>
+        </MenuHead>
+        <MenuLine />
+        <MenuLink icon={Settings} to="/design-system">
+          Settings
+        </MenuLink>
+        <MenuItem icon={LogOut} onSelect={() => toast('Chosen.')}>
+          Log Out
+        </MenuItem>
+      </Menu>
+      <Button onClick={() => toast('Device renamed to edge-gateway-07.')}>Show success</Button>
+      <Button
+        onClick={() =>
+          toastError(
+            'Could not revoke certificate',
+            new Error('The server answered 503. Nothing was changed.'),
+          )
+        }
+      >
+        Show failure
+      </Button>
+      <Dialog title="New Token" open={isOpen} dirty={name !== ''} onClose={() => setOpen(false)}>
+        <DialogBody>
+          <TextField label="Name" required value={name} onChange={setName} />
+        </DialogBody>
+        <DialogFoot>
+          <Button onClick={() => setOpen(false)}>Cancel</Button>
+          <Button variant="primary" onClick={() => setOpen(false)}>
+            Create Token
+          </Button>
+        </DialogFoot>
+      </Dialog>
+    </div>
+  )
+}
+
+const LOADED_AT = Date.now()
+
+/** What tells how something went. */
+export function FeedbackSamples() {
+  return (
+    <div className="stack">
+      <Alert tone="bad" title="Error">
+        Invalid username or password!
+      </Alert>
+      <Alert tone="warn" title="1 certificate is waiting for approval." action={<a href="#layout">Review</a>}>
+        First seen 5 hours ago.
+      </Alert>
+      <Alert tone="ok">Account Activated</Alert>
+      <Alert tone="info">Devices reconnect by themselves.</Alert>
+      <Alert tone="neutral">Nothing has changed.</Alert>
+      <div className="lay">
+        <LiveStamp updatedAt={LOADED_AT} />
+        <LiveStamp updatedAt={LOADED_AT} failedAt={LOADED_AT + 1} />
+        <Spinner />
+      </div>
+    </div>
+  )
+}
+
+/** What stands where data would be. */
+export function StateSamples() {
+  return (
+    <div className="two">
+      <EmptyState
+        icon={Cpu}
+        title="No devices yet"
+        action={
+          <Button variant="primary" icon={Plus}>
+            Connect a device
+          </Button>
+        }
+      >
+        Install the agent with a deployment token. The device appears here on its first connection.
+      </EmptyState>
+      <EmptyState
+        icon={CircleAlert}
+        tone="bad"
+        title="Could not load devices"
+        action={<Button icon={RefreshCw}>Try again</Button>}
+      >
+        The last answer is 4 minutes old.
+      </EmptyState>
+      <div className="sheet">
+        <Skeleton label="Loading samples" rows={4} />
+      </div>
+    </div>
+  )
+}

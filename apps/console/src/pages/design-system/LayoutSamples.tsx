@@ -1,0 +1,156 @@
+import { Link } from '@tanstack/react-router'
+import { Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { agentCommand } from '../../lib/agent-command.ts'
+import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Card, CardFoot } from '../../ui/Card.tsx'
+import { CardGrid } from '../../ui/CardGrid.tsx'
+import { Code } from '../../ui/Code.tsx'
+import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { Mark } from '../../ui/Mark.tsx'
+import { Secret } from '../../ui/Secret.tsx'
+import { Section } from '../../ui/Section.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Stat, Stats } from '../../ui/Stats.tsx'
+import { type Bin, Strip, type Tick } from '../../ui/Strip.tsx'
+import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { Time } from '../../ui/Time.tsx'
+
+const SAMPLE_ID = 'd_1J8ZoiK5QmVt3xYpRw7HcN'
+
+/** Things to copy. */
+export function CodeSamples() {
+  return (
+    <div className="stack">
+      <Code prompt label="Copy command" text={agentCommand('https://fleet.example', '<deployment token>')} />
+      <Secret what="token" text="deployment_4Zk9Qm2vX7rT1sLw8NcB5yHf3JpGd6AeUt" />
+      <div className="lay">
+        <Id id={SAMPLE_ID} what="device id" />
+      </div>
+    </div>
+  )
+}
+
+/** A table with rows and one that loads. */
+export function TableSamples() {
+  const [sort, setSort] = useState('name')
+  const head = (
+    <tr>
+      <SortHead field="name" sort={sort} onSort={setSort}>
+        Name
+      </SortHead>
+      <th scope="col">Id</th>
+      <SortHead field="firstSeen" sort={sort} onSort={setSort}>
+        First Seen
+      </SortHead>
+      <th scope="col">Status</th>
+    </tr>
+  )
+  return (
+    <div className="stack">
+      <Table caption="Samples" head={head} rowsOnPhones>
+        <Row>
+          <Cell>
+            <a className="nm" href="#table">
+              crane-gw-01
+            </a>
+          </Cell>
+          <Cell label="Id">
+            <Id id={SAMPLE_ID} what="device id" />
+          </Cell>
+          <Cell label="First Seen">
+            <Time at="2026-04-02T08:14:00Z" />
+          </Cell>
+          <Cell label="Status">
+            <Mark state="on">Connected</Mark>
+          </Cell>
+        </Row>
+      </Table>
+      <Table caption="Samples, loading" head={head} busy>
+        <SkeletonRows columns={4} rows={3} />
+      </Table>
+    </div>
+  )
+}
+
+const BINS: Bin[] = Array.from({ length: 42 }, (_, index) => ({
+  devices: 1,
+  connected: index % 11 === 7 ? 0 : 1,
+  pending: index === 26 || index === 29 ? 1 : 0,
+}))
+const SHARED_BINS: Bin[] = Array.from({ length: 54 }, (_, index) => ({
+  devices: 10,
+  connected: 10 - (index % 7),
+  pending: index === 20 ? 1 : 0,
+}))
+const HOURS: Tick[] = Array.from({ length: 168 }, (_, hour) => {
+  if (hour < 20) return 'none'
+  if (hour > 60 && hour < 66) return 'off'
+  return hour === 66 ? { share: 0.5 } : 'on'
+})
+
+/** The tick strip at its sizes. */
+export function StripSamples() {
+  return (
+    <div className="stack">
+      <Strip bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
+      <Strip bins={SHARED_BINS} label="378 of 540 devices connected, 1 with pending certificates" />
+      <Strip size="list" bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
+      <Strip size="history" ticks={HOURS} label="Connected 95.2 percent of the last 7 days" />
+      <Strip bins={[]} label="No devices" />
+      <p className="small t2">
+        One tick a device: tall is connected, short is disconnected, capped has a pending certificate.
+      </p>
+    </div>
+  )
+}
+
+/** Sheets, sections and cards. */
+export function LayoutSamples() {
+  return (
+    <div className="stack">
+      <Breadcrumb
+        links={[
+          <Link key="devices" to="/design-system">
+            Devices
+          </Link>,
+        ]}
+        here="edge-gateway-07"
+      />
+      <Stats>
+        <Stat label="Devices" value={443} />
+        <Stat label="Connected" mark="on" value={413} note="93 %" />
+        <Stat label="Disconnected" mark="off" value={30} />
+        <Stat label="Pending certificates" mark="pending" value={undefined} />
+      </Stats>
+      <CardGrid>
+        <Card
+          title={<Link to="/design-system">Harbor crane gateways</Link>}
+          id={<Id id={SAMPLE_ID} what="id" />}
+        >
+          <Strip bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
+          <CardFoot end="42 devices">
+            <Mark state="on">38 connected</Mark>
+            <Mark state="off">4 disconnected</Mark>
+          </CardFoot>
+        </Card>
+      </CardGrid>
+      <Section title="Section" aside={<Button size="sm">Button</Button>}>
+        A sheet with a heading.
+      </Section>
+      <DangerZone>
+        <DangerLine
+          name="Delete Device"
+          consequence="Deletes the device with its history."
+          button={
+            <Button variant="danger" icon={Trash2}>
+              Delete Device
+            </Button>
+          }
+        />
+      </DangerZone>
+    </div>
+  )
+}

@@ -1,0 +1,95 @@
+import { type CSSProperties, useEffect, useRef, useState } from 'react'
+import { useActionState } from '../../api/queries.ts'
+
+const SECTIONS = [
+  { id: 'ov', label: 'Overview' },
+  { id: 'sys', label: 'System Info' },
+  { id: 'props', label: 'Properties' },
+  { id: 'certs', label: 'Certificates' },
+  { id: 'ev', label: 'Recent Events' },
+  { id: 'conn', label: 'Connections' },
+  { id: 'dz', label: 'Danger Zone' },
+] as const
+
+type SectionId = (typeof SECTIONS)[number]['id']
+
+const STICKY: CSSProperties = {
+  position: 'sticky',
+  top: 'var(--topbar)',
+  zIndex: 10,
+  background: 'var(--canvas)',
+}
+
+/** Height below the top of the window at which a section counts as the one being read. */
+const READING_LINE_PX = 140
+/** Height of what sticks to the top: the top bar and these links. */
+const STICKY_PX = 112
+
+/** Links to the sections of a device's page; the one being read is marked as the page scrolls. */
+export function AnchorNav({ deviceId }: { deviceId: string }) {
+  const properties = useActionState('devices_QueryProperties', { deviceId }).data
+  const details = useActionState('devices_GetDetails', { deviceId }).data
+  const nav = useRef<HTMLElement>(null)
+  const current = useSectionBeingRead()
+  const counts: Partial<Record<SectionId, number>> = {
+    ...(properties && { props: Object.keys(properties.properties).length }),
+    ...(details && { certs: details.certificates.length }),
+  }
+
+  // Neither a link to a section nor the keyboard may bring anything to rest under what sticks to the top.
+  useEffect(() => {
+    const { style } = document.documentElement
+    style.scrollPaddingTop = `${STICKY_PX}px`
+    return () => {
+      style.scrollPaddingTop = ''
+    }
+  }, [])
+
+  // On narrow screens the nav itself scrolls; the marked link stays in its view.
+  useEffect(() => {
+    const link = nav.current?.querySelector<HTMLElement>(`[href="#${current}"]`)
+    if (link && nav.current) nav.current.scrollTo({ left: link.offsetLeft - nav.current.offsetLeft - 48 })
+  }, [current])
+
+  return (
+    <nav ref={nav} className="anchor" style={STICKY} aria-label="Sections">
+      {SECTIONS.map(({ id, label }) => (
+        <a key={id} href={`#${id}`} {...(id === current && { 'aria-current': 'location' })}>
+          {label}
+          {counts[id] !== undefined && (
+            <span className="c" aria-hidden="true">
+              {counts[id]}
+            </span>
+          )}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+function useSectionBeingRead(): SectionId {
+  const [current, setCurrent] = useState<SectionId>('ov')
+  useEffect(() => {
+    let frame = 0
+    function look() {
+      frame = 0
+      const { scrollHeight } = document.documentElement
+      const isAtEnd = window.scrollY > 0 && window.innerHeight + window.scrollY >= scrollHeight - 2
+      const above = SECTIONS.filter(({ id }) => {
+        const top = document.getElementById(id)?.getBoundingClientRect().top
+        return top !== undefined && top <= READING_LINE_PX
+      })
+      // The last sections may be too short to ever reach the line.
+      setCurrent(isAtEnd ? 'dz' : (above.at(-1)?.id ?? 'ov'))
+    }
+    function onScroll() {
+      frame ||= requestAnimationFrame(look)
+    }
+    window.addEventListener('scroll', onScroll, { passive: true })
+    return () => {
+      window.removeEventListener('scroll', onScroll)
+      cancelAnimationFrame(frame)
+    }
+  }, [])
+  return current
+}

@@ -1,0 +1,191 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Ban, ShieldAlert, ShieldCheck, Trash2, TriangleAlert, X } from 'lucide-react'
+import { type CSSProperties, useEffect, useRef } from 'react'
+import { useAction, useCommand } from '../../api/queries.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Badge, type Tone } from '../../ui/Badge.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Id } from '../../ui/Id.tsx'
+import type { IconType } from '../../ui/icon.ts'
+import { Section } from '../../ui/Section.tsx'
+import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { toastError } from '../../ui/toast.ts'
+import { SCROLL_BOX } from './scroll-box.ts'
+
+type Certificate = ActionOutput<'devices_GetDetails'>['certificates'][number]
+type Status = Certificate['status']
+
+const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
+  Pending: { tone: 'warn', icon: ShieldAlert },
+  Active: { tone: 'ok', icon: ShieldCheck },
+  Rejected: { tone: 'bad', icon: X },
+  Revoked: { tone: 'neutral', icon: Ban },
+}
+
+/** Where a status may go and the button that takes it there (spec 4). */
+const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
+  Pending: [
+    { label: 'Accept', to: 'Active', failed: 'Could not accept the certificate' },
+    { label: 'Reject', to: 'Rejected', failed: 'Could not reject the certificate' },
+  ],
+  Active: [{ label: 'Revoke', to: 'Revoked', failed: 'Could not revoke the certificate' }],
+  Rejected: [],
+  Revoked: [],
+}
+
+// What can be done stays in reach where the table is wider than its sheet.
+const IN_REACH: CSSProperties = { position: 'sticky', right: 0, background: 'inherit' }
+
+const INVALIDATES = ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'] as const
+
+/** The certificates that a device has shown, each with what may be done with it; nothing asks for confirmation (spec 5). */
+export function CertificatesSection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section id="certs" title="Certificates" padded={false}>
+      <SectionBoundary what="certificates">
+        <Certificates deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function Certificates({ deviceId }: { deviceId: string }) {
+  const { certificates } = useAction('devices_GetDetails', { deviceId })
+  const box = useRef<HTMLDivElement>(null)
+  if (certificates.length === 0) {
+    return (
+      <div className="in">
+        <p className="muted">No certificates.</p>
+      </div>
+    )
+  }
+  return (
+    <>
+      {certificates.some(({ isShared }) => isShared) && (
+        <div className="in">
+          <Alert tone="warn" title="A certificate of this device is shared.">
+            Another device of the project has shown the same one.
+          </Alert>
+        </div>
+      )}
+      <div ref={box} tabIndex={-1} style={SCROLL_BOX}>
+        <table className="tbl dense rows">
+          <caption className="sr">Certificates</caption>
+          <thead>
+            <tr>
+              <th scope="col">Id</th>
+              <th scope="col">First Seen</th>
+              <th scope="col">Status</th>
+              <th scope="col">Fingerprint</th>
+              <th scope="col">
+                <span className="sr">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {certificates.map(certificate => (
+              <CertificateRow
+                key={certificate.certificateId}
+                certificate={certificate}
+                onGone={() => box.current?.focus()}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  )
+}
+
+/** One certificate; `onGone` finds a new place for the focus when its row disappears. */
+function CertificateRow({ certificate, onGone }: { certificate: Certificate; onGone: () => void }) {
+  const { certificateId, status, fingerprint, firstSeen, isShared } = certificate
+  const { tone, icon } = LOOK[status]
+  return (
+    <tr style={{ background: 'var(--surface)' }}>
+      <td data-k="Id">
+        <Id id={certificateId} what="certificate id" />
+      </td>
+      <td data-k="First Seen">
+        <Time at={firstSeen} />
+      </td>
+      <td data-k="Status">
+        <span className="row" style={{ flexWrap: 'wrap', gap: 4 }}>
+          <Badge tone={tone} icon={icon}>
+            {status}
+          </Badge>
+          {isShared && (
+            <Badge tone="warn" icon={TriangleAlert}>
+              Shared
+            </Badge>
+          )}
+        </span>
+      </td>
+      <td data-k="Fingerprint">
+        <span className="idc mono">
+          <span className="trunc" style={{ maxWidth: '13ch' }}>
+            {fingerprint}
+          </span>
+          <CopyButton text={fingerprint} label="Copy fingerprint" />
+        </span>
+      </td>
+      <td className="r" style={IN_REACH}>
+        <CertificateActions certificate={certificate} onGone={onGone} />
+      </td>
+    </tr>
+  )
+}
+
+function CertificateActions({
+  certificate: { certificateId, status },
+  onGone,
+}: {
+  certificate: Certificate
+  onGone: () => void
+}) {
+  const actions = useRef<HTMLSpanElement>(null)
+  const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: INVALIDATES })
+  const remove = useCommand('devices_DeleteCertificate', { invalidates: INVALIDATES })
+  const isBusy = setStatus.isPending || remove.isPending
+  const hasMoved = useRef(false)
+  // The button that was pressed is gone with the old status.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the new status is when to look
+  useEffect(() => {
+    if (hasMoved.current) actions.current?.querySelector('button')?.focus()
+    hasMoved.current = false
+  }, [status])
+  return (
+    <span ref={actions} className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
+      {MOVES[status].map(({ label, to, failed }, index) => (
+        <Button
+          key={to}
+          size="sm"
+          variant={status === 'Pending' && index === 0 ? 'secondary' : 'ghost'}
+          busy={setStatus.isPending && setStatus.variables.status === to}
+          disabled={isBusy && setStatus.variables?.status !== to}
+          onClick={() => {
+            hasMoved.current = true
+            setStatus.mutate({ certificateId, status: to }, { onError: error => toastError(failed, error) })
+          }}
+        >
+          {label}
+          <span className="sr"> certificate {certificateId}</span>
+        </Button>
+      ))}
+      <IconButton
+        size="sm"
+        icon={Trash2}
+        label={`Delete certificate ${certificateId}`}
+        busy={remove.isPending}
+        onClick={() =>
+          remove
+            .mutateAsync({ certificateId })
+            .then(onGone, error => toastError('Could not delete the certificate', error))
+        }
+      />
+    </span>
+  )
+}

@@ -1,0 +1,68 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Link } from '@tanstack/react-router'
+import { Badge } from '../../ui/Badge.tsx'
+import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { Mark } from '../../ui/Mark.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { Title } from '../../ui/Title.tsx'
+import { ConnectedFor } from './ConnectedFor.tsx'
+
+type DeviceHeadProps = {
+  deviceId: string
+  /** Absent while it loads: the id of the address stands in until then. */
+  details: ActionOutput<'devices_GetDetails'> | undefined
+  answeredAt: number
+}
+
+/** Where a device stands, its name and the state it is in. */
+export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
+  const name = details ? (details.name ?? 'unnamed') : deviceId
+  const connection = details?.connections[0]
+  return (
+    <>
+      <Title page={name} />
+      <Breadcrumb
+        links={[
+          <Link key="devices" from="/org_{$organization}/projects/$projectId" to="./devices">
+            Devices
+          </Link>,
+        ]}
+        here={name}
+      />
+      <div className="dhead">
+        <div className="grow">
+          <div className="row" style={{ flexWrap: 'wrap', gap: '6px 12px' }}>
+            <h1 tabIndex={-1} style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
+              {name}
+            </h1>
+            {details && <ConnectionBadge isConnected={details.isConnected} />}
+          </div>
+          <div className="meta">
+            <Id id={deviceId} what="device id" />
+            {details?.isConnected && connection && (
+              <span>
+                Connected for <ConnectedFor secs={connection.connectedForSecs} answeredAt={answeredAt} /> via{' '}
+                <span className="mono">{connection.nodeName ?? connection.nodeId}</span>
+              </span>
+            )}
+            {details && (
+              <span>
+                First seen <Time at={details.firstSeen} />
+              </span>
+            )}
+          </div>
+        </div>
+      </div>
+    </>
+  )
+}
+
+function ConnectionBadge({ isConnected }: { isConnected: boolean }) {
+  return (
+    <Badge tone={isConnected ? 'ok' : 'neutral'}>
+      <Mark state={isConnected ? 'on' : 'off'} />
+      {isConnected ? 'Connected' : 'Disconnected'}
+    </Badge>
+  )
+}

@@ -1,0 +1,227 @@
+import { Link } from '@tanstack/react-router'
+import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
+import { ShieldAlert } from 'lucide-react'
+import {
+  type CSSProperties,
+  Fragment,
+  memo,
+  type ReactNode,
+  type Ref,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import { formatCount } from '../../lib/format.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { Mark } from '../../ui/Mark.tsx'
+import { SortHead } from '../../ui/Table.tsx'
+import { Time } from '../../ui/Time.tsx'
+import type { DeviceRow } from './use-device-list.ts'
+import { useIsNarrow } from './use-is-narrow.ts'
+
+const COLUMNS = 6
+const ROW_HEIGHT = 44
+const CARD_HEIGHT = 115
+const VIRTUAL_FROM = 201
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+
+// Fixed, or columns would move while rows come and go.
+const FIXED: CSSProperties = { tableLayout: 'fixed', minWidth: 900 }
+const WIDTHS = [
+  { column: 'Id', width: 222 },
+  { column: 'First Seen', width: 136 },
+  { column: 'Status', width: 136 },
+  { column: 'Pending Certificates', width: 164 },
+  { column: 'Actions', width: 92 },
+]
+
+// Rows that become cards on phones would lose what they are for screen readers there.
+const TABLE = { role: 'table' }
+const GROUP = { role: 'rowgroup' }
+const ROW = { role: 'row' }
+const CELL = { role: 'cell' }
+
+type DeviceTableProps = {
+  devices: readonly DeviceRow[]
+  total: number | undefined
+  sort: string
+  onSort: (sort: string) => void
+  onView: (firstRow: number, lastRow: number) => void
+  isBusy: boolean
+  /** Stands in place of rows: bars while they load, a sentence where none matches. */
+  children?: ReactNode
+}
+
+/** The device list as a table: up to 200 rows whole, above that only those near the window. */
+export function DeviceTable({ devices, total, sort, onSort, onView, isBusy, children }: DeviceTableProps) {
+  const table = useRef<HTMLTableElement>(null)
+  const [scrollMargin, setScrollMargin] = useState(0)
+  const focused = useRef<number>(undefined)
+  const isNarrow = useIsNarrow()
+  const isVirtual = devices.length >= VIRTUAL_FROM
+
+  // What stands above the table may change its height at any time.
+  useLayoutEffect(() => {
+    if (table.current) setScrollMargin(Math.round(table.current.getBoundingClientRect().top + window.scrollY))
+  })
+
+  const rows = useWindowVirtualizer({
+    count: devices.length,
+    estimateSize: () => (isNarrow ? CARD_HEIGHT : ROW_HEIGHT),
+    getItemKey: index => devices[index]!.deviceId,
+    overscan: 12,
+    scrollMargin,
+    rangeExtractor: range => withFocused(range, focused.current),
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heights differ between rows and cards
+  useEffect(() => rows.measure(), [isNarrow])
+
+  const { startIndex, endIndex } = rows.range ?? { startIndex: 0, endIndex: 0 }
+  useEffect(() => {
+    if (devices.length > 0) onView(startIndex, Math.min(endIndex, devices.length - 1))
+  }, [devices, startIndex, endIndex, onView])
+
+  let end = scrollMargin
+  const items = rows.getVirtualItems()
+  const head = { sort, onSort }
+  return (
+    <table
+      {...TABLE}
+      ref={table}
+      className="tbl stackable"
+      style={isNarrow ? undefined : FIXED}
+      aria-busy={isBusy}
+      {...(total !== undefined && { 'aria-rowcount': total + 1 })}
+      onFocus={({ target }) => {
+        const row = target.closest('tr')?.dataset.index
+        focused.current = row === undefined ? undefined : Number(row)
+      }}
+      onBlur={() => {
+        focused.current = undefined
+      }}
+    >
+      <caption className="sr">Devices</caption>
+      <colgroup>
+        <col />
+        {WIDTHS.map(({ column, width }) => (
+          <col key={column} style={{ width }} />
+        ))}
+      </colgroup>
+      <thead {...GROUP}>
+        <tr {...ROW} aria-rowindex={1}>
+          <SortHead {...head} field="name">
+            Name
+          </SortHead>
+          <SortHead {...head} field="deviceId">
+            Id
+          </SortHead>
+          <SortHead {...head} field="firstSeen">
+            First Seen
+          </SortHead>
+          <SortHead {...head} field="status">
+            Status
+          </SortHead>
+          <SortHead {...head} field="pendingCertificatesCount">
+            Pending Certificates
+          </SortHead>
+          <th scope="col">
+            <span className="sr">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody {...GROUP}>
+        {children ??
+          (isVirtual
+            ? items.map(({ key, index, start, end: itemEnd }) => {
+                const gap = start - end
+                end = itemEnd
+                return (
+                  <Fragment key={key}>
+                    <Gap height={gap} />
+                    <Row ref={rows.measureElement} device={devices[index]!} index={index} isCard={isNarrow} />
+                  </Fragment>
+                )
+              })
+            : devices.map((device, index) => (
+                <Row key={device.deviceId} device={device} index={index} isCard={isNarrow} />
+              )))}
+        {!children && isVirtual && <Gap height={rows.getTotalSize() + scrollMargin - end} />}
+      </tbody>
+    </table>
+  )
+}
+
+/** Keeps the row with the focus in the page, however far it has been scrolled away. */
+function withFocused(range: Range, focused: number | undefined): number[] {
+  const indexes = defaultRangeExtractor(range)
+  if (focused === undefined || focused >= range.count || indexes.includes(focused)) return indexes
+  return [...indexes, focused].sort((a, b) => a - b)
+}
+
+function Gap({ height }: { height: number }) {
+  if (height <= 0) return null
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus
+    <tr aria-hidden="true" style={{ padding: 0, border: 0 }}>
+      <td colSpan={COLUMNS} style={{ height, padding: 0, border: 0 }} />
+    </tr>
+  )
+}
+
+type RowProps = { device: DeviceRow; index: number; isCard: boolean; ref?: Ref<HTMLTableRowElement> }
+
+// On a card the last line holds the count and View.
+const LAST_LINE_START: CSSProperties = { gridArea: '3 / 1' }
+const LAST_LINE_END: CSSProperties = { gridArea: '3 / 2', justifyContent: 'flex-end' }
+
+const Row = memo(function Row({ device, index, isCard, ref }: RowProps) {
+  const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
+  const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
+  return (
+    <tr {...ROW} ref={ref} data-index={index} aria-rowindex={index + 2}>
+      <td {...CELL} className="c-name">
+        <Link {...link} className="nm" style={name === undefined ? { flexShrink: 0 } : undefined}>
+          {name ?? <span className="un">unnamed</span>}
+        </Link>
+        {name === undefined && hostname !== undefined && (
+          <span className="muted trunc" style={{ marginInlineStart: 8 }}>
+            {hostname}
+          </span>
+        )}
+      </td>
+      <td {...CELL} className="c-id">
+        <Id id={deviceId} what="device id" />
+      </td>
+      <td {...CELL} className="c-seen" data-k="First seen">
+        <Time at={firstSeen} />
+      </td>
+      <td {...CELL} className="c-stat">
+        <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+      </td>
+      <td
+        {...CELL}
+        className="c-pend"
+        data-k="Pending Certificates"
+        style={isCard ? LAST_LINE_START : undefined}
+      >
+        {pendingCertificatesCount > 0 ? (
+          <Badge tone="warn" icon={ShieldAlert}>
+            {formatCount(pendingCertificatesCount)}
+            <span className="sr"> pending</span>
+          </Badge>
+        ) : (
+          <span className="t2 num">0</span>
+        )}
+      </td>
+      <td {...CELL} className="r" style={isCard ? LAST_LINE_END : undefined}>
+        <LinkButton {...link} variant="ghost" size="sm">
+          View<span className="sr"> {name ?? deviceId}</span>
+        </LinkButton>
+      </td>
+    </tr>
+  )
+})

@@ -1,0 +1,182 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Plus, RefreshCw } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { invalidateActions, useActionState } from '../../api/queries.ts'
+import { formatCount } from '../../lib/format.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { LiveStamp } from '../../ui/LiveStamp.tsx'
+import { Page, PageHead } from '../../ui/Page.tsx'
+import { SearchBox } from '../../ui/SearchBox.tsx'
+import { type SegmentOption, Segments } from '../../ui/Segments.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { ConnectDeviceDialog } from './ConnectDeviceDialog.tsx'
+import { DeviceTable } from './DeviceTable.tsx'
+import { type DeviceSearch, sortOf } from './devices-input.ts'
+import { FleetSummary } from './FleetSummary.tsx'
+import { InstallGuide } from './InstallGuide.tsx'
+import { SCROLL_BOX } from './scroll-box.ts'
+import { useDeviceList } from './use-device-list.ts'
+
+const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
+const TYPING_PAUSE_MS = 250
+const COLUMNS = 6
+/** Ticks to ask for; the strip merges those that do not fit. */
+const MAX_BINS = 200
+
+type Status = NonNullable<DeviceSearch['status']>
+
+/** The devices of a project: filtered, sorted and paged by the hub, kept up to date by the live stream. */
+export function DevicesPage() {
+  const { projectId } = useParams({ from: ROUTE })
+  return <Devices key={projectId} projectId={projectId} />
+}
+
+function Devices({ projectId }: { projectId: string }) {
+  const search = useSearch({ from: ROUTE })
+  const navigate = useNavigate({ from: '/org_{$organization}/projects/$projectId/devices' })
+  const list = useDeviceList(projectId, search)
+  const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS }).data
+  const [isConnecting, setConnecting] = useState(false)
+
+  // With nothing to show the route's panel says what went wrong.
+  if (list.error && !list.data) throw list.error
+
+  const isFiltered = Boolean(search.q?.trim() || search.status)
+  const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
+  const total = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
+
+  function change(next: Partial<Record<keyof DeviceSearch, string | undefined>>) {
+    void navigate({
+      search: current => clean({ ...current, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  }
+
+  return (
+    <Page width="list">
+      <PageHead title="Devices" count={total}>
+        {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
+        <RefreshButton />
+        <Button icon={Plus} onClick={() => setConnecting(true)}>
+          Connect a device
+        </Button>
+      </PageHead>
+      <ConnectDeviceDialog projectId={projectId} open={isConnecting} onClose={() => setConnecting(false)} />
+      {isEmpty ? (
+        <InstallGuide projectId={projectId} />
+      ) : (
+        <>
+          {summary && <FleetSummary summary={summary} />}
+          {list.error && (
+            <div style={{ marginBottom: 12 }}>
+              <Alert tone="bad" title="Could not load devices.">
+                <ErrorText error={list.error} /> The rows below were answered{' '}
+                <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
+              </Alert>
+            </div>
+          )}
+          <div className="tools">
+            <FilterBox q={search.q ?? ''} onChange={q => change({ q })} />
+            <Segments
+              label="Status"
+              value={search.status ?? 'all'}
+              options={segmentsOf(summary)}
+              onChange={status => change({ status: status === 'all' ? undefined : status })}
+            />
+          </div>
+          <div className="sheet" style={SCROLL_BOX}>
+            <DeviceTable
+              devices={list.devices}
+              total={list.total}
+              sort={sortOf(search)}
+              onSort={sort => change({ sort })}
+              onView={list.onView}
+              isBusy={!list.data || list.isPlaceholderData}
+            >
+              {insteadOfRows(list, () => change({ q: undefined, status: undefined }))}
+            </DeviceTable>
+          </div>
+          {list.total !== undefined && list.total > 0 && (
+            <div className="tfoot">
+              <span>{list.total === 1 ? '1 device' : `${formatCount(list.total)} devices`}</span>
+              {list.isFetchingNextPage && <span>Loading more…</span>}
+            </div>
+          )}
+        </>
+      )}
+    </Page>
+  )
+}
+
+function insteadOfRows(list: ReturnType<typeof useDeviceList>, onClear: () => void): ReactNode {
+  if (!list.data) return <SkeletonRows columns={COLUMNS} />
+  if (list.devices.length > 0) return undefined
+  return (
+    <tr>
+      <td colSpan={COLUMNS}>
+        <span className="row">
+          No devices match this filter.
+          <Button variant="ghost" size="sm" onClick={onClear}>
+            Clear
+          </Button>
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+/** A filter that stands in the address once typing pauses. */
+function FilterBox({ q, onChange }: { q: string; onChange: (q: string | undefined) => void }) {
+  const [draft, setDraft] = useState<string>()
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  function type(text: string) {
+    setDraft(text)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      setDraft(undefined)
+      onChange(text || undefined)
+    }, TYPING_PAUSE_MS)
+  }
+  return (
+    <SearchBox value={draft ?? q} onChange={type} label="Filter devices" placeholder="Filter by name or id" />
+  )
+}
+
+function RefreshButton() {
+  const queryClient = useQueryClient()
+  const [isRefreshing, setRefreshing] = useState(false)
+  async function refresh() {
+    setRefreshing(true)
+    await invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])
+    setRefreshing(false)
+  }
+  return <IconButton label="Refresh" icon={RefreshCw} busy={isRefreshing} onClick={refresh} />
+}
+
+function segmentsOf(
+  summary: { deviceCount: number; connectedCount: number; pendingCount: number } | undefined,
+): SegmentOption<Status | 'all'>[] {
+  return [
+    { value: 'all', label: 'All', count: summary?.deviceCount },
+    { value: 'connected', label: 'Connected', count: summary?.connectedCount, mark: 'on' },
+    {
+      value: 'disconnected',
+      label: 'Disconnected',
+      count: summary && summary.deviceCount - summary.connectedCount,
+      mark: 'off',
+    },
+    { value: 'pending', label: 'Pending', count: summary?.pendingCount, mark: 'pending' },
+  ]
+}
+
+function clean(search: Partial<Record<keyof DeviceSearch, string | undefined>>): DeviceSearch {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as DeviceSearch
+}

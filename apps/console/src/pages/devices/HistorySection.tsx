@@ -1,0 +1,82 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { formatDuration, formatShare } from '../../lib/format.ts'
+import { LiveStamp } from '../../ui/LiveStamp.tsx'
+import { Section } from '../../ui/Section.tsx'
+import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
+import { Strip, type Tick } from '../../ui/Strip.tsx'
+import { type ConnectionHistory, HOURS, type Hour, mergeHours, readHistory } from './connection-hours.ts'
+import { connectionsQuery } from './connections-query.ts'
+import { useIsNarrow } from './use-is-narrow.ts'
+
+const DAY_LABELS = [1, 2, 3, 4]
+const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
+const shortWeekday = new Intl.DateTimeFormat('en', { weekday: 'short' })
+
+/** Whether a device was connected in the last seven days, one tick an hour. */
+export function HistorySection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section title="Connection, last 7 days" aside={<HistoryStamp deviceId={deviceId} />}>
+      <SectionBoundary what="the connection history">
+        <History deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function HistoryStamp({ deviceId }: { deviceId: string }) {
+  const { dataUpdatedAt, errorUpdatedAt } = useQuery(connectionsQuery(deviceId))
+  return dataUpdatedAt > 0 ? <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} /> : null
+}
+
+function History({ deviceId }: { deviceId: string }) {
+  const { data, dataUpdatedAt } = useSuspenseQuery(connectionsQuery(deviceId))
+  const isNarrow = useIsNarrow()
+  const history = readHistory(data.connections, dataUpdatedAt)
+  const hours = isNarrow ? mergeHours(history.hours) : history.hours
+  const { share } = history
+  if (share === undefined) return <p className="muted">Never connected.</p>
+  const period =
+    history.recordedSecs < HOURS * 3600 ? `in ${formatDuration(history.recordedSecs)} on record` : ''
+  const words = interruptionsOf(history)
+  return (
+    <>
+      <div className="hist">
+        <div className="cap">
+          <b>{formatShare(share)}</b>
+          <span>
+            connected {period} · {words}
+          </span>
+        </div>
+      </div>
+      <Strip
+        size="history"
+        ticks={hours.map(tickOf)}
+        label={`Connected ${formatShare(share)} ${period || 'of the last 7 days'}, ${words}`}
+      />
+      <div className="hist" aria-hidden="true">
+        <div className="axis">
+          <span>7 days ago</span>
+          {DAY_LABELS.map(label => (
+            <span key={label}>
+              {shortWeekday.format(dataUpdatedAt - HOURS * 3_600_000 * (1 - label / (DAY_LABELS.length + 1)))}
+            </span>
+          ))}
+          <span>Now</span>
+        </div>
+      </div>
+    </>
+  )
+}
+
+function tickOf(hour: Hour): Tick {
+  if (hour === undefined) return 'none'
+  if (hour >= 1) return 'on'
+  return hour <= 0 ? 'off' : { share: hour }
+}
+
+function interruptionsOf({ share, interruptions, longest }: ConnectionHistory): string {
+  if (!longest) return 'no interruption'
+  if (share === 0) return 'never in this time'
+  const span = `${formatDuration(longest.secs)} on ${weekday.format(longest.startedAt)}`
+  return interruptions === 1 ? `1 interruption, ${span}` : `${interruptions} interruptions, longest ${span}`
+}

@@ -1,0 +1,117 @@
+import { type CSSProperties, type ReactNode, useState } from 'react'
+import { formatCount } from '../../lib/format.ts'
+import { Button } from '../../ui/Button.tsx'
+
+const ONE_LINE_CHARS = 80
+const LONG_TEXT_CHARS = 600
+const ENTRIES_AT_ONCE = 100
+const PRE: CSSProperties = { margin: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', minWidth: 0 }
+
+/** Any JSON in the colours of its types: on one line while that is short, else as a tree that starts folded. */
+export function JsonValue({ value, label }: { value: unknown; label?: ReactNode }) {
+  return isStructured(value) && !fitsOneLine(value) ? (
+    <Tree value={value} label={label} />
+  ) : (
+    <pre className="mono" style={PRE}>
+      {label}
+      {typeof value === 'string' ? (
+        <LongText text={JSON.stringify(value)} className="s" />
+      ) : (
+        <Inline value={value} />
+      )}
+    </pre>
+  )
+}
+
+/** Text of any length in a line of prose: all of it while it is short, else its beginning and a button for the rest. */
+export function LongText({ text, className }: { text: string; className?: string }) {
+  const [isWhole, setWhole] = useState(false)
+  const isCut = !isWhole && text.length > LONG_TEXT_CHARS
+  return (
+    <>
+      <bdi className={className}>{isCut ? `${text.slice(0, LONG_TEXT_CHARS / 2)}…` : text}</bdi>
+      {isCut && (
+        <>
+          {' '}
+          <Button variant="ghost" size="sm" onClick={() => setWhole(true)}>
+            Show all {formatCount(text.length)} characters
+          </Button>
+        </>
+      )}
+    </>
+  )
+}
+
+/** The text that copying a value gives: texts as they are, everything else as indented JSON. */
+export function copyTextOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+}
+
+function Tree({ value, label }: { value: object; label: ReactNode }) {
+  const [isOpen, setOpen] = useState(false)
+  const [shown, setShown] = useState(ENTRIES_AT_ONCE)
+  const isList = Array.isArray(value)
+  // A value may be a megabyte: only what is unfolded is ever drawn.
+  const entries = isOpen ? Object.entries(value) : []
+  return (
+    <details onToggle={event => setOpen(event.currentTarget.open)} style={{ minWidth: 0 }}>
+      <summary className="mono" style={{ overflowWrap: 'anywhere' }}>
+        {label}
+        <span className="muted">
+          {isList
+            ? `[ ${counted(value.length, 'item')} ]`
+            : `{ ${counted(Object.keys(value).length, 'key')} }`}
+        </span>
+      </summary>
+      <div style={{ paddingInlineStart: 16 }}>
+        {entries.slice(0, shown).map(([key, entry]) => (
+          <JsonValue key={key} value={entry} label={<Key name={key} isIndex={isList} />} />
+        ))}
+        {entries.length > shown && (
+          <Button variant="ghost" size="sm" onClick={() => setShown(shown + ENTRIES_AT_ONCE)}>
+            Show {Math.min(ENTRIES_AT_ONCE, entries.length - shown)} more of {formatCount(entries.length)}
+          </Button>
+        )}
+      </div>
+    </details>
+  )
+}
+
+function Key({ name, isIndex }: { name: string; isIndex: boolean }) {
+  return (
+    <span className={isIndex ? 'muted' : 'kk'}>{isIndex ? `${name}: ` : `${JSON.stringify(name)}: `}</span>
+  )
+}
+
+function Inline({ value }: { value: unknown }) {
+  if (typeof value === 'string') return <bdi className="s">{JSON.stringify(value)}</bdi>
+  if (!isStructured(value)) return <span className="n">{String(value)}</span>
+  const isList = Array.isArray(value)
+  const entries = Object.entries(value)
+  if (entries.length === 0) return isList ? '[]' : '{}'
+  return (
+    <>
+      {isList ? '[' : '{ '}
+      {entries.map(([key, entry], index) => (
+        <span key={key}>
+          {index > 0 && ', '}
+          {!isList && <Key name={key} isIndex={false} />}
+          <Inline value={entry} />
+        </span>
+      ))}
+      {isList ? ']' : ' }'}
+    </>
+  )
+}
+
+function isStructured(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function fitsOneLine(value: object): boolean {
+  return JSON.stringify(value).length <= ONE_LINE_CHARS
+}
+
+function counted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,157 @@
+import type { CSSProperties } from 'react'
+import { useAction, useActionState } from '../../api/queries.ts'
+import { formatBytes, formatPercent } from '../../lib/format.ts'
+import { Section } from '../../ui/Section.tsx'
+import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { type Disk, readSystemInfo, SYSTEM_INFO, type SystemInfo } from './well-known.ts'
+
+const LOW_SPACE = 0.15
+const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
+
+/** What the agent reports of the machine it runs on, with its interfaces and disks. */
+export function SystemInfoSection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section id="sys" title="System Info" padded={false} aside={<LastReported deviceId={deviceId} />}>
+      <SectionBoundary what="the system information">
+        <Report deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function LastReported({ deviceId }: { deviceId: string }) {
+  const { data } = useActionState('devices_QueryProperties', { deviceId })
+  const info = data && readSystemInfo(data.properties)
+  return info && info !== 'unreadable' ? <Time at={info.lastUpdated} /> : null
+}
+
+function Report({ deviceId }: { deviceId: string }) {
+  const { properties } = useAction('devices_QueryProperties', { deviceId })
+  const info = readSystemInfo(properties)
+  if (!info || info === 'unreadable') {
+    return (
+      <div className="in">
+        <p className="muted">
+          {info ? 'This property has no readable value: ' : 'No system information reported: '}
+          <span className="mono">{SYSTEM_INFO}</span>
+        </p>
+      </div>
+    )
+  }
+  return (
+    <>
+      <div className="in">
+        <dl className="kv">
+          <Fact label="Hostname" value={info.hostname} mono />
+          <Fact label="Name" value={info.name} />
+          <Fact label="Version" value={info.version} />
+          <Fact label="Kernel" value={info.kernel} mono />
+          <Fact label="Architecture" value={info.arch} mono />
+          <Fact
+            label="Memory"
+            value={info.memoryBytes === undefined ? undefined : formatBytes(info.memoryBytes)}
+          />
+        </dl>
+      </div>
+      {info.networks.length > 0 && <Networks networks={info.networks} />}
+      {info.disks.length > 0 && <Disks disks={info.disks} />}
+    </>
+  )
+}
+
+function Fact({ label, value, mono = false }: { label: string; value: string | undefined; mono?: boolean }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd className={mono ? 'mono' : 'num'} style={{ overflowWrap: 'anywhere' }}>
+        {value ?? '–'}
+      </dd>
+    </div>
+  )
+}
+
+function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
+  return (
+    <table className="tbl dense rows">
+      <caption className="sub">Network interfaces</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">MAC address</th>
+          <th scope="col">IP addresses</th>
+        </tr>
+      </thead>
+      <tbody>
+        {networks.map(({ name, macAddress, ipAddresses }, index) => (
+          // A device may report one name twice.
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows hold no state
+          <tr key={index}>
+            <td className="mono" data-k="Name" style={WRAP}>
+              {name}
+            </td>
+            <td className="mono" data-k="MAC address" style={WRAP}>
+              {macAddress ?? '–'}
+            </td>
+            <td className="mono" data-k="IP addresses" style={WRAP}>
+              {ipAddresses.join(', ') || '–'}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
+  return (
+    <table className="tbl dense rows">
+      <caption className="sub">Disks</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Filesystem</th>
+          <th scope="col">Mount point</th>
+          <th scope="col">Total</th>
+          <th scope="col">Available</th>
+        </tr>
+      </thead>
+      <tbody>
+        {disks.map((disk, index) => (
+          // One device may be mounted twice.
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows hold no state
+          <tr key={index}>
+            <td className="mono" data-k="Name" style={WRAP}>
+              {disk.name}
+            </td>
+            <td data-k="Filesystem" style={WRAP}>
+              {disk.filesystem ?? '–'}
+            </td>
+            <td className="mono" data-k="Mount point" style={WRAP}>
+              {disk.mountPoint ?? '–'}
+            </td>
+            <td className="num" data-k="Total">
+              {disk.totalBytes === undefined ? '–' : formatBytes(disk.totalBytes)}
+            </td>
+            <td data-k="Available">
+              <Available disk={disk} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Available({ disk: { availableBytes, availableShare } }: { disk: Disk }) {
+  if (availableBytes === undefined) return '–'
+  if (availableShare === undefined) return <span className="num">{formatBytes(availableBytes)}</span>
+  return (
+    <span className={availableShare < LOW_SPACE ? 'bar warn' : 'bar'}>
+      <i style={{ '--v': `${availableShare * 100}%` } as CSSProperties} />
+      <span className="num">
+        {formatBytes(availableBytes)} ({formatPercent(availableShare)})
+      </span>
+    </span>
+  )
+}

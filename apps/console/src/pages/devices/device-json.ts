@@ -1,0 +1,27 @@
+/**
+ * Readers of JSON that a device wrote. Nothing of it can be trusted to have the shape it should have, so each of them
+ * answers `undefined` instead of failing.
+ */
+
+/** The value as an object, unless it is something else. */
+export function recordOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+}
+
+/** The objects of a list; entries that are none are left out. */
+export function recordsOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.map(recordOf).filter(entry => entry !== undefined) : []
+}
+
+/** The value as text of one line to show, unless it is empty or structured. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+/** The value as a number of bytes. */
+export function bytesOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}

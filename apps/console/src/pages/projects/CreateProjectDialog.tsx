@@ -1,0 +1,72 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useCommand } from '../../api/queries.ts'
+import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { organizationParam } from '../../organization.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+
+type CreateProjectDialogProps = { organizationId: string; open: boolean; onClose: () => void }
+
+/** Asks for a name and creates a project, then goes there. */
+export function CreateProjectDialog({ open, ...rest }: CreateProjectDialogProps) {
+  return open ? <OpenDialog {...rest} /> : null
+}
+
+function OpenDialog({ organizationId, onClose }: Omit<CreateProjectDialogProps, 'open'>) {
+  const navigate = useNavigate()
+  const create = useCommand('projects_Create', {
+    invalidates: ['organizations_QueryProjects'],
+    onSuccess: ({ projectId }) =>
+      navigate({
+        to: '/org_{$organization}/projects/$projectId',
+        params: { organization: organizationParam(organizationId), projectId },
+      }),
+  })
+  const form = useTextForm({
+    defaultValues: { name: '' },
+    validate: ({ name }) => ({ name: name.trim() ? undefined : 'Name must not be empty.' }),
+    submit: async ({ name }) => {
+      // The refusal is shown from the command's state.
+      await create.mutateAsync({ organizationId, name: name.trim() }).catch(() => {})
+    },
+  })
+  return (
+    <form.Subscribe
+      selector={({ isSubmitting, isDirty, canSubmit }) => ({ isSubmitting, isDirty, canSubmit })}
+    >
+      {({ isSubmitting, isDirty, canSubmit }) => (
+        <Dialog open title="Create Project" busy={isSubmitting} dirty={isDirty} onClose={onClose}>
+          <form noValidate onSubmit={event => void submitForm(event, form)}>
+            <DialogBody>
+              {create.error && (
+                <Alert tone="bad" title="The project was not created.">
+                  <ErrorText error={create.error} />
+                </Alert>
+              )}
+              <form.Field name="name">
+                {field => <TextField label="Name" required {...bindText(field)} />}
+              </form.Field>
+            </DialogBody>
+            <DialogFoot>
+              <Button disabled={isSubmitting} onClick={onClose}>
+                Cancel
+              </Button>
+              <Button
+                type="submit"
+                variant="primary"
+                disabled={!canSubmit && !isSubmitting}
+                busy={isSubmitting}
+                busyLabel="Creating…"
+              >
+                Create Project
+              </Button>
+            </DialogFoot>
+          </form>
+        </Dialog>
+      )}
+    </form.Subscribe>
+  )
+}

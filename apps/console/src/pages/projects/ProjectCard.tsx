@@ -1,0 +1,68 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { ShieldAlert } from 'lucide-react'
+import { useActionState } from '../../api/queries.ts'
+import { useSeen } from '../../lib/use-seen.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { Card, CardFoot } from '../../ui/Card.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { Mark } from '../../ui/Mark.tsx'
+import { Strip } from '../../ui/Strip.tsx'
+import { summaryInput, summarySentence } from './summary.ts'
+
+type ProjectCardProps = {
+  projectId: string
+  name: string
+  /** Asks for the summary even while the card is out of sight, because sums need all of them. */
+  isShownAlways: boolean
+}
+
+/** One project: name, id, its devices as a strip and in numbers. */
+export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps) {
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
+  const { ref, isSeen } = useSeen<HTMLLIElement>()
+  const { data } = useActionState('projects_GetSummary', summaryInput(projectId), {
+    enabled: isSeen || isShownAlways,
+  })
+  return (
+    <Card
+      ref={ref}
+      title={
+        <Link to="/org_{$organization}/projects/$projectId" params={{ organization, projectId }}>
+          {name}
+        </Link>
+      }
+      badge={
+        data &&
+        data.pendingCount > 0 && (
+          <Badge tone="warn" icon={ShieldAlert}>
+            {data.pendingCount} pending
+          </Badge>
+        )
+      }
+      id={<Id id={projectId} what="project id" />}
+    >
+      {data && (
+        <>
+          <Strip bins={data.bins} label={summarySentence(data)} />
+          <Counts devices={data.deviceCount} connected={data.connectedCount} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+function Counts({ devices, connected }: { devices: number; connected: number }) {
+  const disconnected = devices - connected
+  return (
+    <CardFoot end={`${devices.toLocaleString('en')} ${devices === 1 ? 'device' : 'devices'}`}>
+      {devices === 0 && 'No devices yet'}
+      {connected > 0 && <Mark state="on">{connected.toLocaleString('en')} connected</Mark>}
+      {disconnected > 0 && <Mark state="off">{disconnected.toLocaleString('en')} disconnected</Mark>}
+    </CardFoot>
+  )
+}
+
+/** A card's place while the list loads. */
+export function ProjectCardSkeleton() {
+  return <Card title={<span className="skel" />} id={<span className="skel" />} />
+}

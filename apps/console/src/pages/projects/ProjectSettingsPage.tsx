@@ -1,0 +1,54 @@
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Trash2 } from 'lucide-react'
+import { useActionState, useCommand } from '../../api/queries.ts'
+import { confirmed } from '../../lib/confirm.ts'
+import { Button } from '../../ui/Button.tsx'
+import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
+import { Page, PageHead } from '../../ui/Page.tsx'
+import { toast, toastError } from '../../ui/toast.ts'
+
+const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
+
+/** What can be done to a project as a whole. */
+export function ProjectSettingsPage() {
+  const { organization, projectId } = route.useParams()
+  const navigate = useNavigate()
+  const { data } = useActionState('projects_GetDetails', { projectId })
+  const remove = useCommand('projects_Delete', {
+    invalidates: ['organizations_QueryProjects'],
+    onSuccess: () => navigate({ to: '/org_{$organization}/projects', params: { organization } }),
+  })
+
+  async function deleteProject() {
+    try {
+      await confirmed('Are you sure you want to delete this project?')
+      await remove.mutateAsync({ projectId })
+      toast(`Project ${data?.name ?? projectId} deleted.`)
+    } catch (error) {
+      toastError('Could not delete the project', error)
+    }
+  }
+
+  return (
+    <Page width="settings">
+      <PageHead title="Settings" />
+      <DangerZone>
+        <DangerLine
+          name="Delete Project"
+          consequence="Removes the project with its devices and tokens for everyone and disconnects its devices. This cannot be undone."
+          button={
+            <Button
+              variant="danger"
+              icon={Trash2}
+              busy={remove.isPending}
+              busyLabel="Deleting…"
+              onClick={() => void deleteProject()}
+            >
+              Delete Project
+            </Button>
+          }
+        />
+      </DangerZone>
+    </Page>
+  )
+}

@@ -1,0 +1,42 @@
+import { useQueries } from '@tanstack/react-query'
+import { actionQuery } from '../../api/queries.ts'
+import { Stat, Stats } from '../../ui/Stats.tsx'
+import { summaryInput } from './summary.ts'
+
+/** What the devices of all projects come to; its answers are the cards' own. */
+export function ProjectStats({ projectIds }: { projectIds: string[] }) {
+  const summaries = useQueries({
+    queries: projectIds.map(projectId => actionQuery('projects_GetSummary', summaryInput(projectId))),
+  }).map(({ data }) => data)
+
+  const known = summaries.filter(summary => summary !== undefined)
+  const isComplete = known.length === summaries.length
+  const sum = (pick: (summary: (typeof known)[number]) => number) =>
+    isComplete ? known.reduce((total, summary) => total + pick(summary), 0) : undefined
+  const devices = sum(({ deviceCount }) => deviceCount)
+  const connected = sum(({ connectedCount }) => connectedCount)
+  const pending = sum(({ pendingCount }) => pendingCount)
+  const pendingIn = known.filter(({ pendingCount }) => pendingCount > 0).length
+  return (
+    <Stats>
+      <Stat label="Devices" value={devices} />
+      <Stat
+        label="Connected"
+        mark="on"
+        value={connected}
+        note={devices && connected !== undefined ? `${Math.round((connected / devices) * 100)} %` : undefined}
+      />
+      <Stat
+        label="Disconnected"
+        mark="off"
+        value={devices !== undefined && connected !== undefined ? devices - connected : undefined}
+      />
+      <Stat
+        label="Pending certificates"
+        mark="pending"
+        value={pending}
+        note={pending ? `in ${pendingIn} ${pendingIn === 1 ? 'project' : 'projects'}` : undefined}
+      />
+    </Stats>
+  )
+}

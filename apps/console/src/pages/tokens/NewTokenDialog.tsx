@@ -1,0 +1,122 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { invoke } from '../../api/client.ts'
+import { usePublicUrl } from '../../api/config.ts'
+import { invalidateActions } from '../../api/queries.ts'
+import { agentCommand } from '../../lib/agent-command.ts'
+import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Code } from '../../ui/Code.tsx'
+import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { Secret } from '../../ui/Secret.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+
+type NewTokenDialogProps = { projectId: string; open: boolean; onClose: () => void }
+
+/** Creates a deployment token, then shows its secret this once. */
+export function NewTokenDialog({ open, projectId, onClose }: NewTokenDialogProps) {
+  return open ? <TokenSteps projectId={projectId} onClose={onClose} /> : null
+}
+
+function TokenSteps({ projectId, onClose }: Omit<NewTokenDialogProps, 'open'>) {
+  // The secret lives here only: not in the query cache, and gone with the dialog.
+  const [secret, setSecret] = useState<string>()
+  if (secret) return <SecretStep secret={secret} onClose={onClose} />
+  return <NameStep projectId={projectId} onCreated={setSecret} onClose={onClose} />
+}
+
+type NameStepProps = { projectId: string; onCreated: (secret: string) => void; onClose: () => void }
+
+function NameStep({ projectId, onCreated, onClose }: NameStepProps) {
+  const queryClient = useQueryClient()
+  const [error, setError] = useState<unknown>()
+  const form = useTextForm({
+    defaultValues: { name: '' },
+    validate: ({ name }) => ({ name: name.trim() ? undefined : 'Name must not be empty.' }),
+    submit: async ({ name }) => {
+      setError(undefined)
+      try {
+        const { token } = await invoke('projects_CreateDeploymentToken', {
+          projectId,
+          name: name.trim(),
+          flags: { autoAccept: true },
+        })
+        void invalidateActions(queryClient, ['projects_QueryDeploymentTokens'])
+        onCreated(token)
+      } catch (reason) {
+        setError(reason)
+      }
+    },
+  })
+  return (
+    <form.Subscribe
+      selector={({ isSubmitting, isDirty, canSubmit }) => ({ isSubmitting, isDirty, canSubmit })}
+    >
+      {({ isSubmitting, isDirty, canSubmit }) => (
+        <Dialog open title="New Token" busy={isSubmitting} dirty={isDirty} onClose={onClose}>
+          <form noValidate onSubmit={event => void submitForm(event, form)}>
+            <DialogBody>
+              {error !== undefined && (
+                <Alert tone="bad" title="The token was not created.">
+                  <ErrorText error={error} />
+                </Alert>
+              )}
+              <form.Field name="name">
+                {field => <TextField label="Name" required {...bindText(field)} />}
+              </form.Field>
+            </DialogBody>
+            <DialogFoot>
+              <Button disabled={isSubmitting} onClick={onClose}>
+                Cancel
+              </Button>
+              <Button
+                type="submit"
+                variant="primary"
+                disabled={!canSubmit && !isSubmitting}
+                busy={isSubmitting}
+                busyLabel="Creating…"
+              >
+                Create Token
+              </Button>
+            </DialogFoot>
+          </form>
+        </Dialog>
+      )}
+    </form.Subscribe>
+  )
+}
+
+function SecretStep({ secret, onClose }: { secret: string; onClose: () => void }) {
+  const publicUrl = usePublicUrl()
+  const [isCopied, setCopied] = useState(false)
+  const [isWarned, setWarned] = useState(false)
+  const markCopied = () => setCopied(true)
+
+  function close(reason: CloseReason) {
+    if (isCopied || isWarned || reason === 'button') onClose()
+    else setWarned(true)
+  }
+
+  return (
+    <Dialog open title="Token created" onClose={close}>
+      <DialogBody>
+        <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
+        <Secret text={secret} what="token" onCopied={markCopied} />
+        <div className="field">
+          <p className="label">Connect this machine as a device</p>
+          <Code text={agentCommand(publicUrl, secret)} label="Copy command" prompt onCopied={markCopied} />
+        </div>
+        {isWarned && !isCopied && (
+          <Alert tone="bad">The token has not been copied. Close again to leave it.</Alert>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button variant="primary" onClick={onClose}>
+          Done
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  )
+}

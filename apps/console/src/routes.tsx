@@ -1,0 +1,218 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  parseSearchWith,
+  redirect,
+  stringifySearchWith,
+} from '@tanstack/react-router'
+import { actionPagesQuery, actionQuery } from './api/queries.ts'
+import {
+  currentOrganizationId,
+  organizationIdOf,
+  organizationParam,
+  setCurrentOrganizationId,
+} from './organization.ts'
+import { tokensInput } from './pages/tokens/tokens-input.ts'
+import { loadSession } from './session.ts'
+import { Root, RootNotFound } from './shell/Root.tsx'
+import { NotFound } from './ui/NotFound.tsx'
+import { PagePending } from './ui/PagePending.tsx'
+import { RouteError } from './ui/RouteError.tsx'
+
+const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  component: Root,
+  notFoundComponent: RootNotFound,
+})
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: (search): { redirect?: string } => text(search, 'redirect'),
+  component: lazyRouteComponent(() => import('./pages/login/LoginPage.tsx'), 'LoginPage'),
+})
+
+const designSystem = createRoute({
+  getParentRoute: () => root,
+  path: '/design-system',
+  component: lazyRouteComponent(
+    () => import('./pages/design-system/DesignSystemPage.tsx'),
+    'DesignSystemPage',
+  ),
+})
+
+const shell = lazyRouteComponent(() => import('./shell/Shell.tsx'), 'Shell')
+
+/** The gate: everything below needs a signed-in person. */
+const authenticated = createRoute({
+  getParentRoute: () => root,
+  id: 'authenticated',
+  beforeLoad: async ({ context, location }) => {
+    // Its code loads while the hub is asked who this is.
+    void shell.preload?.()
+    try {
+      return { userId: await loadSession(context.queryClient) }
+    } catch {
+      throw redirect({ to: '/login', search: { redirect: location.href } })
+    }
+  },
+  component: shell,
+})
+
+const home = createRoute({
+  getParentRoute: () => authenticated,
+  path: '/',
+  beforeLoad: async ({ context: { queryClient, userId } }) => {
+    const { organizations } = await queryClient.fetchQuery(
+      actionQuery('users_QueryOrganizations', { userId }),
+    )
+    const currentId = currentOrganizationId(userId)
+    const target =
+      organizations.find(({ organizationId }) => organizationId === currentId) ?? organizations[0]
+    if (target) {
+      const params = { organization: organizationParam(target.organizationId) }
+      throw redirect({ to: '/org_{$organization}', params, replace: true })
+    }
+  },
+  component: lazyRouteComponent(() => import('./pages/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
+})
+
+const organization = createRoute({
+  getParentRoute: () => authenticated,
+  path: '/org_{$organization}',
+  beforeLoad: ({ context, params, preload }) => {
+    if (!preload) setCurrentOrganizationId(context.userId, organizationIdOf(params))
+  },
+  notFoundComponent: NotFound,
+})
+
+const organizationIndex = createRoute({
+  getParentRoute: () => organization,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/org_{$organization}/projects', params, replace: true })
+  },
+})
+
+const projects = createRoute({
+  getParentRoute: () => organization,
+  path: 'projects',
+  validateSearch: (search): { q?: string } => text(search, 'q'),
+  component: lazyRouteComponent(() => import('./pages/projects/ProjectsPage.tsx'), 'ProjectsPage'),
+})
+
+const project = createRoute({
+  getParentRoute: () => organization,
+  path: 'projects/$projectId',
+  loader: ({ context, params: { projectId } }) => {
+    void context.queryClient.prefetchQuery(actionQuery('projects_GetDetails', { projectId }))
+  },
+  component: lazyRouteComponent(() => import('./pages/projects/ProjectLayout.tsx'), 'ProjectLayout'),
+  notFoundComponent: NotFound,
+})
+
+const projectIndex = createRoute({
+  getParentRoute: () => project,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/org_{$organization}/projects/$projectId/devices', params, replace: true })
+  },
+})
+
+const devices = createRoute({
+  getParentRoute: () => project,
+  path: 'devices',
+  validateSearch: (search): { q?: string; status?: DeviceStatusFilter; sort?: string } => ({
+    ...text(search, 'q'),
+    ...text(search, 'sort'),
+    ...(isDeviceStatusFilter(search.status) && { status: search.status }),
+  }),
+  component: lazyRouteComponent(() => import('./pages/devices/DevicesPage.tsx'), 'DevicesPage'),
+})
+
+const device = createRoute({
+  getParentRoute: () => project,
+  path: 'devices/$deviceId',
+  loader: ({ context: { queryClient }, params: { deviceId } }) => {
+    void queryClient.prefetchQuery(actionQuery('devices_GetDetails', { deviceId }))
+    void queryClient.prefetchQuery(actionQuery('devices_QueryProperties', { deviceId }))
+  },
+  component: lazyRouteComponent(() => import('./pages/devices/DevicePage.tsx'), 'DevicePage'),
+})
+
+const tokens = createRoute({
+  getParentRoute: () => project,
+  path: 'tokens',
+  loader: ({ context, params: { projectId } }) => {
+    void context.queryClient.prefetchInfiniteQuery(
+      actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
+    )
+  },
+  component: lazyRouteComponent(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
+})
+
+const projectSettings = createRoute({
+  getParentRoute: () => project,
+  path: 'settings',
+  component: lazyRouteComponent(
+    () => import('./pages/projects/ProjectSettingsPage.tsx'),
+    'ProjectSettingsPage',
+  ),
+})
+
+const routeTree = root.addChildren([
+  login,
+  designSystem,
+  authenticated.addChildren([
+    home,
+    organization.addChildren([
+      organizationIndex,
+      projects,
+      project.addChildren([projectIndex, devices, device, tokens, projectSettings]),
+    ]),
+  ]),
+])
+
+/** The site map as a router. */
+export function createAppRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    trailingSlash: 'preserve',
+    // Search parameters are plain text: `?q=123`, not `?q="123"`.
+    parseSearch: parseSearchWith(value => value),
+    stringifySearch: stringifySearchWith(String),
+    scrollRestoration: true,
+    defaultPreload: 'intent',
+    // Answers live in the query cache, which knows their age.
+    defaultPreloadStaleTime: 0,
+    defaultPendingMs: 150,
+    defaultPendingMinMs: 300,
+    defaultPendingComponent: PagePending,
+    defaultErrorComponent: RouteError,
+    defaultNotFoundComponent: NotFound,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>
+  }
+}
+
+/** Part of the device list that a search parameter names. */
+type DeviceStatusFilter = 'connected' | 'disconnected' | 'pending'
+
+function isDeviceStatusFilter(value: unknown): value is DeviceStatusFilter {
+  return value === 'connected' || value === 'disconnected' || value === 'pending'
+}
+
+/** A search parameter as text if it is one and not empty. */
+function text<Name extends string>(search: Record<string, unknown>, name: Name): { [K in Name]?: string } {
+  const value = search[name]
+  // The router reads `12` and `true` as what they look like.
+  const isText = value !== '' && ['string', 'number', 'boolean'].includes(typeof value)
+  return (isText ? { [name]: String(value) } : {}) as { [K in Name]?: string }
+}

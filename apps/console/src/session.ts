@@ -1,0 +1,106 @@
+import { ActionError, errorOf } from '@muster/actions/client'
+import type { QueryClient } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
+import { invoke } from './api/client.ts'
+import { actionQuery, useAction } from './api/queries.ts'
+
+/** Who is signed in. */
+export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
+
+let heldUserId: string | undefined
+let stopFollowing: (() => void) | undefined
+const listeners = new Set<() => void>()
+
+function hold(userId: string | undefined) {
+  heldUserId = userId
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void) {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function currentUserId(): string | undefined {
+  return heldUserId
+}
+
+/** Loads the session unless one is held; rejects when the caller is not a signed-in person or the hub does not answer. */
+export async function loadSession(queryClient: QueryClient): Promise<string> {
+  if (heldUserId) return heldUserId
+  const { actor } = await askActor()
+  if (actor.actor !== 'User') throw new Error('Not logged in')
+  if (!actor.userId) throw new Error('User ID is not available')
+  // At once, so that the stream is open before the pages ask: what changes in between would be missed.
+  void followChanges(queryClient)
+  await queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false })
+  hold(actor.userId)
+  return actor.userId
+}
+
+async function followChanges(queryClient: QueryClient) {
+  const { followLiveChanges } = await import('./api/live.ts')
+  stopFollowing ??= followLiveChanges(queryClient)
+}
+
+/** Asks once more when the hub did not answer at all, never after it has. */
+async function askActor() {
+  try {
+    return await invoke('actor_GetActor', {})
+  } catch (error) {
+    if (error instanceof ActionError && error.status === 0) return await invoke('actor_GetActor', {})
+    throw error
+  }
+}
+
+/** The signed-in person; suspends while the profile loads and throws outside the authenticated area. */
+export function useSession(): Session {
+  const userId = useHeldUserId()
+  if (!userId) throw new Error('User ID is not available')
+  const { email, displayName, isAdmin } = useAction('users_GetDetails', { userId })
+  return { userId, email, isAdmin, ...(displayName !== undefined && { displayName }) }
+}
+
+/** The id of the signed-in person as it changes, or nothing. */
+export function useHeldUserId(): string | undefined {
+  return useSyncExternalStore(subscribe, currentUserId)
+}
+
+/** Signs in; the hub sets the cookie. Rejects with `ActionError`. */
+export async function logIn(
+  queryClient: QueryClient,
+  { email, password, rememberMe }: { email: string; password: string; rememberMe: boolean },
+): Promise<void> {
+  await post('login', { email, password, remember: rememberMe })
+  endSession(queryClient)
+}
+
+/** Signs out at the hub; the session stays when that fails. The caller leaves the page, then calls `endSession`. */
+export async function logOut(): Promise<void> {
+  await post('logout')
+}
+
+/** Forgets the session and every answer that was loaded for it. */
+export function endSession(queryClient: QueryClient) {
+  stopFollowing?.()
+  stopFollowing = undefined
+  hold(undefined)
+  queryClient.clear()
+}
+
+async function post(name: 'login' | 'logout', body?: unknown): Promise<void> {
+  let response: Response
+  try {
+    response = await fetch(`/api/private/${name}`, {
+      method: 'POST',
+      credentials: 'same-origin',
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    })
+  } catch (cause) {
+    throw new ActionError('Internal', 'The hub could not be reached.', { status: 0, cause })
+  }
+  if (!response.ok) throw await errorOf(response)
+}

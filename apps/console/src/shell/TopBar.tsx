@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router'
+import { ChevronsUpDown, Menu as MenuIcon } from 'lucide-react'
+import { organizationParam, useCurrentOrganization, useOrganizations } from '../organization.ts'
+import { buttonClass } from '../ui/Button.tsx'
+import { Menu, MenuLine, MenuLink } from '../ui/Menu.tsx'
+import { initialsOf } from './initials.ts'
+import { Logo } from './Logo.tsx'
+import { ThemeChoice, ThemeMenu } from './ThemeMenu.tsx'
+import { UserMenu } from './UserMenu.tsx'
+
+/** The bar at the top: logo, organization, its pages, theme, account. */
+export function TopBar() {
+  const organization = useCurrentOrganization()
+  return (
+    <header className="topbar">
+      <span className="burger">
+        <PagesMenu organizationId={organization?.organizationId} />
+      </span>
+      <Logo />
+      {organization && (
+        <>
+          <span className="vr" />
+          <OrganizationMenu current={organization} />
+          <span className="vr" />
+          <nav className="nav" aria-label="Organization">
+            {pagesOf(organization.organizationId).map(({ label, to }) => (
+              <Link key={to} to={to}>
+                {label}
+              </Link>
+            ))}
+          </nav>
+        </>
+      )}
+      <span className="grow" />
+      <span className="hide-s">
+        <ThemeMenu />
+      </span>
+      <UserMenu />
+    </header>
+  )
+}
+
+function pagesOf(organizationId: string) {
+  return [
+    { label: 'Projects', to: `/${organizationId}/projects` },
+    { label: 'Repositories', to: `/${organizationId}/repositories` },
+    { label: 'Settings', to: `/${organizationId}/settings` },
+  ]
+}
+
+function PagesMenu({ organizationId }: { organizationId: string | undefined }) {
+  const trigger = (
+    <button type="button" className={buttonClass('ghost', 'md', ' icon')} aria-label="Open menu">
+      <MenuIcon className="i" aria-hidden />
+    </button>
+  )
+  return (
+    <Menu trigger={trigger}>
+      {organizationId &&
+        pagesOf(organizationId).map(({ label, to }) => (
+          <MenuLink key={to} to={to}>
+            {label}
+          </MenuLink>
+        ))}
+      {organizationId && <MenuLine />}
+      <ThemeChoice />
+    </Menu>
+  )
+}
+
+function OrganizationMenu({ current }: { current: { organizationId: string; name: string } }) {
+  const organizations = useOrganizations() ?? []
+  const trigger = (
+    <button type="button" className="switch">
+      <span className="av" aria-hidden="true">
+        {initialsOf(current.name)}
+      </span>
+      <span className="sr">Organization </span>
+      <span className="trunc">{current.name}</span>
+      <ChevronsUpDown className="i i-14" aria-hidden />
+    </button>
+  )
+  return (
+    <Menu trigger={trigger}>
+      {organizations.map(({ organizationId, name }) => (
+        <MenuLink
+          key={organizationId}
+          to="/org_{$organization}"
+          params={{ organization: organizationParam(organizationId) }}
+          checked={organizationId === current.organizationId}
+        >
+          {name}
+        </MenuLink>
+      ))}
+    </Menu>
+  )
+}

@@ -1,0 +1,62 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { ChevronDown, LogOut, Mail, Settings, ShieldUser } from 'lucide-react'
+import { endSession, logOut, useSession } from '../session.ts'
+import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../ui/Menu.tsx'
+import { toastError } from '../ui/toast.ts'
+import { initialsOf } from './initials.ts'
+
+/** The account menu: invitations, settings, administration, log out. */
+export function UserMenu() {
+  const { email, displayName, isAdmin } = useSession()
+  const name = displayName || 'My Account'
+  const leave = useLogOut()
+  const trigger = (
+    <button type="button" className="switch" aria-label={`Account menu, ${name}`}>
+      <span className="av r" aria-hidden="true">
+        {initialsOf(displayName || email)}
+      </span>
+      <span className="trunc hide-s">{name}</span>
+      <ChevronDown className="i i-14" aria-hidden />
+    </button>
+  )
+  return (
+    <Menu trigger={trigger} align="end">
+      <MenuHead>
+        <b>{name}</b>
+        <span>{email}</span>
+      </MenuHead>
+      <MenuLine />
+      <MenuLink icon={Mail} to={'/user/invitations' as string}>
+        Invitations
+      </MenuLink>
+      <MenuLink icon={Settings} to={'/settings' as string}>
+        Settings
+      </MenuLink>
+      {isAdmin && (
+        <MenuLink icon={ShieldUser} to={'/admin' as string}>
+          Administration
+        </MenuLink>
+      )}
+      <MenuLine />
+      <MenuItem icon={LogOut} onSelect={leave}>
+        Log Out
+      </MenuItem>
+    </Menu>
+  )
+}
+
+/** Logs out at the hub, then leaves the signed-in area; when the hub refuses, the session stays. */
+function useLogOut() {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const { mutate } = useMutation({
+    mutationFn: logOut,
+    onSuccess: async () => {
+      await navigate({ to: '/login' })
+      endSession(queryClient)
+    },
+    onError: error => toastError('Could not log out', error),
+  })
+  return () => mutate()
+}

@@ -1,0 +1,99 @@
+import { Check } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Logo } from '../shell/Logo.tsx'
+import { Title } from './Title.tsx'
+
+/** A form on the left, what the product is on the right; below each other on phones. */
+export function AuthLayout({ foot, children }: { foot: ReactNode; children: ReactNode }) {
+  return (
+    <main id="main" className="auth">
+      <section className="l" aria-label="Account">
+        <Logo />
+        <div className="mid">{children}</div>
+        <p className="ft">{foot}</p>
+      </section>
+      <section className="r" aria-label="About">
+        <TickField />
+        <div className="txt">
+          <h2>Composable infrastructure for connected devices.</h2>
+          <ul>
+            {POINTS.map(point => (
+              <li key={point}>
+                <Check className="i" aria-hidden />
+                {point}
+              </li>
+            ))}
+          </ul>
+          <p className="note">
+            Beta. Evaluation accounts are free, for evaluation only, and may be terminated at any time.
+          </p>
+        </div>
+      </section>
+    </main>
+  )
+}
+
+const POINTS = [
+  'See every device: its connections, certificates and properties.',
+  'Enroll with deployment tokens, approve what connects.',
+  'Version software packages on storage you own.',
+]
+
+/** The heading of a form with one line below it. */
+export function AuthHead({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <Title page={title} />
+      <h1 tabIndex={-1}>{title}</h1>
+      <p className="lede">{children}</p>
+    </div>
+  )
+}
+
+/** Two small things at the ends of a line. */
+export function AuthMeta({ children }: { children: ReactNode }) {
+  return <div className="meta">{children}</div>
+}
+
+const COLUMNS = 61
+const ROWS = 11
+const STEP_X = 14
+const STEP_Y = 62
+
+/** Rows of ticks: a fleet seen from far away. */
+function TickField() {
+  return (
+    <svg className="field-art" viewBox="0 0 840 1000" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
+      {Object.entries(TICK_PATHS).map(([kind, path]) => (
+        <path key={kind} className={kind} d={path} />
+      ))}
+    </svg>
+  )
+}
+
+type TickKind = 'dim' | 'mid' | 'lit' | 'off' | 'ok' | 'warn'
+
+const TICK_PATHS = drawTicks()
+
+/** One path for each kind of tick, the same at every visit. */
+function drawTicks(): Record<TickKind, string> {
+  const paths: Record<TickKind, string> = { dim: '', mid: '', lit: '', off: '', ok: '', warn: '' }
+  let seed = 7
+  for (let row = 0; row < ROWS; row++) {
+    for (let column = 0; column < COLUMNS; column++) {
+      seed = (seed * 16807) % 2147483647
+      const kind = tickKind(seed / 2147483647, Math.sin(column / 5 + row * 1.7) + Math.sin(column / 13 - row))
+      const height = kind === 'off' ? 11 : 40
+      paths[kind] += `M${3 + column * STEP_X} ${58 + row * STEP_Y - height}h4v${height}h-4z`
+    }
+  }
+  return paths
+}
+
+function tickKind(draw: number, wave: number): TickKind {
+  if (draw < 0.035) return 'ok'
+  if (draw < 0.042) return 'warn'
+  if (draw < 0.09) return 'off'
+  if (wave > 0.7) return 'lit'
+  return wave > -0.5 ? 'mid' : 'dim'
+}

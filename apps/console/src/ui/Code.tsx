@@ -1,0 +1,28 @@
+import { CopyButton } from './CopyButton.tsx'
+
+type CodeProps = {
+  /** What is shown and copied. */
+  text: string
+  /** Accessible name of the copy button, for example "Copy command". */
+  label: string
+  /** Shows a prompt before a command; it is neither selected nor copied. */
+  prompt?: boolean
+  onCopied?: () => void
+}
+
+/** A block of text to copy: a command or an error. */
+export function Code({ text, label, prompt = false, onCopied }: CodeProps) {
+  return (
+    <div className="code">
+      <CopyButton text={text} label={label} {...(onCopied && { onCopied })} />
+      <code>
+        {prompt && (
+          <span className="p" aria-hidden="true">
+            ${' '}
+          </span>
+        )}
+        {text}
+      </code>
+    </div>
+  )
+}

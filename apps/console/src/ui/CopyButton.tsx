@@ -1,0 +1,30 @@
+import { Check, Copy, X } from 'lucide-react'
+import { useCopy } from './use-copy.ts'
+
+type CopyButtonProps = {
+  text: string
+  /** Accessible name, for example "Copy device id". */
+  label: string
+  onCopied?: () => void
+}
+
+/** Copies a text; the icon becomes a check for two seconds. */
+export function CopyButton({ text, label, onCopied }: CopyButtonProps) {
+  const { state, copy } = useCopy(text, onCopied)
+  const Icon = state === 'copied' ? Check : state === 'failed' ? X : Copy
+  return (
+    <button
+      type="button"
+      className={state === 'idle' ? 'copy' : `copy ${state}`}
+      aria-label={label}
+      data-tip={state === 'copied' ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : label}
+      onClick={event => {
+        event.preventDefault()
+        event.stopPropagation()
+        void copy()
+      }}
+    >
+      <Icon className="i i-14" aria-hidden />
+    </button>
+  )
+}

@@ -1,0 +1,88 @@
+import { X } from 'lucide-react'
+import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { IconButton } from './IconButton.tsx'
+
+/** How a person asked to close a dialog. */
+export type CloseReason = 'escape' | 'scrim' | 'button'
+
+type DialogProps = {
+  title: string
+  open: boolean
+  /** The owner closes by setting `open`; it may refuse. */
+  onClose: (reason: CloseReason) => void
+  /** Work is under way: nothing closes the dialog. */
+  busy?: boolean | undefined
+  /** Something was typed: only a button closes the dialog. */
+  dirty?: boolean
+  children: ReactNode
+}
+
+/** A modal dialog, a bottom sheet on phones; its content is mounted only while it is open. */
+export function Dialog({ open, ...rest }: DialogProps) {
+  return open ? <OpenDialog {...rest} /> : null
+}
+
+function OpenDialog({ title, onClose, busy = false, dirty = false, children }: Omit<DialogProps, 'open'>) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const pressedScrim = useRef(false)
+  const titleId = useId()
+
+  // In the layout phase, so that the cleanup runs while the node is still in the page.
+  useLayoutEffect(() => {
+    const dialog = ref.current
+    dialog?.showModal()
+    const first = dialog?.querySelector<HTMLElement>(
+      '[autofocus], .b input, .b select, .b textarea, .b button',
+    )
+    first?.focus()
+    // Closing gives the focus back to the opener.
+    return () => dialog?.close()
+  }, [])
+
+  function ask(reason: CloseReason) {
+    if (busy || (dirty && reason !== 'button')) return
+    onClose(reason)
+  }
+
+  const isScrim = (event: MouseEvent) => event.target === ref.current
+  return (
+    <dialog
+      ref={ref}
+      className="dialog"
+      aria-labelledby={titleId}
+      aria-busy={busy}
+      onCancel={event => {
+        event.preventDefault()
+        ask('escape')
+      }}
+      onKeyDown={event => {
+        if (event.key !== 'Escape') return
+        // Prevented here, or a second Escape would close the dialog past `onCancel`.
+        event.preventDefault()
+        ask('escape')
+      }}
+      onMouseDown={event => {
+        pressedScrim.current = isScrim(event)
+      }}
+      onClick={event => {
+        if (pressedScrim.current && isScrim(event)) ask('scrim')
+      }}
+    >
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <IconButton label="Close" icon={X} size="sm" disabled={busy} onClick={() => ask('button')} />
+      </header>
+      {children}
+    </dialog>
+  )
+}
+
+/** The body of a dialog. */
+export function DialogBody({ children }: { children: ReactNode }) {
+  return <div className="b">{children}</div>
+}
+
+/** The buttons of a dialog, the main one last. */
+export function DialogFoot({ children }: { children: ReactNode }) {
+  return <footer>{children}</footer>
+}

@@ -1,0 +1,26 @@
+import { Component, type ReactNode } from 'react'
+
+type Props = {
+  fallback: (error: unknown, retry: () => void) => ReactNode
+  onReset?: () => void
+  children: ReactNode
+}
+
+/** Shows a fallback where rendering failed; `retry` renders the children again. */
+export class ErrorBoundary extends Component<Props, { failure?: { error: unknown } }> {
+  override state: { failure?: { error: unknown } } = {}
+
+  static getDerivedStateFromError(error: unknown) {
+    return { failure: { error } }
+  }
+
+  retry = () => {
+    this.props.onReset?.()
+    this.setState({ failure: undefined } as object)
+  }
+
+  override render() {
+    const { failure } = this.state
+    return failure ? this.props.fallback(failure.error, this.retry) : this.props.children
+  }
+}

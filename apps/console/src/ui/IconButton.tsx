@@ -1,0 +1,39 @@
+import type { ComponentProps } from 'react'
+import { type ButtonVariant, buttonClass } from './Button.tsx'
+import type { IconType } from './icon.ts'
+import { Spinner } from './Spinner.tsx'
+
+type IconButtonProps = Omit<ComponentProps<'button'>, 'className' | 'aria-label' | 'children'> & {
+  /** Accessible name, also shown as a tooltip. */
+  label: string
+  icon: IconType
+  variant?: ButtonVariant
+  size?: 'sm' | 'md'
+  busy?: boolean | undefined
+}
+
+/** A square button with an icon and a name. */
+export function IconButton({
+  label,
+  icon: Icon,
+  variant = 'ghost',
+  size = 'md',
+  busy = false,
+  type = 'button',
+  onClick,
+  ...rest
+}: IconButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      className={buttonClass(variant, size, ' icon')}
+      aria-label={label}
+      data-tip={label}
+      onClick={event => !busy && onClick?.(event)}
+      {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
+    >
+      {busy ? <Spinner /> : <Icon className="i" aria-hidden />}
+    </button>
+  )
+}

@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react'
+import { Title } from './Title.tsx'
+
+const WIDTH = { detail: 'page', list: 'page list', settings: 'page settings', grid: 'wide' } as const
+
+type PageProps = {
+  /** Lists may be wide, details less, forms are a column; grids stand centred without a sidebar. */
+  width?: keyof typeof WIDTH
+  children: ReactNode
+}
+
+/** The content of a page. */
+export function Page({ width = 'detail', children }: PageProps) {
+  return <div className={WIDTH[width]}>{children}</div>
+}
+
+type PageHeadProps = {
+  title: string
+  count?: number | undefined
+  /** Stamp, filter and buttons at the end. */
+  children?: ReactNode
+}
+
+/** The heading of a page, which is also its document title; route changes move the focus to it. */
+export function PageHead({ title, count, children }: PageHeadProps) {
+  return (
+    <div className="phead">
+      <Title page={title} />
+      <h1 tabIndex={-1}>{title}</h1>
+      {count !== undefined && <span className="cnt">{count.toLocaleString('en')}</span>}
+      <span className="grow" />
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,10 @@
+import { Skeleton } from './Skeleton.tsx'
+
+/** What stands in a page's place while its code loads. */
+export function PagePending() {
+  return (
+    <div className="page" aria-busy="true">
+      <Skeleton label="Loading page" rows={6} />
+    </div>
+  )
+}

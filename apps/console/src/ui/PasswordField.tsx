@@ -1,0 +1,57 @@
+import { Eye, EyeOff } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
+import { describedBy, Field } from './Field.tsx'
+
+type PasswordFieldProps = {
+  label: string
+  name: string
+  value: string
+  onChange: (value: string) => void
+  onBlur?: () => void
+  autoComplete: 'current-password' | 'new-password'
+  size?: 'md' | 'lg'
+  required?: boolean
+  help?: ReactNode
+  error?: string | undefined
+}
+
+/** A password with a button that shows what was typed. */
+export function PasswordField({
+  label,
+  size = 'md',
+  required,
+  help,
+  error,
+  onChange,
+  ...rest
+}: PasswordFieldProps) {
+  const id = useId()
+  const [isShown, setShown] = useState(false)
+  const Icon = isShown ? EyeOff : Eye
+  return (
+    <Field id={id} label={label} required={required} help={help} error={error}>
+      <div className="pwbox">
+        <input
+          {...rest}
+          {...describedBy(id, help, error)}
+          id={id}
+          type={isShown ? 'text' : 'password'}
+          className={size === 'lg' ? 'input lg' : 'input'}
+          aria-required={required}
+          spellCheck={false}
+          autoCapitalize="off"
+          onChange={event => onChange(event.target.value)}
+        />
+        <button
+          type="button"
+          className="copy"
+          aria-label={`Show ${label.toLowerCase()}`}
+          aria-pressed={isShown}
+          onClick={() => setShown(!isShown)}
+        >
+          <Icon className="i" aria-hidden />
+        </button>
+      </div>
+    </Field>
+  )
+}

@@ -1,0 +1,59 @@
+import type { CSSProperties } from 'react'
+
+/** Neighbouring devices that share one tick. */
+export type Bin = { devices: number; connected: number; pending: number }
+
+/** One hour of a device: connected, not connected, connected for a part of it, or before the oldest record. */
+export type Tick = 'on' | 'off' | 'none' | { share: number }
+
+type StripProps = {
+  /** The sentence that stands for the picture. */
+  label: string
+  size?: 'card' | 'list' | 'history'
+  bins?: readonly Bin[]
+  ticks?: readonly Tick[]
+}
+
+const SIZE = { card: 'strip', list: 'strip wide-ticks', history: 'strip hours' } as const
+
+/** One vertical tick a device or an hour: tall is connected, short is disconnected, capped has a pending certificate. */
+export function Strip({ label, size = 'card', bins, ticks }: StripProps) {
+  const drawn = bins ? bins.map(tickOfBin) : (ticks ?? []).map(tickOfHour)
+  if (drawn.length === 0) return <div className={`${SIZE[size]} none`} role="img" aria-label={label} />
+  return (
+    <div className={SIZE[size]} role="img" aria-label={label}>
+      {drawn.map(({ className, share }, index) => (
+        <b
+          // biome-ignore lint/suspicious/noArrayIndexKey: a tick is its place
+          key={index}
+          className={className}
+          style={
+            share === undefined ? undefined : ({ '--v': `${Math.round(share * 100)}%` } as CSSProperties)
+          }
+        />
+      ))}
+    </div>
+  )
+}
+
+type Drawn = { className: string | undefined; share: number | undefined }
+
+function tickOfBin({ devices, connected, pending }: Bin): Drawn {
+  const share = devices === 0 ? 0 : connected / devices
+  if (pending > 0) {
+    if (connected === 0) return { className: 'po', share: undefined }
+    return { className: 'p', share: share < 1 ? share : undefined }
+  }
+  return tickOfShare(share)
+}
+
+function tickOfHour(tick: Tick): Drawn {
+  if (tick === 'none') return { className: 'x', share: undefined }
+  if (tick === 'on') return tickOfShare(1)
+  return tickOfShare(tick === 'off' ? 0 : tick.share)
+}
+
+function tickOfShare(share: number): Drawn {
+  if (share <= 0) return { className: 'o', share: undefined }
+  return share < 1 ? { className: 's', share } : { className: undefined, share: undefined }
+}

@@ -1,0 +1,94 @@
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+type SortButtonProps = {
+  /** The column's name; the accessible name stays it alone. */
+  children: ReactNode
+  field: string
+  /** Current order, descending with a leading `-`. */
+  sort: string | undefined
+  onSort: (sort: string) => void
+}
+
+/** A column head that sorts; `aria-sort` holds the state. */
+export function SortHead({ children, field, sort, onSort }: SortButtonProps) {
+  const isAscending = sort === field
+  const isDescending = sort === `-${field}`
+  const Icon = isDescending ? ArrowDown : ArrowUp
+  return (
+    <th
+      scope="col"
+      {...(isAscending && { 'aria-sort': 'ascending' })}
+      {...(isDescending && { 'aria-sort': 'descending' })}
+    >
+      <button
+        type="button"
+        aria-description={isAscending ? 'Sort descending' : 'Sort ascending'}
+        onClick={() => onSort(isAscending ? `-${field}` : field)}
+      >
+        {children}
+        {(isAscending || isDescending) && <Icon className="i i-14" aria-hidden />}
+      </button>
+    </th>
+  )
+}
+
+type TableProps = {
+  /** Name of the table for screen readers. */
+  caption: string
+  /** The row of column heads. */
+  head: ReactNode
+  /** Rows, or `SkeletonRows` while they load. */
+  children: ReactNode
+  busy?: boolean
+  dense?: boolean
+  /** On phones each row becomes lines of label and value; cells carry the label in `data-k`. */
+  rowsOnPhones?: boolean
+}
+
+/** A table in a sheet; wider than the screen, the sheet scrolls. */
+export function Table({
+  caption,
+  head,
+  children,
+  busy = false,
+  dense = false,
+  rowsOnPhones = false,
+}: TableProps) {
+  const className = `tbl${dense ? ' dense' : ''}${rowsOnPhones ? ' rows' : ''}`
+  return (
+    <div className="sheet">
+      {/* biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away */}
+      <table role="table" className={className} aria-busy={busy}>
+        <caption className="sr">{caption}</caption>
+        <thead>{head}</thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
+
+/** A row of a table. */
+export function Row({ children }: { children: ReactNode }) {
+  // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
+  return <tr role="row">{children}</tr>
+}
+
+type CellProps = {
+  /** The column's name, shown beside the value on phones. */
+  label?: string
+  /** Stands at the right edge, for buttons. */
+  end?: boolean
+  span?: number
+  children: ReactNode
+}
+
+/** A cell of a row. */
+export function Cell({ label, end = false, span, children }: CellProps) {
+  return (
+    // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
+    <td role="cell" {...(label && { 'data-k': label })} {...(end && { className: 'r' })} colSpan={span}>
+      {children}
+    </td>
+  )
+}

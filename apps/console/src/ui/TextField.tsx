@@ -1,0 +1,55 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { describedBy, Field } from './Field.tsx'
+
+export type TextFieldProps = Omit<
+  ComponentProps<'input'>,
+  'className' | 'onChange' | 'value' | 'id' | 'size' | 'type' | 'children'
+> & {
+  label: string
+  value: string
+  onChange: (value: string) => void
+  type?: 'text' | 'email' | 'search' | 'url'
+  size?: 'md' | 'lg'
+  help?: ReactNode
+  error?: string | undefined
+  /** Machine values are written in mono. */
+  mono?: boolean
+}
+
+/** A line of text with its label. */
+export function TextField({
+  label,
+  value,
+  onChange,
+  type = 'text',
+  size = 'md',
+  help,
+  error,
+  required,
+  mono = false,
+  ...rest
+}: TextFieldProps) {
+  const id = useId()
+  return (
+    <Field id={id} label={label} required={required} help={help} error={error}>
+      <input
+        autoComplete="off"
+        {...(rest.autoComplete === undefined && IGNORED_BY_PASSWORD_MANAGERS)}
+        {...rest}
+        {...describedBy(id, help, error)}
+        id={id}
+        type={type}
+        className={(size === 'lg' ? 'input lg' : 'input') + (mono ? ' mono' : '')}
+        value={value}
+        aria-required={required}
+        onChange={event => onChange(event.target.value)}
+      />
+    </Field>
+  )
+}
+
+const IGNORED_BY_PASSWORD_MANAGERS = {
+  'data-1p-ignore': true,
+  'data-lpignore': 'true',
+  'data-bwignore': true,
+}

@@ -1,0 +1,23 @@
+import { useEffect, useState } from 'react'
+import { announce } from '../lib/announce.ts'
+import { copyText } from '../lib/clipboard.ts'
+
+const SHOWN_MS = 2000
+
+/** State of a copy button: idle, then for two seconds copied or failed. */
+export function useCopy(text: string, onCopied?: () => void) {
+  const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
+  useEffect(() => {
+    if (state === 'idle') return
+    const timer = setTimeout(setState, SHOWN_MS, 'idle')
+    return () => clearTimeout(timer)
+  }, [state])
+
+  async function copy() {
+    const copied = await copyText(text)
+    setState(copied ? 'copied' : 'failed')
+    announce(copied ? 'Copied' : 'Copying is not allowed here. Select the text and press Ctrl+C.')
+    if (copied) onCopied?.()
+  }
+  return { state, copy }
+}
