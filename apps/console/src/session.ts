@@ -3,6 +3,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { invoke } from './api/client.ts'
 import { actionQuery, useAction } from './api/queries.ts'
+import { log } from './lib/log.ts'
 
 /** Who is signed in. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
@@ -28,19 +29,16 @@ function currentUserId(): string | undefined {
 /** Loads the session unless one is held; rejects when the caller is not a signed-in person or the hub does not answer. */
 export async function loadSession(queryClient: QueryClient): Promise<string> {
   if (heldUserId) return heldUserId
+  // Pages work without it, polling.
+  const live = import('./api/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
   const { actor } = await askActor()
   if (actor.actor !== 'User') throw new Error('Not logged in')
   if (!actor.userId) throw new Error('User ID is not available')
   // At once, so that the stream is open before the pages ask: what changes in between would be missed.
-  void followChanges(queryClient)
+  stopFollowing ??= (await live)?.followLiveChanges(queryClient)
   await queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false })
   hold(actor.userId)
   return actor.userId
-}
-
-async function followChanges(queryClient: QueryClient) {
-  const { followLiveChanges } = await import('./api/live.ts')
-  stopFollowing ??= followLiveChanges(queryClient)
 }
 
 /** Asks once more when the hub did not answer at all, never after it has. */

@@ -1,6 +1,7 @@
 import type { ActionName, LiveChange, LiveTopic } from '@muster/actions/client'
 import type { Query, QueryClient } from '@tanstack/react-query'
 import { log } from '../lib/log.ts'
+import { isGone } from './queries.ts'
 
 /** Which queries show what a topic names, and the id that both carry; `null` where the query has no such id. */
 const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> = {
@@ -172,21 +173,25 @@ function createRefetcher(queryClient: QueryClient) {
       dirty.delete(hash)
       // Hidden tabs only take note and refetch when they are looked at.
       const refetchType = document.hidden ? 'none' : 'active'
-      if (query) void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true, refetchType })
+      if (query && !isGone(query.queryKey))
+        void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true, refetchType })
     }
     schedule()
   }
 
   return {
     changed: (changes: readonly LiveChange[]) =>
-      mark(query => changes.some(change => isAffectedBy(query.queryKey, change))),
-    /** Something may have happened before that moment that nobody told: whatever was answered earlier is asked again. */
+      mark(({ queryKey }) => !isGone(queryKey) && changes.some(change => isAffectedBy(queryKey, change))),
+    /** Something may have happened before that moment that nobody told: whatever was asked earlier is asked again. */
     missedBefore: (atMs: number) =>
-      mark(
-        ({ queryKey, state }) => isLive(queryKey[0]) && state.dataUpdatedAt > 0 && state.dataUpdatedAt < atMs,
-      ),
+      mark(({ queryKey, state }) => isLive(queryKey[0]) && isAskedBefore(state, atMs)),
     stop: () => clearTimeout(timer),
   }
+}
+
+/** Whether the answer that a query shows or waits for may be older than that moment. */
+function isAskedBefore({ dataUpdatedAt, fetchStatus }: Query['state'], atMs: number): boolean {
+  return fetchStatus === 'fetching' || (dataUpdatedAt > 0 && dataUpdatedAt < atMs)
 }
 
 const LIVE_ACTIONS = new Set(Object.values(AFFECTED).flatMap(actions => Object.keys(actions)))

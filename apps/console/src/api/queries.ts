@@ -102,16 +102,26 @@ export function useActionPages<N extends PagedActionName>(name: N, input: Omit<A
   })
 }
 
+/** Ids of what this page deletes: pages that are about to be left must not ask for it again, however early its end is told. */
+const gone = new Set<string>()
+
+/** Whether a query asks about something that was deleted here. */
+export function isGone([, input]: readonly unknown[]): boolean {
+  return Object.values((input ?? {}) as object).some(value => gone.has(value as string))
+}
+
 /** Marks every query of these actions as out of date and refetches the ones on screen. */
 export function invalidateActions(queryClient: QueryClient, names: readonly ActionName[]): Promise<void> {
   return queryClient.invalidateQueries({
-    predicate: query => names.includes(query.queryKey[0] as ActionName),
+    predicate: ({ queryKey }) => names.includes(queryKey[0] as ActionName) && !isGone(queryKey),
   })
 }
 
 type CommandOptions<N extends ActionName> = {
   /** Queries, by action name, that show what the command changes; they are refetched before it counts as done. */
   invalidates?: readonly ActionName[]
+  /** Id of what the command deletes: nothing asks about it from then on, unless the command fails. */
+  deletes?: (input: ActionInput<N>) => string
   /** Runs after success and before the refetch, for example to leave a page whose subject is gone. */
   onSuccess?: (output: ActionOutput<N>, input: ActionInput<N>) => unknown
 }
@@ -119,7 +129,7 @@ type CommandOptions<N extends ActionName> = {
 /** A command as a mutation: `mutateAsync(input)` resolves when the affected queries are up to date. */
 export function useCommand<N extends ActionName>(
   name: N,
-  { invalidates = [], onSuccess }: CommandOptions<N> = {},
+  { invalidates = [], deletes, onSuccess }: CommandOptions<N> = {},
 ) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -127,6 +137,8 @@ export function useCommand<N extends ActionName>(
     mutationFn: (input: ActionInput<N>) => invoke(name, input),
     // A one-time secret must not lie in the mutation cache after its dialog is gone.
     gcTime: 0,
+    onMutate: input => void (deletes && gone.add(deletes(input))),
+    onError: (_error, input) => void (deletes && gone.delete(deletes(input))),
     onSuccess: async (output, input) => {
       await onSuccess?.(output, input)
       await invalidateActions(queryClient, invalidates)

@@ -9,6 +9,7 @@ import { toast, toastError } from '../../ui/toast.ts'
 export function DangerSection({ deviceId, name }: { deviceId: string; name: string }) {
   const navigate = useNavigate()
   const remove = useCommand('devices_Delete', {
+    deletes: input => input.deviceId,
     invalidates: ['projects_QueryDevices', 'projects_GetSummary', 'projects_GetDetails'],
     onSuccess: () =>
       navigate({

@@ -15,6 +15,7 @@ export function ProjectSettingsPage() {
   const navigate = useNavigate()
   const { data } = useActionState('projects_GetDetails', { projectId })
   const remove = useCommand('projects_Delete', {
+    deletes: input => input.projectId,
     invalidates: ['organizations_QueryProjects'],
     onSuccess: () => navigate({ to: '/org_{$organization}/projects', params: { organization } }),
   })
