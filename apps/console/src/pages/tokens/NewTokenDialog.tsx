@@ -1,17 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
-import { usePublicUrl } from '../../api/config.ts'
 import { invalidateActions } from '../../api/queries.ts'
-import { agentCommand } from '../../lib/agent-command.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Code } from '../../ui/Code.tsx'
-import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
-import { Secret } from '../../ui/Secret.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import { SecretDialog } from './SecretDialog.tsx'
 
 type NewTokenDialogProps = { projectId: string; open: boolean; onClose: () => void }
 
@@ -23,7 +20,16 @@ export function NewTokenDialog({ open, projectId, onClose }: NewTokenDialogProps
 function TokenSteps({ projectId, onClose }: Omit<NewTokenDialogProps, 'open'>) {
   // The secret lives here only: not in the query cache, and gone with the dialog.
   const [secret, setSecret] = useState<string>()
-  if (secret) return <SecretStep secret={secret} onClose={onClose} />
+  if (secret) {
+    return (
+      <SecretDialog
+        title="Token created"
+        token={secret}
+        commandLabel="Connect this machine as a device"
+        onClose={onClose}
+      />
+    )
+  }
   return <NameStep projectId={projectId} onCreated={setSecret} onClose={onClose} />
 }
 
@@ -85,38 +91,5 @@ function NameStep({ projectId, onCreated, onClose }: NameStepProps) {
         </Dialog>
       )}
     </form.Subscribe>
-  )
-}
-
-function SecretStep({ secret, onClose }: { secret: string; onClose: () => void }) {
-  const publicUrl = usePublicUrl()
-  const [isCopied, setCopied] = useState(false)
-  const [isWarned, setWarned] = useState(false)
-  const markCopied = () => setCopied(true)
-
-  function close(reason: CloseReason) {
-    if (isCopied || isWarned || reason === 'button') onClose()
-    else setWarned(true)
-  }
-
-  return (
-    <Dialog open title="Token created" onClose={close}>
-      <DialogBody>
-        <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
-        <Secret text={secret} what="token" onCopied={markCopied} />
-        <div className="field">
-          <p className="label">Connect this machine as a device</p>
-          <Code text={agentCommand(publicUrl, secret)} label="Copy command" prompt onCopied={markCopied} />
-        </div>
-        {isWarned && !isCopied && (
-          <Alert tone="bad">The token has not been copied. Close again to leave it.</Alert>
-        )}
-      </DialogBody>
-      <DialogFoot>
-        <Button variant="primary" onClick={onClose}>
-          Done
-        </Button>
-      </DialogFoot>
-    </Dialog>
   )
 }

@@ -1,0 +1,53 @@
+import { type ReactNode, useState } from 'react'
+import { usePublicUrl } from '../../api/config.ts'
+import { agentCommand } from '../../lib/agent-command.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Code } from '../../ui/Code.tsx'
+import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
+import { Secret } from '../../ui/Secret.tsx'
+
+type SecretDialogProps = {
+  title: string
+  /** The secret; it lives in the caller's state only, never in the query cache. */
+  token: string
+  /** What the command does. */
+  commandLabel: string
+  children?: ReactNode
+  onClose: () => void
+}
+
+/** Shows a deployment token this once, with the command that uses it; leaving without a copy warns once. */
+export function SecretDialog({ title, token, commandLabel, children, onClose }: SecretDialogProps) {
+  const publicUrl = usePublicUrl()
+  const [isCopied, setCopied] = useState(false)
+  const [isWarned, setWarned] = useState(false)
+  const markCopied = () => setCopied(true)
+
+  function close(reason: CloseReason) {
+    if (isCopied || isWarned || reason === 'button') onClose()
+    else setWarned(true)
+  }
+
+  return (
+    <Dialog open title={title} onClose={close}>
+      <DialogBody>
+        <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
+        <Secret text={token} what="token" onCopied={markCopied} />
+        <div className="field">
+          <p className="label">{commandLabel}</p>
+          <Code text={agentCommand(publicUrl, token)} label="Copy command" prompt onCopied={markCopied} />
+        </div>
+        {children}
+        {isWarned && !isCopied && (
+          <Alert tone="bad">The token has not been copied. Close again to leave it.</Alert>
+        )}
+      </DialogBody>
+      <DialogFoot>
+        <Button variant="primary" onClick={onClose}>
+          Done
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  )
+}
