@@ -19,6 +19,8 @@ export default defineConfig({
           name: 'hub',
           include: ['apps/hub/src/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
           globalSetup: ['packages/testkit/src/database.ts'],
+          // More than there are cores: most of a test's time is waiting for a hub, a database or a clock.
+          maxWorkers: 4,
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },

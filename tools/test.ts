@@ -34,14 +34,24 @@ function check(what: string, command: string, options: string[]): void {
 function tests(project: string): void {
   const file = join(results, `${project}.json`)
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const isGood = run(`${project} tests`, 'vitest', ['run', '--project', project, '--passWithNoTests', ...reporters])
+  const isGood = run(`${project} tests`, 'vitest', [
+    'run',
+    '--project',
+    project,
+    '--passWithNoTests',
+    ...reporters,
+  ])
   const report = readReport(file)
   count.passed += report.numPassedTests
   count.skipped += report.numPendingTests
   count.failed += !isGood && report.numFailedTests === 0 ? 1 : report.numFailedTests
 }
 
-function readReport(file: string): { numPassedTests: number; numFailedTests: number; numPendingTests: number } {
+function readReport(file: string): {
+  numPassedTests: number
+  numFailedTests: number
+  numPendingTests: number
+} {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {

@@ -9,25 +9,36 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-const Port = z.coerce.number({ error: 'a port number' }).int().min(0).max(65535)
+/** A whole number in plain digits: what looks like one only to a machine is a typing mistake. */
+function wholeNumber(min: number, max: number, expected: string) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, expected)
+    .transform(Number)
+    .pipe(z.number().min(min, expected).max(max, expected))
+}
+
 const Flag = z.enum(['0', '1'], { error: '0 or 1' }).transform(value => value === '1')
-const HttpUrl = z
-  .url({ protocol: /^https?$/, error: 'an http:// or https:// URL without a path' })
-  .refine(
-    url => new URL(url).pathname === '/' && !new URL(url).search,
-    'an http:// or https:// URL without a path',
-  )
+const Origin = z
+  .string()
+  .refine(text => {
+    const url = URL.parse(text)
+    return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
+  }, 'an http:// or https:// URL without a path')
   .transform(url => new URL(url).origin)
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
 
 /** Every setting of the hub: environment name, shape and default. What is expected stands in the error of each shape. */
 const Settings = z.object({
-  MUSTER_PORT: Port.default(6878),
-  MUSTER_HOST: z.string().min(1, 'an address or host name').default('127.0.0.1'),
-  MUSTER_PUBLIC_URL: HttpUrl.optional(),
+  MUSTER_PORT: wholeNumber(0, 65535, 'a port number').default(6878),
+  MUSTER_HOST: z
+    .string()
+    .regex(/^[\w.:%-]+$/, 'an address or host name')
+    .default('127.0.0.1'),
+  MUSTER_PUBLIC_URL: Origin.optional(),
   MUSTER_DATA_DIR: z.string().min(1, 'a folder').default('.muster'),
   MUSTER_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'a postgresql:// URL' }).optional(),
-  MUSTER_NODE_NAME: z.string().min(1).max(128).default(hostname()),
+  MUSTER_NODE_NAME: z.string().max(128, 'a name of at most 128 characters').default(hostname()),
   MUSTER_TRUSTED_PROXIES: z
     .string()
     .transform(text => text.split(/[\s,]+/).filter(Boolean))
@@ -41,12 +52,7 @@ const Settings = z.object({
     .default([]),
   MUSTER_PROXY_SECRET: z.string().min(16, 'at least 16 characters').optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
-  MUSTER_EVENT_RETENTION_DAYS: z.coerce
-    .number({ error: 'a number of days' })
-    .int()
-    .min(1)
-    .max(3650)
-    .default(90),
+  MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
   MUSTER_LOG_LEVEL: z.enum(LOG_LEVELS, { error: `one of ${LOG_LEVELS.join(', ')}` }).default('info'),
   MUSTER_CONFIG_JSON: z.string().min(1, 'a file').optional(),
   MUSTER_TERMS_URL: LinkUrl.optional(),
@@ -59,7 +65,12 @@ const ConsoleConfig = z.object({
   scripts: z
     .array(
       z.object({
-        src: z.string().regex(/^(https?:\/\/|\/(?!\/))/, 'expected an http(s) URL or a path'),
+        src: z
+          .string()
+          .refine(
+            src => /^\/(?!\/)/.test(src) || (/^https?:\/\//.test(src) && URL.canParse(src)),
+            'expected an http(s) URL or a path',
+          ),
         attributes: z.record(z.string(), z.string()).default({}),
       }),
     )
@@ -86,7 +97,7 @@ export type Config = {
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(
-    Object.entries(env).filter(([key, value]) => key in Settings.shape && value !== ''),
+    Object.entries(env).filter(([key, value]) => Object.hasOwn(Settings.shape, key) && value !== ''),
   )
   const parsed = Settings.safeParse(set)
   if (!parsed.success) {
@@ -123,7 +134,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 /** Names in the environment that look like settings and are none, so that a typing mistake is told. */
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
-  return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !(key in Settings.shape))
+  return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(Settings.shape, key))
 }
 
 /** Whether the hub is reached on this machine only, which is where plaintext certificates and cookies are believed. */
@@ -151,12 +162,14 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
           ? error.message
           : String(error)
     throw new ConfigError(
-      `MUSTER_CONFIG_JSON: found ${file} (${problem}), expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}]}.`,
+      `MUSTER_CONFIG_JSON: found ${file} (${problem.replace(/\s+/g, ' ')}), expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}]}.`,
     )
   }
 }
 
 function found(key: string, value: string | undefined): string {
   if (value === undefined) return 'nothing'
-  return key.includes('SECRET') || key.includes('DATABASE_URL') ? 'a value that is not shown' : `"${value}"`
+  if (key.includes('SECRET') || key.includes('DATABASE_URL')) return 'a value that is not shown'
+  // One line, whatever the value holds.
+  return JSON.stringify(value)
 }

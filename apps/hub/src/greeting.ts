@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hub } from './hub.ts'
 
@@ -26,8 +27,11 @@ export function greeting(
       `  npm run agent -- simulate ${agent} --count 10`,
     )
   } else {
+    const file = join(dataDir, 'initial-admin.json')
+    // Another node may have made the first administrator.
+    const where = existsSync(file) ? `; the first administrator's is in ${file}` : ''
     lines.push(
-      `Sign in with your account; the first administrator's is in ${join(dataDir, 'initial-admin.json')}.`,
+      `Sign in with your account${where}.`,
       'To connect a device, open a project and choose "Connect a device".',
     )
   }

@@ -24,19 +24,19 @@ type CommonContext = {
 }
 
 /** Queries get no transaction: what tries to write does not compile. */
-export type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
+type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
 
 export type CommandContext = CommonContext & {
   tx: Tx
   events: { emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E]): Promise<void> }
-  /** Tells open consoles after the commit that something in the action's scope changed. */
-  changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>): void
+  /** Tells open consoles after the commit that something in the action's scope changed; `userIds` besides its members so far. */
+  changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
   /** Runs after the commit; what it throws is logged and changes nothing. */
   afterCommit(effect: () => void | Promise<void>): void
 }
 
 /** Telemetry has two ways: the device itself, batched; anybody else, as a command. */
-export type TelemetryContext = CommonContext & { db: Db; caller: Caller & { actor: 'Device' } }
+type TelemetryContext = CommonContext & { db: Db; caller: Caller & { actor: 'Device' } }
 
 type Run<Context, N extends ActionName> = (
   context: Context,

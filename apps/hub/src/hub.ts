@@ -1,5 +1,6 @@
-import { access, constants, mkdir } from 'node:fs/promises'
+import { access, constants, mkdir, stat } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
@@ -9,6 +10,7 @@ import { type Config, ConfigError } from './config.ts'
 import { lockDataDir } from './data-lock.ts'
 import { type Db, openDatabase } from './database/connection.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/embedded.ts'
+import { checkExternalDatabase } from './database/external.ts'
 import { migrate } from './database/migrate.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Ingest } from './gateway/ingest.ts'
@@ -71,10 +73,11 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
   )
   const { db, pool } = database
-  await upkeep(db, config)
-  const timer = setInterval(() => {
+  // Without it the hub can go on: rows of a day that has no partition wait in the default one.
+  const keepUp = (): Promise<void> =>
     upkeep(db, config).catch(error => log.error({ err: error }, 'upkeep failed'))
-  }, UPKEEP_MS)
+  await keepUp()
+  const timer = setInterval(() => void keepUp(), UPKEEP_MS)
   stack.defer(() => clearInterval(timer))
 
   const devices = new DeviceRegistry()
@@ -129,12 +132,26 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
 async function prepareDataDir(dataDir: string): Promise<void> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o755 })
+    await makeFolder(dataDir)
     await access(dataDir, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new ConfigError(
       `MUSTER_DATA_DIR: found ${dataDir} (${(error as NodeJS.ErrnoException).code}), expected a folder that can be written.`,
     )
+  }
+}
+
+/** Makes a folder and those above it. Node's own recursive form never ends where a file system denies that its root exists (/proc). */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o755 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (code !== 'ENOENT' || path === dirname(path) || (await stat(dirname(path)).catch(() => undefined)))
+      throw error
+    await makeFolder(dirname(path))
+    await mkdir(path, { mode: 0o755 })
   }
 }
 
@@ -166,12 +183,17 @@ async function databaseAccess(
 ): Promise<DatabaseAccess> {
   if (config.databaseUrl === undefined)
     return stack.use(await startEmbeddedDatabase(config.dataDir, log)).access
+  await checkExternalDatabase(config.databaseUrl)
   const connection = { connectionString: config.databaseUrl }
   return { owner: connection, hub: connection }
 }
 
 async function upkeep(db: Db, config: Config): Promise<void> {
-  await sql`select maintain_partitions(${config.eventRetentionDays})`.execute(db)
+  await db.transaction().execute(async tx => {
+    // Dropping and moving a day of many devices may take longer than any statement of a request.
+    await sql`set local statement_timeout = 0`.execute(tx)
+    await sql`select maintain_partitions(${config.eventRetentionDays})`.execute(tx)
+  })
   await db.deleteFrom('session').where('expires_at', '<', new Date()).execute()
 }
 

@@ -14,7 +14,8 @@ import { type Authorization, authorize } from './access/authorize.ts'
 import { closeAuditAction, openAuditAction, recordAuditAction } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import type { Caller } from './caller.ts'
-import { type Db, isConnectionError } from './database/connection.ts'
+import type { Db } from './database/connection.ts'
+import { expectedError, sqlState } from './expected-error.ts'
 import type { CommandContext, Handlers, Services } from './handler.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
@@ -126,12 +127,12 @@ export function createPipeline({ db, pool, handlers, services, live, log }: Pipe
               inputText,
               tx,
               events: { emit: (event, data) => recordEvent(tx, { caller, scope, actionId }, event, data) },
-              changed: (topic, ids) =>
-                effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids })),
+              changed: (topic, ids, userIds) =>
+                effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
               afterCommit: effect => effects.push(effect),
             }
             const output = action.output.parse(await run(context, input))
-            await closeAuditAction(tx, actionId, 'Succeeded')
+            if (!(await closeAuditAction(tx, actionId, 'Succeeded'))) throw takenForDead()
             return output
           })
           await runEffects(effects, requestId)
@@ -142,16 +143,18 @@ export function createPipeline({ db, pool, handlers, services, live, log }: Pipe
         }
       }
     } catch (error) {
-      await close(actionId, asExpected(error) ? 'Failed' : 'Panicked')
+      await close(actionId, expectedError(error) ? 'Failed' : 'Panicked')
       throw error
     }
   }
 
   async function close(actionId: string, status: 'Failed' | 'Rejected' | 'Panicked'): Promise<void> {
     // The start-up sweep closes what cannot be closed now.
-    await closeAuditAction(db, actionId, status).catch(error =>
-      log.error({ err: error, actionId }, 'audit row left open'),
-    )
+    try {
+      await closeAuditAction(db, actionId, status)
+    } catch (error) {
+      log.error({ err: error, actionId }, 'audit row left open')
+    }
   }
 
   async function runEffects(effects: (() => void | Promise<void>)[], requestId: string): Promise<void> {
@@ -165,7 +168,7 @@ export function createPipeline({ db, pool, handlers, services, live, log }: Pipe
   }
 
   function asActionError(error: unknown, name: string, requestId: string): ActionError {
-    const expected = asExpected(error)
+    const expected = expectedError(error)
     if (expected) return expected
     log.error({ err: error, action: name, requestId }, 'action panicked')
     return new ActionError('Internal', 'Something went wrong on the hub.', { requestId, cause: error })
@@ -206,26 +209,16 @@ function issueOf(issue: z.core.$ZodIssue): InputIssue {
   return { path: issue.path.join('.'), message: issue.message }
 }
 
-/** The error as one that was foreseen: our own, a database out of reach, or a value that it cannot hold. */
-function asExpected(error: unknown): ActionError | undefined {
-  if (error instanceof ActionError) return error
-  if (isConnectionError(error)) {
-    return new ActionError('Internal', 'The database is not available.', { status: 503, cause: error })
-  }
-  if (sqlState(error)?.startsWith('22')) {
-    return new ActionError('Invalid', 'The input has a value that cannot be stored.', { cause: error })
-  }
-  return undefined
+/** Another node closed the audit row as this one's legacy: effect and record must not disagree, so the effect goes too. */
+function takenForDead(): ActionError {
+  return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {
+    status: 503,
+  })
 }
 
 function isConflict(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01'
-}
-
-function sqlState(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 function pick(input: Input, fields: readonly string[]): Input {

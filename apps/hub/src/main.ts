@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ConfigError, loadConfig, unknownSettings } from './config.ts'
-import { EmbeddedDatabaseError } from './database/embedded.ts'
+import { EmbeddedDatabaseError } from './database/embedded-home.ts'
 import { MigrationError } from './database/migrate.ts'
 import { startDemo } from './demo.ts'
 import { greeting } from './greeting.ts'
@@ -33,10 +33,7 @@ function lineOf(error: unknown): string {
     error instanceof MigrationError
   )
     return error.message
-  const { code, message, stack } = error as Error & { code?: unknown }
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return message
-  if (typeof code === 'string' && /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|28|3D|57)/.test(code)) {
-    return `MUSTER_DATABASE_URL: found a database that does not let the hub in (${message}), expected a reachable PostgreSQL.`
-  }
-  return stack ?? String(error)
+  if (!(error instanceof Error)) return String(error)
+  const { code } = error as NodeJS.ErrnoException
+  return code?.startsWith('ERR_PARSE_ARGS') ? error.message : (error.stack ?? error.message)
 }

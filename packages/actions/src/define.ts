@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { MAX_PAGE_SIZE } from './limits.ts'
+import { text } from './scalars.ts'
 
 /**
- * What one may do: read, change, delete, report as the device itself, or administer an organization. Deleting is apart from
- * changing because administrators of the instance may delete in any organization and change in none but their own (decisions).
+ * What one may do: read, read what the device itself may read too, change, delete, report as the device itself, or administer
+ * an organization. Deleting is apart from changing because administrators of the instance may read and delete in any organization
+ * and change in none but their own (decisions).
  */
-export type Right = 'view' | 'manage' | 'delete' | 'report' | 'administer'
+export type Right = 'view' | 'inspect' | 'manage' | 'delete' | 'report' | 'administer'
 
 /** Resources that a permission can name, by the brand of their id. */
 type ResourceIds = {
@@ -49,8 +51,22 @@ export type AnyPermission =
 /** `query` reads, `command` writes and is audited, `telemetry` is what devices send all day and is batched. */
 export type ActionKind = 'query' | 'command' | 'telemetry'
 
+/** Brands of values that must not be kept: made with `secret()`, or secrets by their prefix. */
+type SecretBrand = 'secret' | 'u_sk' | 'u_session_sk' | 'deployment' | 'd_sk'
+
+/** `true` when a value may hold a secret anywhere inside, optional or not. */
+type HoldsSecret<Value> = Value extends string | number | boolean | null | undefined
+  ? Value extends { [z.$brand]: infer Brands }
+    ? keyof Brands & SecretBrand extends never
+      ? never
+      : true
+    : never
+  : Value extends object
+    ? { [K in keyof Value]: HoldsSecret<Value[K]> }[keyof Value]
+    : never
+
 type AuditableFields<Input> = {
-  [K in keyof Input & string]: Input[K] extends z.$brand<'secret'> ? never : K
+  [K in keyof Input & string]: true extends HoldsSecret<Input[K]> ? never : K
 }[keyof Input & string]
 
 /** One entry of the registry; its name is its key there. */
@@ -103,12 +119,14 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform(value => value ?? undefined)
 }
 
-/** An optional text whose empty form means absent (catalogue 1.7). */
+/** An optional text whose blank form means absent (catalogue 1.7, decisions). */
 export function optionalText(schema: z.ZodString) {
+  // What is not blank fails here for good, so that the schema's own complaint is the one that is told.
+  const blank = z.string().regex(/^\s*$/, { abort: true })
   return z
-    .union([z.literal(''), schema])
+    .union([blank, schema])
     .nullish()
-    .transform(value => value || undefined)
+    .transform(value => (value?.trim() ? value : undefined))
 }
 
 /** A string that must never reach an audit row or a log. */
@@ -123,7 +141,7 @@ export function listInput<const Sort extends readonly [string, ...string[]], Fil
 ) {
   return {
     limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Largest number of items to answer.'),
-    cursor: optional(z.string().max(1024)).describe('`nextCursor` of the page before.'),
+    cursor: optionalText(text(1024)).describe('`nextCursor` of the page before.'),
     sort: optional(z.enum([...sorts, ...sorts.map(name => `-${name}`)] as [string, ...string[]])).describe(
       'Field to sort by, descending with a leading `-`.',
     ),

@@ -11,7 +11,17 @@ import {
 } from './ids.ts'
 import { MAX_EVENTS_PER_CALL } from './limits.ts'
 import { Refusal } from './projects.ts'
-import { AnyJson, CertificateFingerprint, Empty, Name, PropertyName, Timestamp, U32, U64 } from './scalars.ts'
+import {
+  AnyJson,
+  CertificateFingerprint,
+  Empty,
+  Name,
+  PropertyName,
+  Timestamp,
+  text,
+  U32,
+  U64,
+} from './scalars.ts'
 
 /** States of a device's certificate (spec 4). */
 export const CertificateStatus = z.enum(['Pending', 'Active', 'Rejected', 'Revoked'])
@@ -50,7 +60,7 @@ const Property = z.object({
 
 const EventInput = z.object({
   eventId: DeviceEventId,
-  category: optional(z.string().min(1).max(128)),
+  category: optionalText(text(128)),
   severity: EventSeverity,
   body: AnyJson,
   attributes: z.record(z.string(), z.unknown()),
@@ -153,7 +163,7 @@ export const devices = {
     summary: 'All properties of a device, keyed by name.',
     input: z.object({ deviceId: DeviceId }),
     output: z.object({ properties: z.record(z.string(), Property) }),
-    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    permission: { can: 'inspect', on: 'device', id: 'deviceId' },
     aliases: ['devices_QueryDeviceProperties'],
   }),
   devices_GetProperty: query({
@@ -163,7 +173,7 @@ export const devices = {
       z.object({ result: z.literal('NotFound') }),
       Property.extend({ result: z.literal('Found') }),
     ]),
-    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    permission: { can: 'inspect', on: 'device', id: 'deviceId' },
     aliases: ['devices_GetDeviceProperty'],
   }),
   devices_SetProperty: telemetry({
@@ -198,7 +208,7 @@ export const devices = {
     input: z.object({
       deviceId: DeviceId,
       limit: optional(z.int().min(1).max(1000)).describe('100 when missing.'),
-      cursor: optional(z.string().max(1024)),
+      cursor: optionalText(text(1024)).describe('`nextCursor` of the page before.'),
     }),
     output: z.object({ events: z.array(EventOutput), nextCursor: z.string().optional() }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
@@ -239,7 +249,7 @@ export const devices = {
     input: z.object({
       deviceId: DeviceId,
       limit: optional(z.int().min(1).max(20)),
-      kinds: optional(z.array(z.string())),
+      kinds: optional(z.array(z.string()).max(100)),
     }),
     output: z.object({ work: z.array(z.never()) }),
     permission: 'device',

@@ -101,6 +101,8 @@ export function whoMay(permission: AnyPermission): string {
   if (on === 'user') return 'the person; administrators of the instance'
   const what = on === 'deploymentToken' ? 'deployment token' : on
   if (can === 'report') return 'the device itself; members of its organization'
+  if (can === 'inspect')
+    return 'the device itself; members of its organization; administrators of the instance'
   if (can === 'administer') return 'administrators of the organization'
   if (can === 'delete' && on === 'organization')
     return 'administrators of the organization; administrators of the instance'
@@ -176,5 +178,6 @@ function shapeOf(schema: JsonSchema): string {
     const required = new Set((schema.required as string[] | undefined) ?? [])
     return `{${properties.map(([key, value]) => `${key}${required.has(key) ? '' : '?'}: ${shapeOf(value)}`).join(', ')}}`
   }
-  return typeof schema.type === 'string' ? schema.type : 'any'
+  const types = [schema.type ?? []].flat().filter(type => type !== 'null')
+  return types.join(' or ') || 'any'
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, query } from './define.ts'
+import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
 import { OrganizationId, ProjectId, UserId } from './ids.ts'
-import { Empty, Name } from './scalars.ts'
+import { Empty, Name, text } from './scalars.ts'
 
-const TextFilter = z.object({ text: optional(z.string().max(256)).describe('Part of a name or id.') })
+const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
 
 /** Actions on organizations (catalogue 2.4 and 3.3). */
 export const organizations = {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, query } from './define.ts'
+import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
 import { DeploymentToken, DeploymentTokenId, DeviceId, OrganizationId, ProjectId } from './ids.ts'
-import { Empty, Name, Timestamp, U32 } from './scalars.ts'
+import { Empty, Name, Timestamp, text, U32 } from './scalars.ts'
 
-const TextFilter = z.object({ text: optional(z.string().max(256)).describe('Part of a name or id.') })
+const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
 
 /** Flags of a deployment token as they are sent: missing means false. */
 const TokenFlagsInput = z.object({ autoAccept: optional(z.boolean()) })
@@ -86,7 +86,7 @@ export const projects = {
       ...listInput(
         ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount'],
         z.object({
-          text: optional(z.string().max(256)).describe('Part of a name, host name or id.'),
+          text: optionalText(text(256)).describe('Part of a name, host name or id.'),
           status: optional(z.enum(['connected', 'disconnected', 'pending'])),
         }),
       ),

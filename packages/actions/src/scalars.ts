@@ -1,20 +1,46 @@
 import { z } from 'zod'
 import { MAX_NAME_LENGTH } from './limits.ts'
 
+const NOT_A_TIMESTAMP = 'expected an RFC 3339 timestamp with an offset'
+/** Times that every part of the hub can hold and tell again: later ones have no four-digit year once rounded. */
+const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z')
+const LATEST_MS = Date.parse('9999-12-31T23:59:58Z')
+
 /** RFC 3339 with an offset, up to nanoseconds (catalogue 1.7). */
-export const Timestamp = z.iso.datetime({
-  offset: true,
-  error: 'expected an RFC 3339 timestamp with an offset',
-})
+export const Timestamp = z.iso
+  .datetime({ offset: true, abort: true, error: NOT_A_TIMESTAMP })
+  .refine(text => /T[\d:]{8}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/.test(text), NOT_A_TIMESTAMP)
+  .refine(text => {
+    const ms = Date.parse(text)
+    return ms >= EARLIEST_MS && ms <= LATEST_MS
+  }, 'expected a time between the years 1 and 9999')
+
+/** Text that is stored or compared in the database: at most `max` characters, well-formed, without NUL. */
+export function text(max: number) {
+  return z
+    .string()
+    .refine(value => hasAtMost(max, value), `must have at most ${max} characters`)
+    .refine(
+      value => value.isWellFormed() && !value.includes('\0'),
+      'must not contain NUL or half of a surrogate pair',
+    )
+    .meta({ maxLength: max })
+}
 
 /** A name that people give: trimmed, not empty, at most 128 characters, no control characters. */
 export const Name = z
   .string()
   .trim()
   .min(1, 'must not be empty')
-  .max(MAX_NAME_LENGTH)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the rule refuses
-  .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not contain control characters')
+  .refine(value => hasAtMost(MAX_NAME_LENGTH, value), `must have at most ${MAX_NAME_LENGTH} characters`)
+  .refine(value => /^[^\p{Cc}\p{Cs}]*$/u.test(value), 'must not contain control characters')
+  .meta({ maxLength: MAX_NAME_LENGTH })
+
+/** Whether a text has at most so many characters; those beyond the basic plane take two places of a string. */
+function hasAtMost(max: number, value: string): boolean {
+  if (value.length <= max) return true
+  return value.length <= 2 * max && [...value].length <= max
+}
 
 /** Name of a property: 1 to 256 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$` (protocol 4.1). */
 export const PropertyName = z
@@ -29,14 +55,20 @@ export const CertificateFingerprint = z
   .regex(/^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){31}$/, 'expected 32 hex pairs joined by colons')
   .transform(text => text.toUpperCase())
 
+const MAX_U64 = 2n ** 64n - 1n
+
 /** An unsigned 64-bit number: newer clients send large ones as decimal text (catalogue 1.7). */
-export const U64 = z.union([
-  z.int().min(0),
-  z
-    .string()
-    .regex(/^\d{1,20}$/)
-    .transform(Number),
-])
+export const U64 = z.union(
+  [
+    z.int().min(0),
+    z
+      .string()
+      .regex(/^\d{1,20}$/, { abort: true })
+      .refine(digits => BigInt(digits) <= MAX_U64)
+      .transform(Number),
+  ],
+  'expected a number from 0 to 2^64-1, large ones as decimal text',
+)
 
 /** A number of the wire's u32. */
 export const U32 = z.int().min(0).max(4294967295)

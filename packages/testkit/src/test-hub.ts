@@ -61,6 +61,8 @@ export async function testHub(
     log,
   )
   const url = `http://127.0.0.1:${hub.address.port}`
+  // Under HTTPS the hub takes writes from HTTPS pages only, whoever ends the TLS in front of it.
+  const origin = hub.publicUrl.startsWith('https:') ? url.replace('http:', 'https:') : url
   const client = (headers: Record<string, string>): Invoke => createClient({ baseUrl: url, headers })
 
   const user: TestHub['user'] = async ({ isAdmin = false, displayName } = {}) => {
@@ -83,7 +85,7 @@ export async function testHub(
     })
     if (!response.ok) throw new Error(`sign-in failed with ${response.status}`)
     const cookie = response.headers.get('set-cookie')!.split(';')[0]!
-    return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin: url }) }
+    return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin }) }
   }
   const organization: TestHub['organization'] = async (admin, members = []) => {
     const { organizationId } = await admin.invoke('organizations_Create', { name: 'Test organization' })

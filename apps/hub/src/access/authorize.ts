@@ -57,7 +57,7 @@ async function authorizeOn(
   id: string,
 ): Promise<Authorization> {
   if (caller.actor === 'Device') {
-    if (can === 'report' && on === 'device' && id === caller.deviceId) {
+    if ((can === 'report' || can === 'inspect') && on === 'device' && id === caller.deviceId) {
       return { scope: ownScope(caller), asInstanceAdmin: false }
     }
     throw refusal()
@@ -68,7 +68,8 @@ async function authorizeOn(
   if (!scope) throw refusal()
   if (!person) return { scope, asInstanceAdmin: false }
   if (mayAsMember(can, on, scope, person.userId)) return { scope, asInstanceAdmin: false }
-  if (person.isAdmin && (can === 'view' || can === 'delete')) return { scope, asInstanceAdmin: true }
+  const isForInstanceAdmins = can === 'view' || can === 'inspect' || can === 'delete'
+  if (person.isAdmin && isForInstanceAdmins) return { scope, asInstanceAdmin: true }
   throw refusal()
 }
 
@@ -82,6 +83,7 @@ function ownScope({ organizationId, projectId, deviceId }: Caller & { actor: 'De
   return { organizationId, projectId, deviceId }
 }
 
-function refusal(status = 403): ActionError {
+/** The one answer to whatever is not permitted, not there or somebody else's. */
+export function refusal(status = 403): ActionError {
   return new ActionError('Forbidden', 'You are not permitted to do this.', { status })
 }

@@ -22,14 +22,18 @@ export async function recordAuditAction(db: Db, entry: AuditEntry, status: Final
   await insert(db, entry, status)
 }
 
-/** Closes an audit row: in the command's transaction when it succeeded, after the rollback otherwise. */
-export async function closeAuditAction(db: Db | Tx, actionId: string, status: FinalStatus): Promise<void> {
-  await db
+/**
+ * Closes an audit row: in the command's transaction when it succeeded, after the rollback otherwise. Tells whether it was still
+ * open, which it is not when another node took this one for dead.
+ */
+export async function closeAuditAction(db: Db | Tx, actionId: string, status: FinalStatus): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('audit_action')
     .set({ status, finished_at: new Date() })
     .where('action_id', '=', actionId)
     .where('status', '=', 'Pending')
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
 /** Rows that nodes left Pending when they died become Panicked: their transactions never committed. */

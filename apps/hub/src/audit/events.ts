@@ -1,4 +1,5 @@
 import { newDatedId } from '@muster/actions'
+import { sql } from 'kysely'
 import type { Scope } from '../access/scope.ts'
 import { actorId, type Caller, wireActor } from '../caller.ts'
 import type { Tx } from '../database/connection.ts'
@@ -60,6 +61,8 @@ export async function recordEvent<E extends keyof AuditEvents>(
       project_id: ids.projectId ?? null,
       repository_id: null,
       device_id: ids.deviceId ?? null,
+      // Events of one transaction keep their order; `now()` is the same for all of them.
+      created_at: sql<Date>`clock_timestamp()` as never,
     })
     .execute()
 }

@@ -44,10 +44,14 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
   return { db, pool, [Symbol.asyncDispose]: () => db.destroy() }
 }
 
-/** Whether an error means that the database could not be reached or went away, so that the same statement may be tried again. */
+/**
+ * Whether an error means that the database could not be reached, went away, or cannot serve at the moment (no room, no
+ * connection left, a lock held too long, a server that only reads), so that the same statement may be tried again.
+ */
 export function isConnectionError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
-  if (typeof code === 'string' && /^(08|57P0|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code)) return true
+  if (typeof code === 'string' && /^(08|25006|53|55P03|57|58|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code))
+    return true
   return (
     error instanceof Error &&
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(

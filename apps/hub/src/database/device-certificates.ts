@@ -5,7 +5,23 @@ import type { Tx } from './connection.ts'
 
 type Certificate = { deviceId: string; certificateId: string; fingerprint: string }
 
-/** Adds a certificate with its history entry; returns its id. Throws a unique violation when the device has it already. */
+/**
+ * Holds a device until the transaction ends, so that changes of its certificates come one after the other: each counts the pending
+ * ones again, and two at once would not see each other's. Throws for a device that was deleted meanwhile.
+ */
+export async function lockDevice(tx: Tx, deviceId: string): Promise<void> {
+  await tx
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .select('device_id')
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+}
+
+/**
+ * Adds a certificate with its history entry; returns its id. The device must be locked. Throws a unique violation when it has the
+ * certificate already.
+ */
 export async function addCertificate(
   tx: Tx,
   caller: Caller,
@@ -22,7 +38,7 @@ export async function addCertificate(
   return certificateId
 }
 
-/** Writes the history entry of a certificate's new status and counts the device's pending ones again. */
+/** Writes the history entry of a certificate's new status and counts the device's pending ones again; the device must be locked. */
 export async function recordCertificateChange(
   tx: Tx,
   caller: Caller,

@@ -14,8 +14,8 @@ export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
 /** Property in which a device tells its health (protocol 4.3). */
 const SYSTEM_HEALTH = 'dev.nexigon.system.health'
 
-/** Constructs of JSON that `json` keeps and `jsonb` refuses: NUL escapes, lone surrogates, very large numbers. */
-const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE]\+?\d{4,}|\d{1000,}/
+/** Constructs of JSON that `json` keeps and `jsonb` refuses: NUL escapes, lone surrogates, very large, small or long numbers. */
+const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE][+-]?\d{4,}|\d{1000,}/
 
 /** Whether PostgreSQL's `jsonb` surely takes a JSON text. */
 export function isPlainJson(text: string): boolean {
@@ -35,14 +35,20 @@ export function propertyOf(
   }
 }
 
-/** What a property tells about its device as a whole: the host name and the health that the device list shows. */
+/** The column of the device row that summarises a property, if one does: what the device list shows of it. */
+export function summaryColumnOf(name: string): 'hostname' | 'health' | undefined {
+  if (SYSTEM_INFO.includes(name)) return 'hostname'
+  return name === SYSTEM_HEALTH ? 'health' : undefined
+}
+
+/** What a property tells about its device as a whole: empty where it says nothing, `null` where it is not the one that would. */
 export function summaryOf(name: string, text: string): { hostname: string | null; health: string | null } {
-  const isSystemInfo = SYSTEM_INFO.includes(name)
-  if (!isSystemInfo && name !== SYSTEM_HEALTH) return { hostname: null, health: null }
+  const summary = { hostname: null, health: null }
+  const column = summaryColumnOf(name)
+  if (!column) return summary
   const value = new RawJson(text).parse() as { hostname?: unknown; status?: unknown } | null
-  const told = isSystemInfo ? value?.hostname : value?.status
-  const clean = typeof told === 'string' ? told.replaceAll('\0', '').slice(0, 253) : null
-  return isSystemInfo ? { hostname: clean, health: null } : { hostname: null, health: clean }
+  const told = column === 'hostname' ? value?.hostname : value?.status
+  return { ...summary, [column]: typeof told === 'string' ? told.replaceAll('\0', '').slice(0, 253) : '' }
 }
 
 type Write = {
@@ -107,6 +113,13 @@ export async function removeProperty(
   if (!before) return false
   await tx.deleteFrom('device_property').where('device_id', '=', deviceId).where('name', '=', name).execute()
   await recordChange(tx, caller, { deviceId, name, version: before.version + 1, value: null })
+  const column = summaryColumnOf(name)
+  if (column)
+    await tx
+      .updateTable('device')
+      .set({ [column]: null })
+      .where('device_id', '=', deviceId)
+      .execute()
   return true
 }
 

@@ -1,39 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
-import {
-  access,
-  chmod,
-  chown,
-  cp,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from '../log.ts'
-
-/** The embedded database cannot run here: one line that says why and what to do. */
-export class EmbeddedDatabaseError extends Error {
-  override readonly name = 'EmbeddedDatabaseError'
-}
+import {
+  type Account,
+  EmbeddedDatabaseError,
+  exists,
+  findHome,
+  freshSocketDir,
+  secretsFile,
+} from './embedded-home.ts'
 
 /** How to reach a database: as owner of its tables for migrations, as the hub's own role for everything else. */
 export type DatabaseAccess = { owner: pg.PoolConfig; hub: pg.PoolConfig }
 
 export type EmbeddedDatabase = AsyncDisposable & { access: DatabaseAccess & { admin: pg.PoolConfig } }
 
-const START_TIMEOUT_MS = 60_000
+/** How long a starting server may say nothing: one that recovers a long log says so every ten seconds. */
+const SILENCE_TIMEOUT_MS = 60_000
+/** How long a server whose hub was killed is waited for, and after how long people are told. */
+const PREDECESSOR_TIMEOUT_MS = 60_000
+const PREDECESSOR_NOTICE_MS = 3_000
 const STOP_TIMEOUT_MS = 20_000
+const MAX_RESTART_PAUSE_MS = 2_000
 const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
@@ -44,7 +37,6 @@ const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3;
 trap 'kill -INT "$pg"' INT TERM HUP; wait "$pg"; rc=$?; while kill -0 "$pg" 2>/dev/null; do wait "$pg"; rc=$?; done
 kill "$w" 2>/dev/null; exit $rc`
 
-type Account = { uid: number; gid: number; name: string }
 type Secrets = { admin: string; owner: string; hub: string }
 
 /**
@@ -54,14 +46,12 @@ type Secrets = { admin: string; owner: string; hub: string }
 export async function startEmbeddedDatabase(dataDir: string, log: Logger): Promise<EmbeddedDatabase> {
   const account = await unprivilegedAccount()
   const { native, version } = await findBinaries()
-  const home = await chooseHome(dataDir, account, log)
-  const base = join(home, version.split('.')[0]!)
+  const base = await findHome(dataDir, account, version.split('.')[0]!, log)
   const data = join(base, 'data')
-  await mkdir(base, { recursive: true, mode: 0o755 })
   const runtime = await installRuntime(native, join(base, `runtime-${version}`))
-  const secrets = await readSecrets(join(dataDir, 'database.json'))
-  const socketDir = await freshSocketDir(join(base, 'socket'), account)
+  const secrets = await readSecrets(secretsFile(dataDir))
   await initialize(runtime, data, account, secrets.admin)
+  const socketDir = await freshSocketDir(join(base, 'socket'), account)
 
   const connection = (user: string, password: string, database: string): pg.PoolConfig => ({
     host: socketDir,
@@ -69,38 +59,46 @@ export async function startEmbeddedDatabase(dataDir: string, log: Logger): Promi
     password,
     database,
   })
-  let stopping = false
-  let server = await startServer(runtime, data, socketDir, account, log)
-  const supervise = (): void => {
-    server.once('exit', code => {
-      if (stopping) return
-      log.error({ code }, 'the database server ended by itself; starting it again')
-      void restart()
-    })
+  const life = new AbortController()
+  const start = (): Promise<ChildProcess> =>
+    startServer({ runtime, data, socketDir, account, log, signal: life.signal })
+  let server: ChildProcess
+  try {
+    server = await start()
+  } catch (error) {
+    await rm(socketDir, { recursive: true, force: true })
+    throw error
   }
-  const restart = async (): Promise<void> => {
-    for (let attempt = 1; !stopping; attempt++) {
-      try {
-        server = await startServer(runtime, data, socketDir, account, log)
-        supervise()
-        return
-      } catch (error) {
-        log.error({ err: error, attempt }, 'the database server did not start')
-        await new Promise(done => setTimeout(done, Math.min(attempt * 200, 5000)))
+  const supervise = async (): Promise<void> => {
+    for (;;) {
+      const code = await exitOf(server)
+      if (life.signal.aborted) return
+      log.error({ code }, 'the database server ended by itself; starting it again')
+      for (let attempt = 1; !life.signal.aborted; attempt++) {
+        try {
+          server = await start()
+          log.info({ attempt }, 'the database server runs again')
+          break
+        } catch (error) {
+          if (life.signal.aborted) return
+          log.error({ err: error, attempt }, 'the database server did not start')
+          await sleep(Math.min(attempt * 200, MAX_RESTART_PAUSE_MS), undefined, {
+            signal: life.signal,
+          }).catch(() => {})
+        }
       }
+      // The order to stop may have come while it started.
+      if (life.signal.aborted) server.stdin?.end()
     }
   }
-  supervise()
+  const supervised = supervise()
 
   const stop = async (): Promise<void> => {
-    stopping = true
-    if (server.exitCode === null && server.signalCode === null) {
-      const ended = new Promise(done => server.once('exit', done))
-      server.stdin?.end()
-      const timer = setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS)
-      await ended
-      clearTimeout(timer)
-    }
+    life.abort()
+    server.stdin?.end()
+    const timer = setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await supervised
+    clearTimeout(timer)
     await rm(socketDir, { recursive: true, force: true })
   }
   try {
@@ -149,36 +147,14 @@ async function findBinaries(): Promise<{ native: string; version: string }> {
   }
 }
 
-/** The data folder, or a folder of its own below /var/lib where the server's account cannot enter the data folder. */
-async function chooseHome(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
-  const home = join(dataDir, 'postgres')
-  await mkdir(home, { recursive: true, mode: 0o755 })
-  if (!account || (await canEnter(home, account))) return home
-  const elsewhere = `/var/lib/muster/${createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16)}`
-  await mkdir(elsewhere, { recursive: true, mode: 0o755 })
-  log.warn(
-    { folder: elsewhere },
-    `the account ${account.name} cannot enter ${home}: the database's files are elsewhere`,
-  )
-  return elsewhere
-}
-
-async function canEnter(folder: string, account: Account): Promise<boolean> {
-  for (let path = folder; ; path = dirname(path)) {
-    const { uid, gid, mode } = await stat(path)
-    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
-    if ((mode & bit) === 0) return false
-    if (path === dirname(path)) return true
-  }
-}
-
 /**
  * Copies the server's programs beside its data: readable by its account, with the library links that the package's install
  * script would make (install scripts may be off), and still there when a later version has to read this data.
  */
 async function installRuntime(native: string, runtime: string): Promise<string> {
   if (await exists(join(runtime, '.complete'))) return runtime
-  const draft = `${runtime}.${process.pid}`
+  // Whoever holds the data folder is alone here: a draft that is left is one of a crash.
+  const draft = `${runtime}.draft`
   await rm(draft, { recursive: true, force: true })
   await cp(native, draft, { recursive: true, verbatimSymlinks: true })
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
@@ -195,35 +171,14 @@ async function installRuntime(native: string, runtime: string): Promise<string> 
   return runtime
 }
 
-async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(
-    () => true,
-    () => false,
-  )
-}
-
 async function readSecrets(file: string): Promise<Secrets> {
   if (!(await exists(file))) {
     const fresh = (): string => randomBytes(24).toString('base64url')
-    const draft = `${file}.${process.pid}`
+    const draft = `${file}.draft`
     await writeFile(draft, JSON.stringify({ admin: fresh(), owner: fresh(), hub: fresh() }), { mode: 0o600 })
     await rename(draft, file)
   }
   return JSON.parse(await readFile(file, 'utf8')) as Secrets
-}
-
-/** A socket folder with an unpredictable name; the name of the last one is kept so that one left by a crash is removed. */
-async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
-  const last = await readFile(record, 'utf8').catch(() => undefined)
-  const owner = account?.uid ?? process.getuid?.()
-  if (last?.startsWith(join(tmpdir(), 'muster-'))) {
-    const leftover = await lstat(last).catch(() => undefined)
-    if (leftover?.isDirectory() && leftover.uid === owner) await rm(last, { recursive: true, force: true })
-  }
-  const folder = await mkdtemp(join(tmpdir(), 'muster-'))
-  if (account) await chown(folder, account.uid, account.gid)
-  await writeFile(record, folder)
-  return folder
 }
 
 /** Makes the cluster under another name first, so that a crash half-way never leaves half a cluster. */
@@ -282,10 +237,7 @@ function run(program: string, options: string[], account: Account | undefined): 
     child.once('error', failed)
     child.once('close', code => {
       if (code === 0) done()
-      else
-        failed(
-          new EmbeddedDatabaseError(`${basename(program)} ended with ${code}: ${output.trim().slice(-500)}`),
-        )
+      else failed(new EmbeddedDatabaseError(`${basename(program)} ended with ${code}: ${oneLine(output)}`))
     })
   })
 }
@@ -312,34 +264,54 @@ function serverOptions(data: string, socketDir: string): string[] {
   return ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])]
 }
 
-async function startServer(
-  runtime: string,
-  data: string,
-  socketDir: string,
-  account: Account | undefined,
-  log: Logger,
-): Promise<ChildProcess> {
-  const deadline = Date.now() + START_TIMEOUT_MS
-  for (;;) {
+type ServerPlace = {
+  runtime: string
+  data: string
+  socketDir: string
+  account: Account | undefined
+  log: Logger
+  signal: AbortSignal
+}
+
+async function startServer(place: ServerPlace): Promise<ChildProcess> {
+  const from = performance.now()
+  for (let isTold = false; ; ) {
     try {
-      return await attemptStart(runtime, data, socketDir, account, log)
+      return await attemptStart(place)
     } catch (error) {
-      // A predecessor whose hub was killed needs a moment to stop.
+      // A predecessor whose hub was killed needs a moment to stop, and so do its workers when it was killed itself.
       const isHeld =
-        error instanceof Error && /lock file .* already exists|is another postmaster/.test(error.message)
-      if (!isHeld || Date.now() > deadline) throw error
-      await new Promise(done => setTimeout(done, 100))
+        error instanceof Error &&
+        /lock file .* already exists|is another postmaster|pre-existing shared memory block/.test(
+          error.message,
+        )
+      const waitedMs = performance.now() - from
+      if (!isHeld || waitedMs > PREDECESSOR_TIMEOUT_MS || place.signal.aborted) throw error
+      if (!isTold && waitedMs > PREDECESSOR_NOTICE_MS) {
+        isTold = true
+        place.log.warn({ reason: error.message }, 'waiting for an earlier database server to end')
+      }
+      await removeLockOfZombie(place.data)
+      await sleep(100)
     }
   }
 }
 
-function attemptStart(
-  runtime: string,
-  data: string,
-  socketDir: string,
-  account: Account | undefined,
-  log: Logger,
-): Promise<ChildProcess> {
+/** A server that ended and that nobody reaped (process 1 of a container may not) still counts as running for PostgreSQL. */
+async function removeLockOfZombie(data: string): Promise<void> {
+  const file = join(data, 'postmaster.pid')
+  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0])
+  if (!Number.isInteger(pid) || pid <= 0) return
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  if (stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')) await rm(file, { force: true })
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode)
+  return new Promise(done => child.once('exit', done))
+}
+
+function attemptStart({ runtime, data, socketDir, account, log }: ServerPlace): Promise<ChildProcess> {
   return new Promise((started, failed) => {
     const server = spawn(
       '/bin/sh',
@@ -357,20 +329,24 @@ function attemptStart(
       server.kill('SIGKILL')
       failed(
         new EmbeddedDatabaseError(
-          `PostgreSQL did not accept connections within ${START_TIMEOUT_MS / 1000} s.`,
+          `PostgreSQL said nothing for ${SILENCE_TIMEOUT_MS / 1000} s while it started: ${oneLine(output)}`,
         ),
       )
-    }, START_TIMEOUT_MS)
+    }, SILENCE_TIMEOUT_MS)
     let output = ''
     let isReady = false
     server.stdin.on('error', () => {})
     server.stderr.on('data', (chunk: Buffer) => {
       const text = chunk.toString()
       if (isReady) {
-        for (const line of text.split('\n').filter(line => /FATAL|PANIC|ERROR/.test(line)))
-          log.debug({ line }, 'database')
+        for (const line of text.split('\n')) {
+          if (/PANIC|terminated by signal/.test(line)) log.warn({ line }, 'database')
+          else if (/FATAL|ERROR/.test(line)) log.debug({ line }, 'database')
+        }
         return
       }
+      timer.refresh()
+      if (/ in progress/.test(text)) log.info({ line: text.trim() }, 'the database recovers')
       output += text
       if (!output.includes('ready to accept connections')) return
       isReady = true
@@ -381,9 +357,15 @@ function attemptStart(
     server.once('error', failed)
     server.once('exit', code => {
       clearTimeout(timer)
-      failed(new EmbeddedDatabaseError(`PostgreSQL ended with ${code}: ${output.trim().slice(-500)}`))
+      failed(new EmbeddedDatabaseError(`PostgreSQL ended with ${code}: ${oneLine(output)}`))
     })
   })
+}
+
+/** The end of what a program said, as part of one line. */
+function oneLine(output: string): string {
+  const lines = output.split('\n').map(line => line.trim())
+  return lines.filter(Boolean).join(' | ').slice(-500)
 }
 
 /** The owner's role, the hub's role without rights on the schema, and the database, each if missing. */

@@ -17,9 +17,11 @@ type Migration = { name: string; sql: string; checksum: string }
  * Brings the schema up to date: plain SQL files in number order, forward only, each in a transaction, under an advisory lock so
  * that of many starting nodes one does it. Throws `MigrationError` when an applied file was edited or is not known here.
  */
-export async function migrate(owner: pg.PoolConfig, log: Logger): Promise<void> {
-  const migrations = await readMigrations()
+export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
+  const migrations = await readMigrations(folder)
   const client = new pg.Client(owner)
+  // What breaks between two statements is told by the next one.
+  client.on('error', () => {})
   await client.connect()
   try {
     await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
@@ -29,12 +31,17 @@ export async function migrate(owner: pg.PoolConfig, log: Logger): Promise<void> 
     const { rows: applied } = await client.query<{ name: string; checksum: string }>(
       'select name, checksum from migration order by name',
     )
-    for (const { name, checksum } of applied) {
+    for (const [index, { name, checksum }] of applied.entries()) {
       const known = migrations.find(migration => migration.name === name)
       if (!known)
         throw new MigrationError(`The database was migrated by a newer hub: ${name} is not known here.`)
       if (known.checksum !== checksum)
         throw new MigrationError(`Migration ${name} was changed after it was applied.`)
+      if (known !== migrations[index]) {
+        throw new MigrationError(
+          `Migration ${migrations[index]!.name} comes before ${name}, which was applied without it.`,
+        )
+      }
     }
     for (const { name, sql, checksum } of migrations.slice(applied.length)) {
       await client.query('begin')
@@ -53,11 +60,17 @@ export async function migrate(owner: pg.PoolConfig, log: Logger): Promise<void> 
   }
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(FOLDER)).filter(name => /^\d{4}_\w+\.sql$/.test(name)).sort()
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter(name => name.endsWith('.sql')).sort()
+  for (const [index, name] of names.entries()) {
+    if (!/^\d{4}_\w+\.sql$/.test(name))
+      throw new MigrationError(`Migration ${name} has no name of the form 0001_what_changes.sql.`)
+    if (name.slice(0, 4) === names[index - 1]?.slice(0, 4))
+      throw new MigrationError(`Migrations ${names[index - 1]} and ${name} have the same number.`)
+  }
   return Promise.all(
     names.map(async name => {
-      const sql = await readFile(join(FOLDER, name), 'utf8')
+      const sql = await readFile(join(folder, name), 'utf8')
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )

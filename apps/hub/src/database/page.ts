@@ -21,7 +21,7 @@ type Page<Row> = { rows: Row[]; nextCursor?: string; total?: number }
 /**
  * Runs a list query a page at a time, ordered by one key and the id, continued after the last row and not by a count, so that
  * rows that come and go between two pages shift nothing. Without `limit` the whole list is answered. Throws `Invalid` for a
- * cursor of another list or sort.
+ * cursor of another sort.
  */
 export async function queryPage<Row>(
   query: AnyQuery<Row>,
@@ -86,10 +86,7 @@ function readCursor(cursor: string, order: string): [value: string, id: string] 
   } catch {
     // Told below with every other cursor that is not ours.
   }
-  throw new ActionError(
-    'Invalid',
-    'The cursor is not one of this list in this order: start again without it.',
-  )
+  throw new ActionError('Invalid', 'The cursor is not one of a list in this order: start again without it.')
 }
 
 /** A pattern that finds `text` anywhere, with the characters that `like` treats specially taken literally. */

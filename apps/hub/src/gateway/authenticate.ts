@@ -29,7 +29,7 @@ export type Connected =
   | { kind: 'device'; caller: DeviceCaller; certificateId: string }
   | { kind: 'person'; caller: PersonCaller; userToken: string }
 
-export type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
+type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
 
 type AuthenticatorOptions = {
   db: Db

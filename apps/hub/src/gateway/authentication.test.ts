@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type LiveChange, newId } from '@muster/actions'
+import { newId } from '@muster/actions'
 import {
   ConnectionRefused,
   capturedLog,
   connectDevice,
   deviceIdentity,
   type FakeDeviceOptions,
+  liveStream,
   testHub,
   until,
 } from '@muster/testkit'
@@ -157,9 +158,9 @@ describe('a device that may not come in', () => {
       { 'x-client-cert': 'A'.repeat(13_000) },
     ],
   ])('is refused with %s, which token and log remember', async (_what, status, kind, message, headers) => {
-    const { owner, token, tokenId, projectId, organizationId } = await hub.fleet()
-    const changes: LiveChange[] = []
-    const update = hub.live.subscribe(new Set([organizationId]), told => changes.push(...told))
+    const { owner, token, tokenId, projectId } = await hub.fleet()
+    await using stream = await liveStream(hub, owner)
+    const { changes } = stream
 
     const refusal = await refusalOf({ token, headers })
     expect(refusal).toMatchObject({ status, body: { kind, message: expect.stringContaining(message) } })
@@ -173,7 +174,6 @@ describe('a device that may not come in', () => {
     expect(known.reason).toContain(message)
     expect(Date.now() - Date.parse(known.at)).toBeLessThan(60_000)
     await until('consoles are told', () => changes.some(({ topic }) => topic === 'tokens'))
-    update(undefined)
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     expect(devices).toEqual([])
   })
@@ -204,8 +204,8 @@ describe('a device that may not come in', () => {
       if (certificateStatus !== 'Pending')
         await owner.invoke('devices_SetCertificateStatus', { certificateId, status: certificateStatus })
 
-      const changes: LiveChange[] = []
-      const update = hub.live.subscribe(new Set([organizationId]), told => changes.push(...told))
+      await using stream = await liveStream(hub, owner)
+      const { changes } = stream
       const message = `certificate is ${certificateStatus.toLowerCase()}`
       const refusal = await refusalOf({ token, identity })
       expect(refusal).toMatchObject({ status: 403, body: { kind: 'Forbidden', message } })
@@ -224,7 +224,6 @@ describe('a device that may not come in', () => {
       })
       await until('consoles are told', () => changes.some(({ topic }) => topic === 'tokens'))
       expect(changes).toContainEqual({ topic: 'devices', organizationId, projectId, deviceId })
-      update(undefined)
     },
   )
 

@@ -88,17 +88,20 @@ export class Batcher<Item> {
     return batch
   }
 
-  /** One item that the database refuses must not fail its neighbours: they are written one by one then. */
-  async #writeOrSplit(batch: Waiting<Item>[]): Promise<void> {
+  /**
+   * One item that the database refuses must not fail its neighbours: they are written one by one then. Every item has a second
+   * try by itself, because a row for the default partition is refused while a partition for it is being made.
+   */
+  async #writeOrSplit(batch: Waiting<Item>[], isLastTry = false): Promise<void> {
     try {
       await this.#writeWithRetry(batch.map(({ item }) => item))
       for (const { done } of batch) done()
     } catch (error) {
-      if (batch.length === 1 || isConnectionError(error)) {
+      if (isLastTry || isConnectionError(error) || isDeadlock(error)) {
         for (const { failed } of batch) failed(error)
         return
       }
-      for (const one of batch) await this.#writeOrSplit([one])
+      for (const one of batch) await this.#writeOrSplit([one], true)
     }
   }
 
@@ -109,10 +112,13 @@ export class Batcher<Item> {
       try {
         return await this.#options.write(items)
       } catch (error) {
-        const isConflict = (error as { code?: unknown }).code === '40P01'
-        if (!(isConnectionError(error) || isConflict) || Date.now() > deadline) throw error
+        if (!(isConnectionError(error) || isDeadlock(error)) || Date.now() > deadline) throw error
         await new Promise(done => setTimeout(done, Math.min(50 * attempt, 500)))
       }
     }
   }
+}
+
+function isDeadlock(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '40P01'
 }

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { connectDevice, deviceIdentity, testHub } from '@muster/testkit'
 import { describe, expect, it } from 'vitest'
 import { type Config, loadConfig } from '../config.ts'
-import { certificateReader, remoteAddress } from './client-certificate.ts'
+import { certificateReader, remoteReader } from './client-certificate.ts'
 
 const NOT_BELIEVED = {
   status: 403,
@@ -116,8 +116,30 @@ describe('a real connection', () => {
   })
 })
 
-it('takes an IPv4 address out of its IPv6 wrapping', () => {
-  const request = (remoteAddress?: string) => ({ socket: { remoteAddress } }) as IncomingMessage
-  expect(remoteAddress(request('::ffff:10.0.0.7'))).toBe('10.0.0.7')
-  expect(remoteAddress(request(undefined))).toBe('')
+describe('the address in the log', () => {
+  const remoteOf = (
+    settings: Partial<Config>,
+    remoteAddress?: string,
+    headers: Record<string, string> = {},
+  ): string =>
+    remoteReader({ ...loadConfig({}), ...settings })({
+      headers,
+      socket: { remoteAddress },
+    } as unknown as IncomingMessage)
+
+  it('is that of the peer, an IPv4 one without its IPv6 wrapping', () => {
+    expect(remoteOf({}, '::ffff:10.0.0.7')).toBe('10.0.0.7')
+    expect(remoteOf({}, '2001:db8::7', { 'x-forwarded-for': '10.0.0.8' })).toBe('2001:db8::7')
+    expect(remoteOf({}, undefined)).toBe('')
+  })
+
+  it('is the one that a trusted proxy adds', () => {
+    const settings = { trustedProxies: ['10.1.0.0/16'], proxySecret: SECRET }
+    const forwarded = { 'x-forwarded-for': 'nonsense, 203.0.113.9, 198.51.100.7' }
+    const secret = { 'x-muster-proxy-secret': SECRET }
+    expect(remoteOf(settings, '10.1.0.1', { ...forwarded, ...secret })).toBe('198.51.100.7')
+    expect(remoteOf(settings, '10.1.0.1', forwarded)).toBe('10.1.0.1')
+    expect(remoteOf(settings, '10.2.0.1', { ...forwarded, ...secret })).toBe('10.2.0.1')
+    expect(remoteOf(settings, '10.1.0.1', { 'x-forwarded-for': 'nonsense', ...secret })).toBe('10.1.0.1')
+  })
 })

@@ -1,6 +1,6 @@
 import { timingSafeEqual, X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import { type Config, isLoopback } from '../config.ts'
 import { Refusal } from './refusal.ts'
 
@@ -11,7 +11,7 @@ const MAX_HEADER_BYTES = 12 * 1024
  * Says whether a request may speak for somebody else's certificate or address: it comes from a trusted proxy that knows the
  * secret (decisions, "Devices").
  */
-export function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
+function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
   const proxies = new BlockList()
   for (const network of config.trustedProxies) {
     const [address, prefix] = network.split('/') as [string, string?]
@@ -62,8 +62,20 @@ function fingerprintOf(header: string): string {
   }
 }
 
+/** Reads who a request comes from, for the log: the peer, or whom a trusted proxy names last in `X-Forwarded-For`. */
+export function remoteReader(config: Config): (request: IncomingMessage) => string {
+  const isProxy = trustedProxy(config)
+  return request => {
+    const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .at(-1)!
+      .trim()
+    return isIP(forwarded) !== 0 && isProxy(request) ? forwarded : remoteAddress(request)
+  }
+}
+
 /** Address of the peer, an IPv4 one without its IPv6 wrapping. */
-export function remoteAddress(request: IncomingMessage): string {
+function remoteAddress(request: IncomingMessage): string {
   return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 }
 

@@ -1,20 +1,21 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ActionName, type LiveChange, newDatedId, newId } from '@muster/actions'
+import { type ActionName, newDatedId, newId } from '@muster/actions'
 import {
   type CapturedLog,
   capturedLog,
   connectDevice,
+  databaseSession,
   deviceIdentity,
   type FakeDevice,
+  liveStream,
   rawDevice,
   type TestHub,
   type TestUser,
   testHub,
   until,
 } from '@muster/testkit'
-import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { createHub, type Hub } from '../hub.ts'
@@ -50,12 +51,6 @@ async function secondNode(hub: TestHub, { log }: CapturedLog): Promise<Hub & { u
       await rm(dataDir, { recursive: true, force: true })
     },
   }
-}
-
-async function databaseSession(): Promise<pg.Client & AsyncDisposable> {
-  const client = new pg.Client(hub.pool.options)
-  await client.connect()
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
 }
 
 describe('connections of one device', () => {
@@ -137,8 +132,8 @@ describe('connections of one device', () => {
 describe('the presence of a device', () => {
   it('ends as Disconnected when the device goes, which consoles are told', async () => {
     const { owner, token, organizationId, projectId } = await hub.fleet()
-    const changes: LiveChange[] = []
-    const update = hub.live.subscribe(new Set([organizationId]), told => changes.push(...told))
+    await using stream = await liveStream(hub, owner)
+    const { changes } = stream
     const device = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
     await until('the coming is told', () => changes.some(({ topic }) => topic === 'connections'))
@@ -147,7 +142,6 @@ describe('the presence of a device', () => {
     await device[Symbol.asyncDispose]()
     await until('the device is offline', async () => !(await isShownConnected(owner, deviceId)))
     await until('the going is told', () => changes.some(({ topic }) => topic === 'connections'))
-    update(undefined)
     const [connection] = await connectionsOf(owner, deviceId)
     expect(connection).toMatchObject({
       endReason: 'Disconnected',
@@ -203,26 +197,18 @@ describe('the presence of a device', () => {
     const captured = capturedLog()
     const second = await secondNode(hub, captured)
     await using _device = await connectDevice({ url: second.url, token })
-    await using session = await databaseSession()
-    await session.query('begin')
-    await session.query('lock table device_connection')
+    await using session = await databaseSession(hub)
+    await session.lock('device_connection')
     const stopped = second[Symbol.asyncDispose]()
-    await until('the end of the connection waits to be recorded', () => isSomebodyWaiting(session))
+    await session.waitingStatements(1)
     await expect(connectDevice({ url: second.url, token })).rejects.toMatchObject({
       status: 503,
       body: '{"kind":"Internal","message":"the hub is shutting down"}',
     })
-    await session.query('rollback')
+    await session.release()
     await stopped
   })
 })
-
-async function isSomebodyWaiting(session: pg.Client): Promise<boolean> {
-  const { rows } = await session.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  )
-  return rows.length > 0
-}
 
 describe('a node that died', () => {
   it('has its connections ended as NodeCrashed and its open actions as Panicked, and no other has', async () => {

@@ -2,12 +2,11 @@ import { X509Certificate } from 'node:crypto'
 import {
   connectDevice,
   type DeviceIdentity,
+  databaseSession,
   deviceIdentity,
   type TestUser,
   testHub,
-  until,
 } from '@muster/testkit'
-import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 
 const hub = await testHub()
@@ -195,19 +194,13 @@ describe('first connections at the same moment', () => {
 describe('a token deleted while a device connects for the first time', () => {
   it('makes no device', async () => {
     const { owner, projectId, token, tokenId } = await hub.fleet()
-    const session = new pg.Client(hub.pool.options)
-    await session.connect()
+    await using session = await databaseSession(hub)
     await session.query('begin')
     await session.query('delete from deployment_token where token_id = $1', [tokenId])
     const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
-    await until('the enrolment waits for the deletion', async () => {
-      const { rows } = await session.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rows.length > 0
-    })
+    // The look-up found the token; the enrolment waits for its deletion.
+    await session.waitingStatements(1)
     await session.query('commit')
-    await session.end()
     expect(await connecting).toMatchObject({ status: 401 })
     expect(await devicesOf(owner, projectId)).toEqual([])
   })

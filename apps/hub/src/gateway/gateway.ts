@@ -22,7 +22,7 @@ import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../log.ts'
 import { Admission } from './admission.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
-import { certificateReader, remoteAddress } from './client-certificate.ts'
+import { certificateReader, remoteReader } from './client-certificate.ts'
 import type { Presence } from './presence.ts'
 import { Refusal } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
@@ -74,6 +74,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   webSockets.on('wsClientError', (error: Error, socket: Socket, request: IncomingMessage) =>
     refuse(request, socket, new Refusal(400, 'Invalid', error.message)),
   )
+  const remoteOf = remoteReader(config)
   const admission = new Admission({ maxRunning: 32, maxWaiting: 20_000, maxWaitMs: 30_000 })
   const authenticate = createAuthenticator({
     db,
@@ -148,7 +149,7 @@ export function createGateway(options: GatewayOptions): Gateway {
             cause: error,
           })
     const { tokenId, deviceId, place } = refusal instanceof Refusal ? refusal : {}
-    const who = { ...claimsOf(request), deviceId, remote: remoteAddress(request) }
+    const who = { ...claimsOf(request), deviceId, remote: remoteOf(request) }
     if (error instanceof ActionError)
       log.info({ ...who, status: refusal.status, reason: refusal.message }, 'connection refused')
     else log.error({ ...who, err: error }, 'connection could not be checked')
@@ -170,11 +171,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     socket: Socket,
     request: IncomingMessage,
   ): void {
-    const about = { ...idsOf(connected.caller), remote: remoteAddress(request) }
+    const about = { ...idsOf(connected.caller), remote: remoteOf(request) }
     // What a device asks for before it is known to be let in waits for that.
     let admitted: Promise<boolean> = Promise.resolve(true)
     const link = new Link(webSocketTransport(webSocket, socket), {
-      onRequest: channel => void admitted.then(isAdmitted => isAdmitted && serve(connected, channel)),
+      onRequest: channel =>
+        void admitted
+          .then(isAdmitted => isAdmitted && serve(connected, channel))
+          .catch(error => log.error({ ...about, err: error }, 'channel not served')),
       onError: error => log.error({ ...about, err: error }, 'link failed'),
     })
     links.add(link)

@@ -1,42 +1,21 @@
-import {
-  ActionError,
-  type LiveChange,
-  MAX_EVENT_BYTES,
-  MAX_PROPERTY_VALUE_BYTES,
-  type ParsedInput,
-} from '@muster/actions'
+import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
 import type pg from 'pg'
 import type { Caller } from '../caller.ts'
 import { wireActor } from '../caller.ts'
+import {
+  type DeviceEvent,
+  type EventRow,
+  eventColumns,
+  eventRow,
+  INSERT_EVENTS,
+} from '../database/device-events.ts'
 import { isPlainJson, protectedError, SYSTEM_INFO, summaryOf } from '../database/device-properties.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import { Batcher } from './batcher.ts'
 
 type DeviceCaller = Caller & { actor: 'Device' }
-type DeviceEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
-
-type EventCall = { deviceId: string; events: StoredEvent[] }
-type StoredEvent = {
-  eventId: string
-  day: string
-  severity: string
-  category: string | null
-  body: string
-  attributes: string
-  emittedAt: string
-}
+type EventCall = { rows: EventRow[] }
 type PropertyWrite = { deviceId: string; name: string; text: string; actor: string; isStored: boolean }
-
-const INSERT_EVENTS = {
-  name: 'ingest-events',
-  text: `
-    insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
-    select i.device_id, i.event_id, i.event_day, i.severity, i.category, i.body, i.attributes, i.emitted_at
-      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::json[], $7::json[], $8::timestamptz[])
-        as i (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
-      join device using (device_id)
-    on conflict do nothing`,
-}
 
 // All parts see the rows as they were before the statement, so "old" is the value that the change replaces.
 const UPSERT_PROPERTIES = {
@@ -85,8 +64,7 @@ export class Ingest {
       ...limits,
       parallel: 2,
       maxBatch: 1024 * 1024,
-      weigh: call =>
-        call.events.reduce((sum, event) => sum + event.body.length + event.attributes.length + 200, 0),
+      weigh: call => call.rows.reduce((sum, row) => sum + row.body.length + row.attributes.length + 200, 0),
       write: calls => this.#writeEvents(calls),
     })
     // One at a time: writes of one property must not overtake each other.
@@ -102,7 +80,7 @@ export class Ingest {
   /** Stores events; one whose id is known of this device is not stored again. Throws `Invalid` for one that is too large. */
   async publishEvents(device: { deviceId: string } & Place, events: DeviceEvent[]): Promise<void> {
     if (events.length === 0) return
-    await this.#events.add({ deviceId: device.deviceId, events: events.map(stored) })
+    await this.#events.add({ rows: events.map(event => eventRow(device.deviceId, event)) })
     this.changed('events', device)
   }
 
@@ -132,17 +110,8 @@ export class Ingest {
   }
 
   async #writeEvents(calls: EventCall[]): Promise<void> {
-    const rows = calls.flatMap(({ deviceId, events }) => events.map(event => ({ deviceId, ...event })))
-    await this.#pool.query(INSERT_EVENTS, [
-      rows.map(row => row.deviceId),
-      rows.map(row => row.eventId),
-      rows.map(row => row.day),
-      rows.map(row => row.severity),
-      rows.map(row => row.category),
-      rows.map(row => row.body),
-      rows.map(row => row.attributes),
-      rows.map(row => row.emittedAt),
-    ])
+    const rows = calls.flatMap(call => call.rows)
+    await this.#pool.query(INSERT_EVENTS, eventColumns(rows))
   }
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {
@@ -189,35 +158,4 @@ export function checkValueSize(text: string): void {
       `The value has ${sizeBytes} bytes; at most ${MAX_PROPERTY_VALUE_BYTES} are stored.`,
     )
   }
-}
-
-function stored(event: DeviceEvent): StoredEvent {
-  const body = JSON.stringify(event.body)
-  const attributes = JSON.stringify(event.attributes)
-  const sizeBytes = Buffer.byteLength(body) + Buffer.byteLength(attributes)
-  if (sizeBytes > MAX_EVENT_BYTES) {
-    throw new ActionError(
-      'Invalid',
-      `The event ${event.eventId} has ${sizeBytes} bytes; at most ${MAX_EVENT_BYTES} are stored.`,
-    )
-  }
-  return {
-    eventId: event.eventId,
-    day: dayOf(event.eventId),
-    severity: event.severity,
-    category: event.category ?? null,
-    body,
-    attributes,
-    emittedAt: event.emittedAt,
-  }
-}
-
-/** The UTC date inside an event id; ids are checked for digits only, so one that is no date counts as the first of all days. */
-function dayOf(eventId: string): string {
-  const digits = eventId.slice('d_ev_'.length, 'd_ev_'.length + 8)
-  const day = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`
-  const date = new Date(`${day}T00:00:00Z`)
-  const isReal =
-    !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && !day.startsWith('0000')
-  return isReal ? day : '0001-01-01'
 }

@@ -70,7 +70,8 @@ export class Presence {
       parallel: 1,
       maxBatch: 500,
       maxWaiting: 200_000,
-      retryForMs: 60_000,
+      // An end that is not recorded would show a device as connected for ever.
+      retryForMs: Number.POSITIVE_INFINITY,
       weigh: () => 1,
       write: changes => this.#write(changes),
     })

@@ -1,17 +1,17 @@
 import { ActionError, findAction } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../hub.ts'
-import { callerOfRequest, requireSameOrigin } from './request-caller.ts'
+import { callerOfRequest, requireSameOrigin, type SessionCookie } from './request-caller.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** The HTTP door of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (catalogue 1.1). */
-export function actionRoutes(app: FastifyInstance, core: () => Core, cookieName: string): void {
+export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   app.post<{ Params: { name: string } }>('/api/v1/actions/invoke/:name', async (request, reply) => {
     const { name } = request.params
     const { pipeline, sessions } = core()
-    const caller = await callerOfRequest(request, sessions, cookieName)
-    if (findAction(name)?.action.kind !== 'query') requireSameOrigin(request, caller)
+    const caller = await callerOfRequest(request, sessions, cookie)
+    if (findAction(name)?.action.kind !== 'query') requireSameOrigin(request, caller, cookie)
     const output = await pipeline.invoke(caller, name, textOf(request.body), request.id)
     return reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(output)
   })

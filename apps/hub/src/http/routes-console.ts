@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
-import type { FastifyInstance } from 'fastify'
+import { ActionError } from '@muster/actions'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 
 const DIST = join(import.meta.dirname, '../../../console/dist')
@@ -12,44 +13,39 @@ export async function consoleRoutes(
   app: FastifyInstance,
   config: Config,
   publicUrl: () => string,
+  folder = DIST,
 ): Promise<void> {
   app.get('/api/config.json', async (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ ...config.console, publicUrl: publicUrl() }),
   )
 
-  if (!existsSync(join(DIST, 'index.html'))) {
-    app.setNotFoundHandler((_request, reply) =>
-      reply
+  if (!existsSync(join(folder, 'index.html'))) {
+    app.setNotFoundHandler((request, reply) => {
+      pagePathOf(request, reply)
+      return reply
         .code(503)
         .type('text/plain; charset=utf-8')
-        .send('The console is not built: start the hub with npm start.\n'),
-    )
+        .send('The console is not built: start the hub with npm start.\n')
+    })
     return
   }
-  const index = readFileSync(join(DIST, 'index.html'), 'utf8')
+  const index = readFileSync(join(folder, 'index.html'), 'utf8')
   const policy = contentSecurityPolicy(index, config)
   const files = new Set(
-    readdirSync(DIST, { withFileTypes: true })
+    readdirSync(folder, { withFileTypes: true })
       .filter(entry => entry.isFile())
       .map(entry => entry.name),
   )
 
-  await app.register(fastifyStatic, { root: DIST, serve: false, preCompressed: true })
+  await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, dotfiles: 'ignore' })
+  // A root of their own: what lies beside them must not come out under their headers, the index page least of all.
+  const assets = join(folder, 'assets')
   app.get<{ Params: { '*': string } }>('/assets/*', (request, reply) =>
-    reply.sendFile(join('assets', request.params['*']), { maxAge: '365d', immutable: true }),
+    reply.sendFile(request.params['*'], assets, { maxAge: '365d', immutable: true }),
   )
   // Every other path is a page of the console, which knows its routes itself.
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0]!
-    if (path.startsWith('/api/'))
-      return reply.code(404).send({ kind: 'Invalid', message: `There is no ${request.method} ${path}.` })
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return reply
-        .code(405)
-        .header('allow', 'GET, HEAD')
-        .send({ kind: 'Invalid', message: `${request.method} is not allowed here.` })
-    }
-    const name = path.slice(1)
+    const name = pagePathOf(request, reply).slice(1)
     if (files.has(name) && name !== 'index.html' && !name.startsWith('.')) return reply.sendFile(name)
     return reply
       .type('text/html; charset=utf-8')
@@ -57,6 +53,19 @@ export async function consoleRoutes(
       .header('content-security-policy', policy)
       .send(index)
   })
+}
+
+/** The path of a request that may be for a page; throws `Invalid` for the API's, for assets and for what is no read. */
+function pagePathOf(request: FastifyRequest, reply: FastifyReply): string {
+  const { method } = request
+  const path = request.url.split('?')[0]!
+  if (/^\/(api|assets)(\/|$)/.test(path))
+    throw new ActionError('Invalid', `There is no ${method} ${path.slice(0, 200)}.`, { status: 404 })
+  if (method !== 'GET' && method !== 'HEAD') {
+    reply.header('allow', 'GET, HEAD')
+    throw new ActionError('Invalid', `${method} is not allowed here.`, { status: 405 })
+  }
+  return path
 }
 
 /** Scripts of our own by place or hash, those of the operator's `config.json` by origin, and nothing else. */

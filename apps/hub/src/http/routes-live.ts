@@ -3,24 +3,30 @@ import type { FastifyInstance } from 'fastify'
 import { personOf } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import type { Core } from '../hub.ts'
-import { callerOfRequest } from './request-caller.ts'
+import { callerOfRequest, type SessionCookie } from './request-caller.ts'
 
-/** How often a stream says that it lives; then the session and the memberships are read again. */
+/** How often a stream says that it lives, in milliseconds; then the session and the memberships are read again. */
 const PING_MS = 15_000
 /** A console that reads slower than this many bytes behind is cut off; it opens a new stream and asks again. */
 const MAX_BUFFERED_BYTES = 256 * 1024
 
 /** The live stream: server-sent events that tell what changed in the caller's organizations. */
-export function liveRoutes(app: FastifyInstance, core: () => Core, cookieName: string): void {
-  app.get('/api/v1/live', async (request, reply) => {
+export function liveRoutes(
+  app: FastifyInstance,
+  core: () => Core,
+  cookie: SessionCookie,
+  { pingMs = PING_MS }: { pingMs?: number } = {},
+): void {
+  app.get('/api/v1/live', { exposeHeadRoute: false }, async (request, reply) => {
     const { sessions, db, live } = core()
-    const caller = await callerOfRequest(request, sessions, cookieName)
-    const person = personOf(caller)
+    const person = personOf(await callerOfRequest(request, sessions, cookie))
     if (!person) throw new ActionError('Forbidden', 'Not logged in', { status: 401 })
     const organizationIds = await organizationIdsOf(db, person.userId)
 
     reply.hijack()
     const stream = reply.raw
+    // Who went away meanwhile does not tell it again.
+    if (stream.destroyed) return
     stream.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -31,13 +37,13 @@ export function liveRoutes(app: FastifyInstance, core: () => Core, cookieName: s
       stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       if (stream.writableLength > MAX_BUFFERED_BYTES) stream.destroy()
     }
-    const update = live.subscribe(organizationIds, changes => {
+    const update = live.subscribe(person.userId, organizationIds, changes => {
       send('changes', changes)
       if (changes.some(isMembership)) void refresh()
     })
     const refresh = async (): Promise<void> => {
       try {
-        const still = personOf(await callerOfRequest(request, sessions, cookieName))
+        const still = personOf(await callerOfRequest(request, sessions, cookie))
         if (!still) return void stream.end()
         update(await organizationIdsOf(db, still.userId))
         send('ping', {})
@@ -45,7 +51,7 @@ export function liveRoutes(app: FastifyInstance, core: () => Core, cookieName: s
         stream.end()
       }
     }
-    const timer = setInterval(() => void refresh(), PING_MS)
+    const timer = setInterval(() => void refresh(), pingMs)
     stream.on('error', () => {})
     stream.on('close', () => {
       clearInterval(timer)

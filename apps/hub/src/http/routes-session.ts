@@ -1,9 +1,10 @@
 import { ActionError } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Db } from '../database/connection.ts'
 import type { Core } from '../hub.ts'
 import { verifyPassword } from '../passwords.ts'
-import { refuseForeignOrigin } from './request-caller.ts'
+import { refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
 import { textOf } from './routes-actions.ts'
 
 const Login = z.object({
@@ -17,44 +18,46 @@ const Login = z.object({
 const REFUSED = 'Invalid username or password!'
 
 /** Sign-in and sign-out: they set cookies, so they are direct calls and not actions (decisions). */
-export function sessionRoutes(
-  app: FastifyInstance,
-  core: () => Core,
-  cookie: { name: string; isSecure: boolean },
-): void {
+export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
 
   app.post('/api/private/login', async (request, reply) => {
-    refuseForeignOrigin(request)
+    refuseForeignOrigin(request, cookie)
     const { db, sessions } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
-    const user = await db
-      .selectFrom('user')
-      .where(({ eb, fn, val }) => eb(fn('lower', ['email']), '=', fn('lower', [val(email.trim())])))
-      .select(['user_id', 'password_hash', 'is_admin', 'is_active'])
-      .executeTakeFirst()
+    const user = await accountOf(db, email.trim())
     const matches = await verifyPassword(password, user?.password_hash)
     if (!user || !matches || !user.is_active) throw new ActionError('Forbidden', REFUSED, { status: 401 })
     // A session that the browser still has ends: its id must not live on in the new one's place.
     const before = request.cookies[cookie.name]
     if (before) await sessions.end(before)
+    const isRemembered = Boolean(remember ?? rememberMe)
     const { token, maxAgeSecs } = await sessions.open(
       { userId: user.user_id, isAdmin: user.is_admin },
       request.headers['user-agent'] ?? '',
-      Boolean(remember ?? rememberMe),
+      isRemembered,
     )
-    const isRemembered = Boolean(remember ?? rememberMe)
     reply.setCookie(cookie.name, token, { ...attributes, ...(isRemembered && { maxAge: maxAgeSecs }) })
     return reply.header('cache-control', 'no-store').send({})
   })
 
   app.post('/api/private/logout', async (request, reply) => {
-    refuseForeignOrigin(request)
+    refuseForeignOrigin(request, cookie)
     const token = request.cookies[cookie.name]
     if (token) await core().sessions.end(token)
     reply.clearCookie(cookie.name, attributes)
     return reply.header('cache-control', 'no-store').send({})
   })
+}
+
+async function accountOf(db: Db, email: string) {
+  // The database does not even take such an address.
+  if (email.includes('\0')) return undefined
+  return db
+    .selectFrom('user')
+    .where(({ eb, fn, val }) => eb(fn('lower', ['email']), '=', fn('lower', [val(email)])))
+    .select(['user_id', 'password_hash', 'is_admin', 'is_active'])
+    .executeTakeFirst()
 }
 
 function parseLogin(text: string): z.output<typeof Login> {

@@ -1,9 +1,17 @@
 import fastifyCookie from '@fastify/cookie'
 import { ActionError, MAX_ACTION_BODY_BYTES } from '@muster/actions'
-import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import type { Config } from '../config.ts'
+import { expectedError } from '../expected-error.ts'
 import type { Core } from '../hub.ts'
 import type { Logger } from '../log.ts'
+import type { SessionCookie } from './request-caller.ts'
 import { actionRoutes } from './routes-actions.ts'
 import { consoleRoutes } from './routes-console.ts'
 import { docsRoutes } from './routes-docs.ts'
@@ -19,6 +27,8 @@ type ServerOptions = {
   /** The hub behind the doors; nothing while it starts. */
   core: () => Core | undefined
   publicUrl: () => string
+  /** Folder of the built console. */
+  consoleDir?: string
 }
 
 /** The HTTP server with every route. It answers from the start: before the hub is ready only the health routes succeed. */
@@ -27,6 +37,7 @@ export async function createServer({
   log,
   core,
   publicUrl,
+  consoleDir,
 }: ServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: MAX_ACTION_BODY_BYTES,
@@ -36,6 +47,11 @@ export async function createServer({
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     routerOptions: { maxParamLength: 256 },
     forceCloseConnections: true,
+    // What fails before there is a route, like a path that cannot be decoded, is told like everything else.
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(request, reply)
+      answerError(error, request, reply)
+    },
   })
   await app.register(fastifyCookie)
 
@@ -46,23 +62,18 @@ export async function createServer({
   )
 
   app.addHook('onRequest', async request => {
-    if (core() || isHealth(request.url)) return
-    throw new ActionError('Internal', 'The hub is starting.', { status: 503, retryAfterSecs: 1 })
+    if (!core() && !isHealth(request.url)) throw notReady()
   })
-  app.addHook('onSend', async (request, reply) => {
-    reply.header('x-content-type-options', 'nosniff')
-    reply.header('referrer-policy', 'same-origin')
-    reply.header('x-frame-options', 'DENY')
-    reply.header('x-request-id', request.id)
-  })
-  app.setErrorHandler((error: FastifyError | ActionError, request, reply) => {
-    const known = error instanceof ActionError ? error : asActionError(error)
+  app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
+  const answerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = expectedError(error) ?? asActionError(error)
     if (known.status >= 500)
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
     const { kind, message, issues } = known
     return reply.code(known.status).send({ kind, message, ...(issues && { issues }), requestId: request.id })
-  })
+  }
+  app.setErrorHandler(answerError)
 
   app.get('/healthz', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
@@ -72,18 +83,35 @@ export async function createServer({
 
   // The cookie's name says what it promises, and follows from settings, never from a header (decisions).
   const isSecure = config.publicUrl.startsWith('https:')
-  const cookie = { name: isSecure ? '__Host-muster' : 'muster', isSecure }
-  const running = (): Core => core()!
-  actionRoutes(app, running, cookie.name)
+  const cookie: SessionCookie = { name: isSecure ? '__Host-muster' : 'muster', isSecure }
+  const running = (): Core => {
+    const ready = core()
+    // It may have stopped since the request began.
+    if (!ready) throw notReady()
+    return ready
+  }
+  actionRoutes(app, running, cookie)
   sessionRoutes(app, running, cookie)
-  liveRoutes(app, running, cookie.name)
+  liveRoutes(app, running, cookie)
   docsRoutes(app, publicUrl)
-  await consoleRoutes(app, config, publicUrl)
+  await consoleRoutes(app, config, publicUrl, consoleDir)
   return app
 }
 
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-content-type-options', 'nosniff')
+  reply.header('referrer-policy', 'same-origin')
+  reply.header('x-frame-options', 'DENY')
+  reply.header('x-request-id', request.id)
+}
+
 function isHealth(url: string): boolean {
-  return url === '/healthz' || url === '/readyz'
+  const path = url.split('?')[0]
+  return path === '/healthz' || path === '/readyz'
+}
+
+function notReady(): ActionError {
+  return new ActionError('Internal', 'The hub is starting or stopping.', { status: 503, retryAfterSecs: 1 })
 }
 
 /** Fastify's own refusals in the words of the wire; anything else is a fault of ours and told without its text. */
@@ -97,6 +125,7 @@ function asActionError(error: FastifyError): ActionError {
   }
   if (status === 415)
     return new ActionError('Invalid', 'Expected a body of type application/json.', { status, cause: error })
-  if (status < 500) return new ActionError('Invalid', error.message, { status, cause: error })
+  // Fastify repeats paths in its messages, however long they are.
+  if (status < 500) return new ActionError('Invalid', error.message.slice(0, 200), { status, cause: error })
   return new ActionError('Internal', 'Something went wrong on the hub.', { cause: error })
 }

@@ -57,11 +57,15 @@ export class Sessions {
     const caller = await this.callerOf({ cookie: token })
     if (caller.actor !== 'User') return
     await this.#db.transaction().execute(async tx => {
-      await tx.deleteFrom('session').where('session_id', '=', caller.sessionId).execute()
       const { userId, sessionId } = caller
+      const { numDeletedRows } = await tx
+        .deleteFrom('session')
+        .where('session_id', '=', sessionId)
+        .executeTakeFirst()
+      if (numDeletedRows === 0n) return
       await recordEvent(tx, { caller, scope: {} }, 'users_SessionTerminated', { userId, sessionId })
     })
-    this.#cache.delete(token)
+    this.#cache.delete(`cookie ${token}`)
   }
 
   /** Who a request with these credentials is; anonymous when there are none or they are not good. */
@@ -74,12 +78,14 @@ export class Sessions {
   }): Promise<Caller> {
     const secret = bearer ?? cookie
     if (!secret) return ANONYMOUS
-    const cached = this.#cache.get(secret)
+    // A secret counts only where it belongs: a session's is no bearer token, a token is no cookie.
+    const key = `${bearer ? 'bearer' : 'cookie'} ${secret}`
+    const cached = this.#cache.get(key)
     if (cached && cached.until > Date.now()) return cached.caller
     const caller = bearer ? await this.#byUserToken(secret) : await this.#bySession(secret)
     if (this.#cache.size >= CACHE_SIZE) this.#cache.clear()
-    if (caller.actor === 'Anonymous') this.#cache.delete(secret)
-    else this.#cache.set(secret, { caller, until: Date.now() + CACHE_MS })
+    if (caller.actor === 'Anonymous') this.#cache.delete(key)
+    else this.#cache.set(key, { caller, until: Date.now() + CACHE_MS })
     return caller
   }
 

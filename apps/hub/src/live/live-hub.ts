@@ -1,6 +1,7 @@
 import type { LiveChange } from '@muster/actions'
 
 type Subscriber = {
+  userId: string
   organizationIds: ReadonlySet<string>
   pending: Map<string, LiveChange>
   deliver: (changes: LiveChange[]) => void
@@ -20,12 +21,13 @@ export class LiveHub {
     return this.#subscribers.size
   }
 
-  /** Subscribes to the changes of some organizations; the returned function replaces them, `undefined` ends it. */
+  /** Subscribes a person to the changes of some organizations; the returned function replaces them, `undefined` ends it. */
   subscribe(
+    userId: string,
     organizationIds: ReadonlySet<string>,
     deliver: (changes: LiveChange[]) => void,
   ): (organizationIds: ReadonlySet<string> | undefined) => void {
-    const subscriber: Subscriber = { organizationIds, pending: new Map(), deliver }
+    const subscriber: Subscriber = { userId, organizationIds, pending: new Map(), deliver }
     this.#subscribers.add(subscriber)
     return next => {
       if (next) subscriber.organizationIds = next
@@ -33,10 +35,12 @@ export class LiveHub {
     }
   }
 
-  /** Notes a change for everybody who may see its organization. */
-  changed(change: LiveChange): void {
+  /** Notes a change for everybody who may see its organization, and for people who are about to. */
+  changed(change: LiveChange, userIds: readonly string[] = []): void {
     for (const subscriber of this.#subscribers) {
-      if (!subscriber.organizationIds.has(change.organizationId)) continue
+      const isConcerned =
+        subscriber.organizationIds.has(change.organizationId) || userIds.includes(subscriber.userId)
+      if (!isConcerned) continue
       const { deviceId, ...ofProject } = change
       const isTooMany = deviceId !== undefined && subscriber.pending.size >= MAX_NAMED_DEVICES
       const told: LiveChange = isTooMany ? ofProject : change

@@ -1,10 +1,11 @@
 import { ActionError } from '@muster/actions'
-import { addCertificate } from '../../database/device-certificates.ts'
+import { addCertificate, lockDevice } from '../../database/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_AddCertificate = handler(
   'devices_AddCertificate',
   async ({ tx, events, scope, caller, changed }, { deviceId, fingerprint, status = 'Pending' }) => {
+    await lockDevice(tx, deviceId)
     // Whoever adds a certificate by hand means it: a tombstone of an earlier rejection is cleared.
     await tx
       .deleteFrom('device_certificate_tombstone')
@@ -32,6 +33,6 @@ export const devices_AddCertificate = handler(
     })
     changed('certificates')
     changed('devices')
-    return { certificateId: certificateId }
+    return { certificateId }
   },
 )

@@ -1,17 +1,15 @@
-import { recordCertificateChange } from '../../database/device-certificates.ts'
+import { lockDevice, recordCertificateChange } from '../../database/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_DeleteCertificate = handler(
   'devices_DeleteCertificate',
   async ({ tx, events, scope, caller, changed, afterCommit, services }, { certificateId }) => {
-    const {
-      device_id: deviceId,
-      fingerprint,
-      status,
-    } = await tx
+    const deviceId = scope.deviceId!
+    await lockDevice(tx, deviceId)
+    const { fingerprint, status } = await tx
       .deleteFrom('device_certificate')
       .where('certificate_id', '=', certificateId)
-      .returning(['device_id', 'fingerprint', 'status'])
+      .returning(['fingerprint', 'status'])
       .executeTakeFirstOrThrow()
     if (status === 'Rejected' || status === 'Revoked') {
       await tx

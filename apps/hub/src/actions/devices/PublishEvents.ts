@@ -1,3 +1,4 @@
+import { insertEvents } from '../../database/device-events.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_PublishEvents = handler('devices_PublishEvents', {
@@ -6,9 +7,9 @@ export const devices_PublishEvents = handler('devices_PublishEvents', {
     return {}
   },
 
-  async byOthers({ services, scope }, { deviceId, events }) {
-    const place = { deviceId, projectId: scope.projectId!, organizationId: scope.organizationId! }
-    await services.ingest.publishEvents(place, events)
+  async byOthers({ tx, changed }, { deviceId, events }) {
+    await insertEvents(tx, deviceId, events)
+    changed('events')
     return {}
   },
 })

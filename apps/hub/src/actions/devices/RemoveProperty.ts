@@ -1,10 +1,11 @@
-import { removeProperty } from '../../database/device-properties.ts'
+import { removeProperty, summaryColumnOf } from '../../database/device-properties.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_RemoveProperty = handler('devices_RemoveProperty', {
   async byDevice({ caller, services, db }, { deviceId, name }) {
     const wasThere = await db.transaction().execute(tx => removeProperty(tx, caller, deviceId, name))
     if (wasThere) services.ingest.changed('properties', caller)
+    if (wasThere && summaryColumnOf(name)) services.ingest.changed('devices', caller)
     return { result: wasThere ? ('Removed' as const) : ('NotFound' as const) }
   },
 
@@ -16,6 +17,7 @@ export const devices_RemoveProperty = handler('devices_RemoveProperty', {
       propertyName: name,
     })
     changed('properties')
+    if (summaryColumnOf(name)) changed('devices')
     return { result: 'Removed' as const }
   },
 })

@@ -1,5 +1,5 @@
 import { ActionError, type CertificateStatus } from '@muster/actions'
-import { recordCertificateChange } from '../../database/device-certificates.ts'
+import { lockDevice, recordCertificateChange } from '../../database/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
 /** The only ways a certificate's status moves (spec 4). */
@@ -13,15 +13,12 @@ const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
 export const devices_SetCertificateStatus = handler(
   'devices_SetCertificateStatus',
   async ({ tx, events, scope, caller, changed, afterCommit, services }, { certificateId, status }) => {
-    const {
-      device_id: deviceId,
-      fingerprint,
-      ...row
-    } = await tx
+    const deviceId = scope.deviceId!
+    await lockDevice(tx, deviceId)
+    const { fingerprint, ...row } = await tx
       .selectFrom('device_certificate')
       .where('certificate_id', '=', certificateId)
-      .select(['device_id', 'fingerprint', 'status'])
-      .forUpdate()
+      .select(['fingerprint', 'status'])
       .executeTakeFirstOrThrow()
     const before = row.status as CertificateStatus
     if (before === status) return {}

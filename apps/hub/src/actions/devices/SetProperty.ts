@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { summaryOf, writeProperty } from '../../database/device-properties.ts'
+import { summaryColumnOf, writeProperty } from '../../database/device-properties.ts'
 import { checkValueSize } from '../../gateway/ingest.ts'
 import { handler } from '../../handler.ts'
 import { memberText } from '../../raw-json.ts'
@@ -10,7 +10,10 @@ export const devices_SetProperty = handler('devices_SetProperty', {
       throw new ActionError('Forbidden', 'Only people set whether a property is protected.')
     const text = valueText(inputText)
     if (input.expectedVersion !== undefined) {
-      return db.transaction().execute(tx => writeProperty(tx, caller, { ...input, text }))
+      const result = await db.transaction().execute(tx => writeProperty(tx, caller, { ...input, text }))
+      if (result.result === 'Set') services.ingest.changed('properties', caller)
+      if (result.result === 'Set' && summaryColumnOf(input.name)) services.ingest.changed('devices', caller)
+      return result
     }
     await services.ingest.setProperty(caller, input.name, text)
     return { result: 'Set' as const }
@@ -23,8 +26,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
     if (result.result !== 'Set') return result
     await events.emit('devices_PropertySet', { projectId: scope.projectId!, deviceId, propertyName: name })
     changed('properties')
-    const { hostname, health } = summaryOf(name, text)
-    if (hostname !== null || health !== null) changed('devices')
+    if (summaryColumnOf(name)) changed('devices')
     return result
   },
 })

@@ -29,7 +29,7 @@ export const organizations_Create = handler(
         .execute()
       await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin: true })
     }
-    changed('organizations', { organizationId })
+    changed('organizations', { organizationId }, userIds)
     return { organizationId }
   },
 )

@@ -18,7 +18,9 @@ export const organizations_Query = handler(
     }
     const text = filter?.text
     if (text)
-      query = query.where(sql<boolean>`(o.name ilike ${containing(text)} or o.organization_id = ${text})`)
+      query = query.where(
+        sql<boolean>`(o.name ilike ${containing(text)} or o.organization_id ilike ${containing(text)})`,
+      )
     const { rows, ...rest } = await queryPage(
       query,
       page,

@@ -41,7 +41,7 @@ export const projects_QueryDevices = handler(
       devices: rows.map(row => ({
         deviceId: row.device_id,
         name: row.name ?? undefined,
-        hostname: row.hostname ?? undefined,
+        hostname: row.hostname || undefined,
         firstSeen: wireTime(row.first_seen),
         status: statusOf(row.is_connected, row.health),
         isConnected: row.is_connected,

@@ -1,0 +1,290 @@
+import { type ActionError, newId } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  connectDevice,
+  deviceRow,
+  liveStream,
+  randomFingerprint,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let organizationId: string
+let projectId: string
+let token: string
+let deviceId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  owner = fleet.owner
+  organizationId = fleet.organizationId
+  projectId = fleet.projectId
+  token = fleet.token
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  deviceId = await deviceRow(hub, projectId)
+  await hub.db.deleteFrom('audit_action').execute()
+  await hub.db.deleteFrom('audit_event').execute()
+})
+
+describe('devices_Query', () => {
+  it('lists what the caller can see, with how long it is connected', async () => {
+    const stranger = await hub.user()
+    const admin = await hub.user({ isAdmin: true })
+    await using device = await connectDevice({ url: hub.url, token })
+    const { devices } = await owner.invoke('devices_Query', {})
+    expect(devices).toContainEqual({ deviceId, projectId, isConnected: false })
+    expect(devices).toContainEqual({
+      deviceId: device.deviceId,
+      projectId,
+      isConnected: true,
+      lastConnectedAt: expect.any(String),
+      currentConnectionDurationSecs: expect.any(Number),
+    })
+    expect(await stranger.invoke('devices_Query', {})).toEqual({ devices: [] })
+    const all = await admin.invoke('devices_Query', {})
+    expect(all.devices.map(one => one.deviceId)).toEqual(expect.arrayContaining([deviceId, device.deviceId]))
+  })
+})
+
+describe('devices_GetDetails', () => {
+  it('tells a device that never connected', async () => {
+    expect(await owner.invoke('devices_GetDetails', { deviceId })).toEqual({
+      deviceId,
+      projectId,
+      fingerprintId: `d_pk_${deviceId.slice(2)}`,
+      firstSeen: expect.any(String),
+      isConnected: false,
+      certificates: [],
+      connections: [],
+    })
+  })
+
+  it('tells certificates and the open connection with the name of its node', async () => {
+    await using device = await connectDevice({ url: hub.url, token })
+    const details = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+    expect(details).toMatchObject({
+      fingerprintId: `d_pk_${device.identity.fingerprint.slice(5, 27)}`,
+      isConnected: true,
+      lastConnectedAt: details.connections[0]!.connectedAt,
+    })
+    expect(details.certificates).toEqual([
+      {
+        certificateId: expect.stringMatching(/^d_c_/),
+        status: 'Active',
+        fingerprint: expect.stringMatching(/^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/),
+        firstSeen: expect.any(String),
+        isShared: false,
+      },
+    ])
+    expect(details.connections).toEqual([
+      {
+        connectionId: expect.stringMatching(/^d_conn_/),
+        nodeId: hub.nodeId,
+        nodeName: expect.any(String),
+        connectedAt: expect.any(String),
+        connectedForSecs: expect.any(Number),
+      },
+    ])
+  })
+
+  it('flags a certificate that another device of the project has too, for both to see, and not across projects', async () => {
+    const fingerprint = randomFingerprint()
+    const other = await deviceRow(hub, projectId)
+    const elsewhere = await deviceRow(hub, await hub.project(owner, organizationId))
+    for (const id of [deviceId, other, elsewhere])
+      await owner.invoke('devices_AddCertificate', { deviceId: id, fingerprint })
+    const isShared = async (id: string) =>
+      (await owner.invoke('devices_GetDetails', { deviceId: id })).certificates.map(
+        certificate => certificate.isShared,
+      )
+    expect(await isShared(deviceId)).toEqual([true])
+    expect(await isShared(other)).toEqual([true])
+    expect(await isShared(elsewhere)).toEqual([false])
+  })
+})
+
+describe('devices_SetName', () => {
+  it('renames a device and removes the name when there is none', async () => {
+    await using console = await liveStream(hub, owner)
+    const nameNow = async () => (await owner.invoke('devices_GetDetails', { deviceId })).name
+    expect(await owner.invoke('devices_SetName', { deviceId, name: ' Gate 1 ' })).toEqual({})
+    expect(await nameNow()).toBe('Gate 1')
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'devices' && change.deviceId === deviceId),
+    )
+    for (const name of ['', undefined, null, '  ']) {
+      await owner.invoke('devices_SetName', { deviceId, name: 'Gate 1' })
+      await owner.invoke('devices_SetName', { deviceId, name })
+      expect(await nameNow(), JSON.stringify(name)).toBeUndefined()
+    }
+    const [first, , , second] = await auditRows(hub)
+    expect(first).toMatchObject({
+      action: 'devices_SetName',
+      data: { deviceId, name: 'Gate 1' },
+      status: 'Succeeded',
+    })
+    expect(second?.data).toEqual({ deviceId, name: 'Gate 1' })
+    const events = await auditEvents(hub)
+    expect(events[0]).toMatchObject({
+      event: 'devices_NameChanged',
+      data: { projectId, deviceId, name: 'Gate 1' },
+      organizationId,
+      projectId,
+      deviceId,
+    })
+    expect(events[2]?.data).toEqual({ projectId, deviceId })
+  })
+})
+
+describe('devices_Delete', () => {
+  it('removes a device with its history, ends all its connections, and leaves its neighbours alone', async () => {
+    await using device = await connectDevice({ url: hub.url, token })
+    const { identity } = device
+    await using oneShot = await connectDevice({ url: hub.url, token, identity, register: false })
+    await using neighbour = await connectDevice({ url: hub.url, token })
+    for (const one of [device, neighbour]) {
+      const event = {
+        eventId: 'd_ev_20261121-1203-17czX8X1',
+        severity: 'Info',
+        body: 1,
+        attributes: {},
+        emittedAt: '2026-11-21T12:03:04Z',
+      }
+      await one.invoke('devices_SetProperty', { deviceId: one.deviceId, name: 'a', value: 1 })
+      await one.invoke('devices_PublishEvents', { deviceId: one.deviceId, events: [event] })
+      const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: one.deviceId })
+      const extra = await owner.invoke('devices_AddCertificate', {
+        deviceId: one.deviceId,
+        fingerprint: randomFingerprint(),
+        status: 'Rejected',
+      })
+      await owner.invoke('devices_DeleteCertificate', extra)
+      expect(certificates).toHaveLength(1)
+    }
+    await using console = await liveStream(hub, owner)
+
+    expect(await owner.invoke('devices_Delete', { deviceId: device.deviceId })).toEqual({})
+
+    expect((await device.link.ended).reason).toBe('this device was deleted')
+    expect((await oneShot.link.ended).reason).toBe('this device was deleted')
+    expect(neighbour.link.isOpen).toBe(true)
+    const { rows: tables } = await hub.pool.query<{ table: string }>(`
+      select table_name as table from information_schema.columns
+       where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'
+         and table_name !~ '_(\\d{8}|default)$'`)
+    expect(tables.map(({ table }) => table).sort()).toEqual([
+      'device',
+      'device_certificate',
+      'device_certificate_change',
+      'device_certificate_tombstone',
+      'device_connection',
+      'device_event',
+      'device_property',
+      'device_property_change',
+    ])
+    for (const { table } of tables) {
+      const { rows } = await hub.pool.query<{ device_id: string }>(`select device_id from ${table}`)
+      const ids = rows.map(row => row.device_id)
+      expect(ids, table).not.toContain(device.deviceId)
+      expect(ids, table).toContain(neighbour.deviceId)
+    }
+    expect(await auditRows(hub, 'devices_Delete')).toMatchObject([
+      { data: { deviceId: device.deviceId }, status: 'Succeeded' },
+    ])
+    expect(await auditEvents(hub, 'devices_Deleted')).toMatchObject([
+      { data: { deviceId: device.deviceId, projectId }, organizationId, projectId },
+    ])
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'devices' && change.deviceId === device.deviceId),
+    )
+  })
+
+  it('lets the same machine come back as a new device', async () => {
+    await using device = await connectDevice({ url: hub.url, token })
+    const { identity, deviceId: before } = device
+    await owner.invoke('devices_Delete', { deviceId: before })
+    await device.link.ended
+    await using again = await connectDevice({ url: hub.url, token, identity })
+    expect(again.deviceId).not.toBe(before)
+  })
+})
+
+describe('devices_QueryConnections', () => {
+  it('lists connections newest first, ended ones with why and how long', async () => {
+    const first = await connectDevice({ url: hub.url, token })
+    const { identity, deviceId: id } = first
+    await first[Symbol.asyncDispose]()
+    await until('the first connection is closed', async () => {
+      const { connections } = await owner.invoke('devices_QueryConnections', {
+        deviceId: id,
+        activeOnly: true,
+      })
+      return connections.length === 0
+    })
+    await using _second = await connectDevice({ url: hub.url, token, identity })
+    const { connections } = await owner.invoke('devices_QueryConnections', { deviceId: id })
+    const common = {
+      connectionId: expect.stringMatching(/^d_conn_/),
+      nodeId: hub.nodeId,
+      nodeName: expect.any(String),
+      connectedAt: expect.any(String),
+      durationSecs: expect.any(Number),
+    }
+    expect(connections).toEqual([
+      common,
+      { ...common, endedAt: expect.any(String), endReason: 'Disconnected' },
+    ])
+    const open = await owner.invoke('devices_QueryConnections', { deviceId: id, activeOnly: true })
+    expect(open.connections).toEqual([connections[0]])
+    const one = await owner.invoke('devices_QueryConnections', { deviceId: id, limit: 1 })
+    expect(one.connections).toEqual([connections[0]])
+  })
+
+  it('answers the latest 100 unless told otherwise, and no more than 1,000', async () => {
+    await hub.pool.query(
+      `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+       select 'd_conn_' || translate(lpad(i::text, 22, 'a'), '0', 'z'), $1, $2, 't', 'c', now() - i * interval '1 minute', now(), 'Disconnected'
+         from generate_series(1, 120) i`,
+      [deviceId, hub.nodeId],
+    )
+    const count = async (limit?: number) =>
+      (await owner.invoke('devices_QueryConnections', { deviceId, limit })).connections.length
+    expect(await count()).toBe(100)
+    expect(await count(1000)).toBe(120)
+    expect(await failed(owner.invoke('devices_QueryConnections', { deviceId, limit: 1001 }))).toMatchObject({
+      kind: 'Invalid',
+    })
+    expect(await failed(owner.invoke('devices_QueryConnections', { deviceId, limit: 0 }))).toMatchObject({
+      kind: 'Invalid',
+    })
+  })
+})
+
+describe('devices_ClaimOperationWork', () => {
+  it('has no work for a device, and nothing to say to anybody else', async () => {
+    await using device = await connectDevice({ url: hub.url, token })
+    const claim = { deviceId: device.deviceId, limit: 1, kinds: ['DeviceCommand'] }
+    expect(await device.invoke('devices_ClaimOperationWork', claim)).toEqual({ work: [] })
+    const other = device.invoke('devices_ClaimOperationWork', { ...claim, deviceId: newId('d') })
+    await expect(other).rejects.toMatchObject({ kind: 'Forbidden' })
+    expect(await failed(owner.invoke('devices_ClaimOperationWork', claim as never))).toMatchObject({
+      kind: 'Forbidden',
+    })
+  })
+})
+
+function failed(promise: Promise<unknown>): Promise<ActionError> {
+  return promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+}

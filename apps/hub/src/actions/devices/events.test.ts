@@ -1,0 +1,276 @@
+import { type ActionError, type ActionInput, MAX_EVENT_BYTES, newDatedId, newId } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  connectDevice,
+  deviceRow,
+  type FakeDevice,
+  liveStream,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+type EventInput = ActionInput<'devices_PublishEvents'>['events'][number]
+
+let hub: TestHub
+let owner: TestUser
+let device: FakeDevice
+let deviceId: string
+let projectId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  owner = fleet.owner
+  projectId = fleet.projectId
+  device = await connectDevice({ url: hub.url, token: fleet.token })
+  deviceId = device.deviceId
+})
+afterAll(async () => {
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  await hub.db.deleteFrom('device_event').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+  await hub.db.deleteFrom('audit_event').execute()
+})
+
+function event(values: Partial<EventInput> = {}): EventInput {
+  return {
+    eventId: newDatedId('d_ev'),
+    severity: 'Info',
+    body: 'hello',
+    attributes: {},
+    emittedAt: new Date().toISOString(),
+    ...values,
+  }
+}
+
+function publish(...events: unknown[]): Promise<unknown> {
+  return device.invoke('devices_PublishEvents', { deviceId, events })
+}
+
+async function eventsNow(input: { limit?: number; cursor?: string } = {}) {
+  return owner.invoke('devices_QueryEvents', { deviceId, ...input })
+}
+
+async function bodies(): Promise<unknown[]> {
+  return (await eventsNow()).events.map(({ body }) => body)
+}
+
+function failed(promise: Promise<unknown>): Promise<ActionError> {
+  return promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+}
+
+describe('devices_PublishEvents', () => {
+  it('stores what a device sends, with when it came, and tells open consoles', async () => {
+    await using console = await liveStream(hub, owner)
+    const sent = event({
+      category: 'ota',
+      severity: 'Warning',
+      body: { step: 1, of: null },
+      attributes: { path: 'repo/pkg/stable', deep: { a: [1] } },
+      emittedAt: '2026-11-21T12:03:04.123456789Z',
+    })
+    expect(await publish(sent)).toEqual({})
+    const { events } = await eventsNow()
+    expect(events).toEqual([
+      { ...sent, emittedAt: '2026-11-21T12:03:04.123Z', receivedAt: expect.any(String) },
+    ])
+    expect(await auditRows(hub)).toEqual([])
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'events' && change.deviceId === deviceId),
+    )
+  })
+
+  it('leaves out a category that there is not', async () => {
+    for (const category of [undefined, null, '']) await publish(event({ category } as never))
+    for (const stored of (await eventsNow()).events) expect(stored).not.toHaveProperty('category')
+  })
+
+  it.each(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'] as const)('takes %s', async severity => {
+    await publish(event({ severity }))
+    expect((await eventsNow()).events).toMatchObject([{ severity }])
+  })
+
+  it.each([null, 0, '', false, [], {}, '\u0000', '\ud800', 'é漢😀', { '': [null] }])(
+    'takes the body %j',
+    async body => {
+      await publish(event({ body, attributes: { body } }))
+      const [stored] = (await eventsNow()).events
+      expect(stored?.body).toEqual(body)
+      expect(stored?.attributes).toEqual({ body })
+    },
+  )
+
+  it('stores an event once, however often and wherever it is sent', async () => {
+    const one = event({ body: 'first' })
+    await publish(one)
+    await publish({ ...one, body: 'twice in a call' }, { ...one, body: 'twice in a call' })
+    await publish({ ...one, body: 'again', emittedAt: '2020-01-01T00:00:00Z' })
+    await owner.invoke('devices_PublishEvents', { deviceId, events: [{ ...one, body: 'by a person' }] })
+    expect(await bodies()).toEqual(['first'])
+  })
+
+  it('keeps events of the same id apart when they are of two devices', async () => {
+    const other = await deviceRow(hub, projectId)
+    const one = event()
+    await publish(one)
+    await owner.invoke('devices_PublishEvents', { deviceId: other, events: [{ ...one, body: 'other' }] })
+    expect(await bodies()).toEqual(['hello'])
+    const { events } = await owner.invoke('devices_QueryEvents', { deviceId: other })
+    expect(events).toMatchObject([{ eventId: one.eventId, body: 'other' }])
+  })
+
+  it('takes 1,000 events a call, none at all, and no more', async () => {
+    expect(await publish()).toEqual({})
+    await publish(...Array.from({ length: 1000 }, () => event()))
+    expect((await eventsNow({ limit: 1000 })).events).toHaveLength(1000)
+    await expect(publish(...Array.from({ length: 1001 }, () => event()))).rejects.toMatchObject({
+      kind: 'Invalid',
+    })
+  })
+
+  it('takes 64 KiB of body and attributes together, and not a byte more', async () => {
+    const body = 'x'.repeat(MAX_EVENT_BYTES - 2 - 2)
+    await publish(event({ body }))
+    const tooLarge = {
+      kind: 'Invalid',
+      message: expect.stringContaining(`at most ${MAX_EVENT_BYTES} are stored`),
+    }
+    await expect(publish(event({ body: `${body}x` }))).rejects.toMatchObject(tooLarge)
+    await expect(publish(event({ body, attributes: { a: 1 } }))).rejects.toMatchObject(tooLarge)
+    await expect(publish(event({ body: '漢'.repeat(MAX_EVENT_BYTES / 3 + 1) }))).rejects.toMatchObject(
+      tooLarge,
+    )
+  })
+
+  it('stores all events of a call or none of them', async () => {
+    await expect(publish(event(), event({ body: 'x'.repeat(MAX_EVENT_BYTES) }))).rejects.toMatchObject({
+      kind: 'Invalid',
+    })
+    await expect(publish(event(), event({ severity: 'Fatal' as never }))).rejects.toMatchObject({
+      kind: 'Invalid',
+    })
+    expect(await bodies()).toEqual([])
+  })
+
+  it.each([
+    ['d_ev_00000000-0000-11111111'],
+    ['d_ev_00010101-0000-11111111'],
+    ['d_ev_19700101-0000-11111111'],
+    ['d_ev_20260230-2561-11111111'],
+    ['d_ev_20261399-9999-11111111'],
+    ['d_ev_99991231-2359-11111111'],
+    ['d_ev_99999999-9999-11111111'],
+  ])('stores an event whose id has an implausible date once: %s', async eventId => {
+    await publish(event({ eventId }))
+    await publish(event({ eventId }))
+    expect((await eventsNow()).events).toMatchObject([{ eventId }])
+  })
+
+  it.each([
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['0099-12-31T23:59:59.999999Z', '0099-12-31T23:59:59.999Z'],
+    ['1969-12-31T23:59:59.999999999Z', undefined],
+    ['9999-12-31T23:59:58Z', '9999-12-31T23:59:58.000Z'],
+    ['2026-11-21T12:03:04.999999999+05:30', undefined],
+  ])('stores an event with an implausible time, which can be read: %s', async (emittedAt, read) => {
+    await publish(event({ emittedAt }))
+    const [stored] = (await eventsNow()).events
+    expect(Date.parse(stored!.emittedAt)).toBeGreaterThanOrEqual(Date.parse(emittedAt) - 1)
+    expect(Date.parse(stored!.emittedAt)).toBeLessThanOrEqual(Date.parse(emittedAt) + 1)
+    if (read) expect(stored!.emittedAt).toBe(read)
+    // The page after it must be readable too.
+    expect((await eventsNow({ limit: 1 })).events).toHaveLength(1)
+  })
+
+  it.each([
+    '9999-12-31T23:59:59.9999999Z',
+    '9999-12-31T23:59:59-15:00',
+    '0000-01-01T00:00:00Z',
+    '0001-01-01T00:00:00+01:00',
+  ])('refuses a time that nobody could read again: %s', async emittedAt => {
+    await expect(publish(event({ emittedAt }))).rejects.toMatchObject({ kind: 'Invalid' })
+    expect((await eventsNow()).events).toEqual([])
+  })
+
+  it('by a person is a command: on the record, stored with its Succeeded', async () => {
+    await using console = await liveStream(hub, owner)
+    expect(await owner.invoke('devices_PublishEvents', { deviceId, events: [event()] })).toEqual({})
+    expect(await bodies()).toEqual(['hello'])
+    expect(await auditRows(hub)).toEqual([
+      {
+        action: 'devices_PublishEvents',
+        actor: { actor: 'User', userId: owner.userId },
+        data: { deviceId },
+        status: 'Succeeded',
+      },
+    ])
+    expect(await auditEvents(hub)).toEqual([])
+    const { rows } = await hub.pool.query(
+      'select a.xmin::text = e.xmin::text as "isSameTransaction" from audit_action a, device_event e',
+    )
+    expect(rows).toEqual([{ isSameTransaction: true }])
+    await until('it is told', () => console.changes.some(change => change.topic === 'events'))
+    const tooLarge = owner.invoke('devices_PublishEvents', {
+      deviceId,
+      events: [event({ body: 'x'.repeat(MAX_EVENT_BYTES) })],
+    })
+    expect(await failed(tooLarge)).toMatchObject({ kind: 'Invalid' })
+    expect((await auditRows(hub)).map(row => row.status)).toEqual(['Succeeded', 'Failed'])
+  })
+})
+
+describe('devices_QueryEvents', () => {
+  it('answers the latest first, by when they were emitted and not when they came', async () => {
+    await publish(event({ body: 'second', emittedAt: '2026-01-02T00:00:00Z' }))
+    await publish(event({ body: 'first', emittedAt: '2026-01-03T00:00:00Z' }))
+    await publish(event({ body: 'third', emittedAt: '2026-01-01T00:00:00Z' }))
+    expect(await bodies()).toEqual(['first', 'second', 'third'])
+  })
+
+  it('answers 100 unless told otherwise, as many as asked for, and up to 1,000', async () => {
+    const at = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString()
+    await publish(...Array.from({ length: 120 }, (_, index) => event({ body: index, emittedAt: at(index) })))
+    expect(await eventsNow()).toMatchObject({ nextCursor: expect.any(String) })
+    expect(await bodies()).toEqual(Array.from({ length: 100 }, (_, index) => 119 - index))
+    expect((await eventsNow({ limit: 10 })).events.map(({ body }) => body)).toEqual([
+      119, 118, 117, 116, 115, 114, 113, 112, 111, 110,
+    ])
+    const all = await eventsNow({ limit: 1000 })
+    expect(all.events).toHaveLength(120)
+    expect(all).not.toHaveProperty('nextCursor')
+    for (const limit of [0, -1, 1001, 1.5, '10'])
+      expect(await failed(eventsNow({ limit: limit as number }))).toMatchObject({ kind: 'Invalid' })
+  })
+
+  it('continues where a page ended, with events of the same time and new ones in between', async () => {
+    const at = (index: number): string => `2026-01-01T00:00:0${Math.floor(index / 4)}.000000500Z`
+    await publish(...Array.from({ length: 20 }, (_, index) => event({ body: index, emittedAt: at(index) })))
+    const whole = (await eventsNow()).events.map(({ eventId }) => eventId)
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await eventsNow({ limit: 3, ...(cursor && { cursor }) })
+      seen.push(...page.events.map(({ eventId }) => eventId))
+      cursor = page.nextCursor
+      await publish(event({ body: 'new', emittedAt: '2026-06-01T00:00:00Z' }))
+    } while (cursor)
+    expect(seen).toEqual(whole)
+  })
+
+  it('does not take the cursor of another list, and takes an empty one for none', async () => {
+    await publish(event())
+    for (const cursor of ['x', Buffer.from('["-name","a","b"]').toString('base64url'), newId('d')])
+      expect(await failed(eventsNow({ cursor }))).toMatchObject({ kind: 'Invalid' })
+    expect((await eventsNow({ cursor: '' })).events).toHaveLength(1)
+  })
+})

@@ -1,0 +1,522 @@
+import { type ActionError, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
+import {
+  ask,
+  auditEvents,
+  auditRows,
+  connectDevice,
+  deviceRow,
+  type FakeDevice,
+  liveStream,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Caller } from '../../caller.ts'
+
+let hub: TestHub
+let owner: TestUser
+let actor: object
+let projectId: string
+let organizationId: string
+let device: FakeDevice
+let deviceId: string
+let asDevice: Caller
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  owner = fleet.owner
+  actor = { actor: 'User', userId: owner.userId }
+  projectId = fleet.projectId
+  organizationId = fleet.organizationId
+  device = await connectDevice({ url: hub.url, token: fleet.token })
+  deviceId = device.deviceId
+  asDevice = { actor: 'Device', deviceId, tokenId: fleet.tokenId, projectId, organizationId }
+})
+afterAll(async () => {
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+beforeEach(async () => {
+  await hub.db.deleteFrom('device_property').execute()
+  await hub.db.deleteFrom('device_property_change').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+  await hub.db.deleteFrom('audit_event').execute()
+})
+
+/** Sets a property with the value's text as it is, by the owner or by the device itself. */
+async function setText(text: string, name = 'a', by: 'owner' | 'device' = 'owner'): Promise<unknown> {
+  const input = `{"deviceId":"${deviceId}","name":"${name}","value":${text}}`
+  if (by === 'device')
+    return JSON.parse(await hub.pipeline.invoke(asDevice, 'devices_SetProperty', input, 'test'))
+  const answer = await ask(hub, '/api/v1/actions/invoke/devices_SetProperty', { as: owner, body: input })
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
+  return answer.json()
+}
+
+/** The text of a property's value as it goes over the wire. */
+async function textOf(name = 'a'): Promise<string> {
+  const body = { deviceId, name }
+  const { text } = await ask(hub, '/api/v1/actions/invoke/devices_GetProperty', { as: owner, body })
+  const [, value] =
+    new RegExp(`^\\{"name":"${name}","value":([^]*),"protected":(?:true|false),"version":\\d+,`).exec(text) ??
+    []
+  if (value === undefined) throw new Error(`no value in ${text}`)
+  return value
+}
+
+async function propertyNow(name = 'a') {
+  return owner.invoke('devices_GetProperty', { deviceId, name })
+}
+
+function historyOf(name = 'a') {
+  return hub.db
+    .selectFrom('device_property_change')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', name)
+    .select(['version', 'value', 'actor'])
+    .orderBy('changed_at')
+    .execute()
+}
+
+function failed(promise: Promise<unknown>): Promise<ActionError> {
+  return promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+}
+
+const TEXTS = [
+  '1.0',
+  '1.10',
+  '-0',
+  '-0.0',
+  '1e2',
+  '1E+2',
+  '1e-7',
+  '12345678901234567890',
+  '0.1234567890123456789012345678901234567890',
+  '1e999',
+  '-1e999',
+  '1e99999',
+  '1e-99999',
+  '1e-20000',
+  `1${'0'.repeat(2_000)}`,
+  `0.${'0'.repeat(20_000)}1`,
+  'null',
+  'true',
+  'false',
+  '""',
+  '"1.0"',
+  '"\\u0000"',
+  '"\\ud800"',
+  '"\\udc00\\ud800"',
+  '"\\ud83d\\ude00"',
+  '"\u2028\u2029"',
+  '"\\u0041\\/\\b"',
+  '"<script>"',
+  '"é漢😀"',
+  '{}',
+  '[]',
+  '{"b":1,"a":2}',
+  '{"a":1,"a":2}',
+  '{"a":{"b":null},"c":[null]}',
+  '{"":1,"__proto__":2,"constructor":3}',
+  '{ "a" :\t[ 1 ,\n 2 ] }',
+  '[1.0, {"x": 1.50}, "\\u0000"]',
+  '{"value":1,"deviceId":"x","name":"y"}',
+  '"\\"value\\":1"',
+  '"}]{[,:"',
+  '{"a\\u0000b":1}',
+]
+
+describe('a value', () => {
+  it.each(['owner', 'device'] as const)('set by the %s comes back unchanged, to the byte', async by => {
+    for (const text of TEXTS) {
+      expect(await setText(text, 'a', by), text.slice(0, 40)).toEqual({ result: 'Set' })
+      expect(await textOf(), text.slice(0, 40)).toBe(text)
+    }
+  })
+
+  it('comes back unchanged whatever it is and however it is written', async () => {
+    const spacing = fc.constantFrom(undefined, 1, '\t', ' \n')
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ stringUnit: 'binary', maxDepth: 5 }),
+        spacing,
+        async (value, indent) => {
+          const text = JSON.stringify(value, null, indent)
+          await setText(text, 'a', 'device')
+          expect(await textOf()).toBe(text)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  it('is what the device reads too, over its own connection', async () => {
+    const value = { order: ['b', 'a'], nothing: null, text: '\u0000' }
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value })
+    expect(await device.invoke('devices_GetProperty', { deviceId, name: 'a' })).toMatchObject({
+      result: 'Found',
+      value,
+    })
+    const { properties } = (await device.invoke('devices_QueryProperties', { deviceId })) as {
+      properties: object
+    }
+    expect(properties).toMatchObject({ a: { name: 'a', value } })
+  })
+
+  it('is the last of equal members, as for every JSON parser', async () => {
+    const body = `{"deviceId":"${deviceId}","value":1,"name":"a","\\u0076alue":2.50 ,"nested":{"value":3}}`
+    await ask(hub, '/api/v1/actions/invoke/devices_SetProperty', { as: owner, body })
+    expect(await textOf()).toBe('2.50')
+  })
+
+  it.each(['owner', 'device'] as const)(
+    'of a megabyte may be set by the %s, and not a byte more',
+    async by => {
+      const text = `"${'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)}"`
+      await setText(text, 'a', by)
+      expect(await textOf()).toBe(text)
+      const error = await setText(`${text.slice(0, -1)}x"`, 'a', by).catch((error: Error) => error.message)
+      expect(error).toContain(`at most ${MAX_PROPERTY_VALUE_BYTES} are stored`)
+      // Bytes count, not characters.
+      const wide = `"${'漢'.repeat(MAX_PROPERTY_VALUE_BYTES / 3)}"`
+      expect(await setText(wide, 'a', by).catch((error: Error) => error.message)).toContain('are stored')
+      expect(await textOf()).toBe(text)
+    },
+  )
+
+  it('is nested 63 levels at most, since the input around it is one more', async () => {
+    const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
+    await setText(nested(63))
+    expect(await textOf()).toBe(nested(63))
+    await expect(setText(nested(64))).rejects.toThrow('nested deeper than 64 levels')
+  })
+
+  it('must be there, and may be null', async () => {
+    expect(await failed(owner.invoke('devices_SetProperty', { deviceId, name: 'a' } as never))).toMatchObject(
+      {
+        kind: 'Invalid',
+        issues: [{ path: 'value', message: 'required' }],
+      },
+    )
+    await setText('null')
+    expect(await propertyNow()).toMatchObject({ result: 'Found', value: null })
+  })
+})
+
+describe('devices_SetProperty by a person', () => {
+  it('creates and replaces, each time one version further, on the record', async () => {
+    await using console = await liveStream(hub, owner)
+    await setText('1')
+    expect(await propertyNow()).toEqual({
+      result: 'Found',
+      name: 'a',
+      value: 1,
+      protected: false,
+      version: 1,
+      lastUpdated: expect.any(String),
+    })
+    await setText('2')
+    expect(await propertyNow()).toMatchObject({ value: 2, version: 2 })
+    expect((await historyOf()).map(change => [change.version, change.value?.text, change.actor])).toEqual([
+      [1, '1', actor],
+      [2, '2', actor],
+    ])
+    const row = { action: 'devices_SetProperty', actor, data: { deviceId, name: 'a' }, status: 'Succeeded' }
+    expect(await auditRows(hub)).toEqual([row, row])
+    expect((await auditEvents(hub))[1]).toMatchObject({
+      event: 'devices_PropertySet',
+      data: { projectId, deviceId, propertyName: 'a' },
+      projectId,
+      deviceId,
+    })
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'properties' && change.deviceId === deviceId),
+    )
+  })
+
+  it('counts a version but keeps no history when the value stays the same', async () => {
+    await setText('{"a":1}')
+    await setText('{"a":1}')
+    await setText('{"a": 1}')
+    expect(await propertyNow()).toMatchObject({ version: 3 })
+    expect((await historyOf()).map(change => change.value?.text)).toEqual(['{"a":1}', '{"a": 1}'])
+  })
+
+  it('audits the name and never the value', async () => {
+    await setText('"hunter2"')
+    expect(JSON.stringify([await auditRows(hub), await auditEvents(hub)])).not.toContain('hunter2')
+  })
+
+  it('keeps the protection when it says nothing of it', async () => {
+    const set = (more: object) =>
+      owner.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1, ...more })
+    const isProtected = async () => {
+      const property = await propertyNow()
+      return property.result === 'Found' && property.protected
+    }
+    await set({})
+    expect(await isProtected()).toBe(false)
+    await set({ protected: true })
+    expect(await isProtected()).toBe(true)
+    await set({ protected: null })
+    expect(await isProtected()).toBe(true)
+    await set({ protected: false })
+    expect(await isProtected()).toBe(false)
+  })
+
+  it.each([1, '1'])('replaces only the version that it expects: %j', async expectedVersion => {
+    const set = (value: number, expected: number | string) =>
+      owner.invoke('devices_SetProperty', { deviceId, name: 'a', value, expectedVersion: expected })
+    expect(await set(1, expectedVersion)).toEqual({ result: 'Deleted' })
+    expect(await propertyNow()).toEqual({ result: 'NotFound' })
+    await setText('1')
+    await hub.db.deleteFrom('audit_event').execute()
+    expect(await set(2, expectedVersion)).toEqual({ result: 'Set' })
+    expect(await set(3, expectedVersion)).toEqual({ result: 'VersionConflict', currentVersion: 2 })
+    expect(await set(3, '18446744073709551615')).toEqual({ result: 'VersionConflict', currentVersion: 2 })
+    expect(await set(3, 0)).toEqual({ result: 'VersionConflict', currentVersion: 2 })
+    expect(await propertyNow()).toMatchObject({ value: 2, version: 2 })
+    // What was not done is in no log of events, while the attempt is on record.
+    expect(await auditEvents(hub)).toHaveLength(1)
+    expect(await auditRows(hub)).toHaveLength(6)
+  })
+
+  it('lets one of many win who expect the same version', async () => {
+    await setText('0')
+    const outcomes = await Promise.all(
+      [1, 2, 3, 4, 5].map(value =>
+        owner.invoke('devices_SetProperty', { deviceId, name: 'a', value, expectedVersion: 1 }),
+      ),
+    )
+    expect(outcomes.filter(outcome => outcome.result === 'Set')).toHaveLength(1)
+    expect(outcomes.filter(outcome => outcome.result === 'VersionConflict')).toHaveLength(4)
+    expect(await propertyNow()).toMatchObject({ version: 2 })
+  })
+
+  it('counts every version when many create the same property at once', async () => {
+    await Promise.all(Array.from({ length: 8 }, (_, value) => setText(String(value), 'b')))
+    expect(await propertyNow('b')).toMatchObject({ version: 8 })
+    const versions = (await historyOf('b')).map(change => change.version)
+    expect(versions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+})
+
+describe('devices_SetProperty by the device', () => {
+  it('is telemetry: stored, told, kept in history, and in no audit row', async () => {
+    await using console = await liveStream(hub, owner)
+    expect(await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })).toEqual({
+      result: 'Set',
+    })
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 2 })
+    expect(await propertyNow()).toMatchObject({ value: 2, version: 2 })
+    expect((await historyOf()).map(change => change.actor)).toMatchObject([
+      { actor: 'Device', deviceId },
+      { actor: 'Device', deviceId },
+    ])
+    expect(await auditRows(hub)).toEqual([])
+    expect(await auditEvents(hub)).toEqual([])
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'properties' && change.deviceId === deviceId),
+    )
+  })
+
+  it('with an expected version is told like any other', async () => {
+    await device.invoke('devices_SetProperty', {
+      deviceId,
+      name: 'dev.nexigon.system.health',
+      value: { status: 'error' },
+    })
+    await using console = await liveStream(hub, owner)
+    const set = (expectedVersion: number) =>
+      device.invoke('devices_SetProperty', {
+        deviceId,
+        name: 'dev.nexigon.system.health',
+        value: { status: 'degraded' },
+        expectedVersion,
+      })
+    expect(await set(7)).toEqual({ result: 'VersionConflict', currentVersion: 1 })
+    expect(await set(1)).toEqual({ result: 'Set' })
+    await until('properties and devices are told', () => {
+      const topics = console.changes.map(change => change.topic)
+      return topics.includes('properties') && topics.includes('devices')
+    })
+    expect(await auditRows(hub)).toEqual([])
+  })
+
+  it('cannot change, remove or protect what is protected', async () => {
+    await owner.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1, protected: true })
+    const forbidden = { kind: 'Forbidden', message: 'The property "a" is protected.' }
+    const input = { deviceId, name: 'a', value: 2 }
+    await expect(device.invoke('devices_SetProperty', input)).rejects.toMatchObject(forbidden)
+    await expect(
+      device.invoke('devices_SetProperty', { ...input, expectedVersion: 1 }),
+    ).rejects.toMatchObject(forbidden)
+    await expect(device.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).rejects.toMatchObject(
+      forbidden,
+    )
+    for (const flag of [true, false]) {
+      const refused = device.invoke('devices_SetProperty', { deviceId, name: 'b', value: 1, protected: flag })
+      await expect(refused).rejects.toMatchObject({ kind: 'Forbidden' })
+    }
+    expect(await propertyNow()).toMatchObject({ value: 1, version: 1, protected: true })
+    expect(await propertyNow('b')).toEqual({ result: 'NotFound' })
+    expect(await device.invoke('devices_GetProperty', { deviceId, name: 'a' })).toMatchObject({ value: 1 })
+  })
+})
+
+describe('devices_RemoveProperty', () => {
+  it('removes one, on the record, and says when there was none', async () => {
+    await setText('1')
+    await hub.db.deleteFrom('audit_action').execute()
+    await hub.db.deleteFrom('audit_event').execute()
+    await using console = await liveStream(hub, owner)
+    expect(await owner.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).toEqual({
+      result: 'Removed',
+    })
+    expect(await owner.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).toEqual({
+      result: 'NotFound',
+    })
+    expect(await propertyNow()).toEqual({ result: 'NotFound' })
+    expect((await historyOf()).map(change => [change.version, change.value])).toMatchObject([
+      [1, { text: '1' }],
+      [2, null],
+    ])
+    const row = {
+      action: 'devices_RemoveProperty',
+      actor,
+      data: { deviceId, name: 'a' },
+      status: 'Succeeded',
+    }
+    expect(await auditRows(hub)).toEqual([row, row])
+    expect(await auditEvents(hub)).toMatchObject([
+      {
+        event: 'devices_PropertyRemoved',
+        data: { projectId, deviceId, propertyName: 'a' },
+        projectId,
+        deviceId,
+      },
+    ])
+    await until('it is told', () => console.changes.some(change => change.topic === 'properties'))
+  })
+
+  it('by the device is telemetry', async () => {
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    await using console = await liveStream(hub, owner)
+    expect(await device.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).toEqual({
+      result: 'Removed',
+    })
+    expect(await device.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).toEqual({
+      result: 'NotFound',
+    })
+    expect(await auditRows(hub)).toEqual([])
+    await until('it is told', () => console.changes.some(change => change.topic === 'properties'))
+  })
+})
+
+describe('devices_QueryProperties', () => {
+  it('answers all properties by name, those with names of the language too', async () => {
+    const names = ['constructor', 'toString', 'valueOf', 'z', 'A', '9', 'a.b-c_d']
+    for (const name of names) await setText(`"${name}"`, name)
+    const { properties } = await owner.invoke('devices_QueryProperties', { deviceId })
+    expect(Object.keys(properties).sort()).toEqual(names.toSorted())
+    for (const name of names) expect(properties[name]).toMatchObject({ name, value: name, version: 1 })
+    const other = await deviceRow(hub, projectId)
+    expect(await owner.invoke('devices_QueryProperties', { deviceId: other })).toEqual({ properties: {} })
+  })
+
+  it('is for administrators of the instance too, who may read everywhere, and is on the record then', async () => {
+    await setText('1')
+    await hub.db.deleteFrom('audit_action').execute()
+    const admin = await hub.user({ isAdmin: true })
+    expect((await admin.invoke('devices_QueryProperties', { deviceId })).properties).toHaveProperty('a')
+    expect(await auditRows(hub)).toMatchObject([{ action: 'devices_QueryProperties', data: { deviceId } }])
+    const change = admin.invoke('devices_SetProperty', { deviceId, name: 'a', value: 2 })
+    expect(await failed(change)).toMatchObject({ kind: 'Forbidden' })
+  })
+})
+
+describe('what a property says of its device', () => {
+  const HEALTH = 'dev.nexigon.system.health'
+  const INFO = 'dev.nexigon.system.info'
+  const OLDER_INFO = 'dev.nexigon.systemInfo'
+
+  async function shown() {
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId, filter: { text: deviceId } })
+    const { status, hostname } = devices[0]!
+    return { status, hostname }
+  }
+
+  const setters = {
+    owner: (name: string, value: unknown) =>
+      owner.invoke('devices_SetProperty', { deviceId, name, value } as never),
+    device: (name: string, value: unknown) => device.invoke('devices_SetProperty', { deviceId, name, value }),
+  }
+
+  it.each(['owner', 'device'] as const)(
+    'shows in the list when the %s sets it, and goes with it',
+    async by => {
+      const set = setters[by]
+      for (const [value, status] of [
+        [{ status: 'error' }, 'error'],
+        [{ status: 'degraded' }, 'warning'],
+        [{ status: 'healthy' }, 'healthy'],
+        [{ status: 'error' }, 'error'],
+        [{}, 'healthy'],
+        [{ status: 'error' }, 'error'],
+        [{ status: null }, 'healthy'],
+        [null, 'healthy'],
+        ['error', 'healthy'],
+        [{ status: '\u0000error' }, 'error'],
+        [{ status: ['error'] }, 'healthy'],
+      ] as const) {
+        await set(HEALTH, value)
+        expect((await shown()).status, JSON.stringify(value)).toBe(status)
+      }
+      for (const name of [INFO, OLDER_INFO]) {
+        await set(name, { hostname: 'gate-1' })
+        expect((await shown()).hostname).toBe('gate-1')
+        await set(name, { hostname: null })
+        expect((await shown()).hostname).toBeUndefined()
+        await set(name, { hostname: `a\u0000${'x'.repeat(300)}` })
+        expect((await shown()).hostname).toBe(`a${'x'.repeat(252)}`)
+        await set(name, [1])
+        expect((await shown()).hostname).toBeUndefined()
+      }
+    },
+  )
+
+  it('is told to open consoles, and forgotten when the property is removed', async () => {
+    await using console = await liveStream(hub, owner)
+    const told = async (): Promise<void> => {
+      console.changes.length = 0
+      await until('the device list is told', () => console.changes.some(change => change.topic === 'devices'))
+    }
+    await setters.owner(HEALTH, { status: 'error' })
+    await setters.owner(INFO, { hostname: 'gate-1' })
+    expect(await shown()).toEqual({ status: 'error', hostname: 'gate-1' })
+    await told()
+    await owner.invoke('devices_RemoveProperty', { deviceId, name: HEALTH })
+    await owner.invoke('devices_RemoveProperty', { deviceId, name: INFO })
+    expect(await shown()).toEqual({ status: 'healthy', hostname: undefined })
+    await told()
+    await setters.device(HEALTH, { status: 'error' })
+    await told()
+    await device.invoke('devices_RemoveProperty', { deviceId, name: HEALTH })
+    expect((await shown()).status).toBe('healthy')
+    await told()
+  })
+
+  it('has no history where it rewrites itself', async () => {
+    await setters.device(INFO, { hostname: 'a' })
+    await setters.owner(INFO, { hostname: 'b' })
+    expect(await historyOf(INFO)).toEqual([])
+    expect(await propertyNow(INFO)).toMatchObject({ version: 2 })
+  })
+})

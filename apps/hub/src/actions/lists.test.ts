@@ -1,0 +1,382 @@
+import { type Action, type ActionName, actions, newId, publicIdOf } from '@muster/actions'
+import { deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { hashSecret } from '../secrets.ts'
+
+type Item = Record<string, unknown>
+type Answer = { items: Item[]; nextCursor: string | undefined; total: number | undefined }
+type Ask = { limit?: number; cursor?: string; sort?: string; filter?: object }
+
+/** A list: where its items and their ids are, and how one more is made. */
+type List = {
+  items: string
+  id: string
+  /** What can be sorted by, as the items tell it. */
+  sorts: Record<string, (item: Item) => string | number | boolean>
+  defaultSort: string
+  /** Whether a filter by text finds names. */
+  hasText: boolean
+  scope: () => object
+  add: (name: string, index: number) => Promise<void>
+}
+
+const NAMES = [
+  'Gate',
+  'gate',
+  'Gate',
+  'gate 10',
+  'gate 9',
+  '100 %',
+  'a_b',
+  'aXb',
+  'back\\slash',
+  "O'Neil",
+  'ärger',
+  'zebra',
+  'Zebra',
+  '漢字',
+  '😀',
+  'q"uote',
+  '  inner  blanks',
+  'tab',
+  'x'.repeat(128),
+]
+const COUNT = NAMES.length
+
+let hub: TestHub
+let owner: TestUser
+let organizationId: string
+let projectId: string
+
+const text = (field: string) => (item: Item) => (item[field] ?? '') as string
+const time = (field: string) => (item: Item) => Date.parse(item[field] as string)
+
+/** Every second item shares its time with the one before, so that ids decide. */
+const timeOf = (index: number): Date => new Date(Date.UTC(2026, 0, 1) + Math.floor(index / 2) * 1000)
+
+const LISTS: Partial<Record<ActionName, List>> = {
+  organizations_Query: {
+    items: 'organizations',
+    id: 'organizationId',
+    sorts: { name: text('name') },
+    defaultSort: 'name',
+    hasText: true,
+    scope: () => ({}),
+    add: async name => {
+      const organization_id = newId('org')
+      await hub.db.insertInto('organization').values({ organization_id, name }).execute()
+      await hub.db
+        .insertInto('organization_member')
+        .values({ organization_id, user_id: owner.userId })
+        .execute()
+    },
+  },
+  organizations_QueryProjects: {
+    items: 'projects',
+    id: 'projectId',
+    sorts: { name: text('name'), createdAt: item => createdAt.get(item.projectId as string)! },
+    defaultSort: 'name',
+    hasText: true,
+    scope: () => ({ organizationId }),
+    add: addProject,
+  },
+  projects_Query: {
+    items: 'projects',
+    id: 'projectId',
+    sorts: { name: text('name') },
+    defaultSort: 'name',
+    hasText: true,
+    scope: () => ({}),
+    // The same projects as above.
+    add: async () => {},
+  },
+  projects_QueryDevices: {
+    items: 'devices',
+    id: 'deviceId',
+    sorts: {
+      name: text('name'),
+      deviceId: text('deviceId'),
+      firstSeen: time('firstSeen'),
+      status: item => item.isConnected as boolean,
+      pendingCertificatesCount: item => item.pendingCertificatesCount as number,
+    },
+    defaultSort: 'firstSeen',
+    hasText: true,
+    scope: () => ({ projectId }),
+    add: async (name, index) => {
+      await deviceRow(hub, projectId, {
+        name: index === 3 ? null : name,
+        firstSeen: timeOf(index),
+        isConnected: index % 3 === 0,
+        pendingCertificates: index % 4,
+      })
+    },
+  },
+  projects_QueryDeploymentTokens: {
+    items: 'tokens',
+    id: 'tokenId',
+    sorts: { name: text('name'), createdAt: time('createdAt') },
+    defaultSort: '-createdAt',
+    hasText: true,
+    scope: () => ({ projectId }),
+    add: async (name, index) => {
+      const token = newId('deployment')
+      await hub.db
+        .insertInto('deployment_token')
+        .values({
+          token_id: publicIdOf(token),
+          token_hash: hashSecret(token),
+          project_id: projectId,
+          name,
+          created_at: timeOf(index),
+        })
+        .execute()
+    },
+  },
+  devices_Query: {
+    items: 'devices',
+    id: 'deviceId',
+    sorts: { deviceId: text('deviceId') },
+    defaultSort: 'deviceId',
+    hasText: false,
+    scope: () => ({}),
+    // The same devices as above.
+    add: async () => {},
+  },
+}
+const createdAt = new Map<string, number>()
+
+async function addProject(name: string, index: number): Promise<void> {
+  const project_id = newId('p')
+  createdAt.set(project_id, timeOf(index).getTime())
+  await hub.db
+    .insertInto('project')
+    .values({ project_id, organization_id: organizationId, name, created_at: timeOf(index) })
+    .execute()
+}
+
+beforeAll(async () => {
+  hub = await testHub()
+  owner = await hub.user()
+  const home = newId('org')
+  await hub.db.insertInto('organization').values({ organization_id: home, name: 'home' }).execute()
+  await hub.db
+    .insertInto('organization_member')
+    .values({ organization_id: home, user_id: owner.userId })
+    .execute()
+  organizationId = home
+  projectId = await hub.project(owner, home, 'home')
+  for (const list of Object.values(LISTS))
+    for (const [index, name] of NAMES.entries()) await list.add(name, index)
+  // Somebody else's things, which no list may show.
+  const stranger = await hub.user()
+  const strange = await hub.project(stranger, await hub.organization(stranger), 'Gate')
+  await hub.token(stranger, strange)
+  await deviceRow(hub, strange, { name: 'Gate' })
+  createdAt.set(projectId, Date.now())
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+async function asked(name: ActionName, { items, scope }: List, input: Ask = {}): Promise<Answer> {
+  const output = (await owner.invoke(name, { ...scope(), ...input } as never)) as unknown as Record<
+    string,
+    unknown
+  >
+  const { nextCursor, total } = output as { nextCursor?: string; total?: number }
+  return { items: output[items] as Item[], nextCursor, total }
+}
+
+async function* pages(name: ActionName, list: List, input: Ask): AsyncGenerator<Answer> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await asked(name, list, { ...input, ...(cursor !== undefined && { cursor }) })
+    yield page
+    if (page.nextCursor === undefined) return
+    cursor = page.nextCursor
+  }
+}
+
+async function all<T>(generator: AsyncGenerator<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of generator) items.push(item)
+  return items
+}
+
+const lists = Object.entries(LISTS) as [ActionName, List][]
+const sorted = lists.flatMap(([name, list]) =>
+  Object.keys(list.sorts).map(sort => [name, sort, list] as const),
+)
+
+it('looks at every list that there is', () => {
+  const isList = ({ input }: Action): boolean => 'sort' in (input as z.ZodObject).shape
+  const known = (Object.entries(actions) as [ActionName, Action][]).filter(([, action]) => isList(action))
+  expect(lists.map(([name]) => name).sort()).toEqual(known.map(([name]) => name).sort())
+})
+
+describe.each(lists)('%s', (name, list) => {
+  it('answers a bare call with the whole list, in its own order, and says nothing of pages', async () => {
+    const { items, nextCursor, total } = await asked(name, list)
+    expect(items.length).toBeGreaterThanOrEqual(COUNT)
+    expect(nextCursor).toBeUndefined()
+    expect(total).toBeUndefined()
+    expect(await asked(name, list, { sort: list.defaultSort })).toEqual({ items, nextCursor, total })
+  })
+
+  it('has each item once', async () => {
+    const { items } = await asked(name, list)
+    expect(new Set(items.map(item => item[list.id])).size).toBe(items.length)
+  })
+
+  it('counts what matches on the first page', async () => {
+    const { items } = await asked(name, list)
+    for (const limit of [1, 4, items.length - 1, items.length, 500])
+      expect((await asked(name, list, { limit })).total).toBe(items.length)
+  })
+
+  it('has no next page after one that holds the rest', async () => {
+    const { items } = await asked(name, list)
+    expect(await asked(name, list, { limit: items.length })).toEqual({
+      items,
+      nextCursor: undefined,
+      total: items.length,
+    })
+    expect((await asked(name, list, { limit: items.length - 1 })).nextCursor).toBeDefined()
+  })
+
+  it.each([
+    ['is no base-64', '!!!'],
+    ['is no JSON', encode('x')],
+    ['is no list', encode('{}')],
+    ['is null', encode('null')],
+    ['is too short', encode('["name"]')],
+    ['is too long', encode('["name","a","b","c"]')],
+    ['has numbers in it', encode('["name",1,2]')],
+    ['has an order from the prototype', encode('["constructor","a","b"]')],
+    ['goes on for ever', 'x'.repeat(1025)],
+    ['has NUL in it', 'a\0b'],
+  ])('refuses a cursor that %s', async (_what, cursor) => {
+    await expect(asked(name, list, { limit: 2, cursor })).rejects.toMatchObject({
+      kind: 'Invalid',
+      status: 400,
+    })
+  })
+
+  it('refuses a cursor whose value nobody wrote, or answers it, but never fails', async () => {
+    for (const sort of Object.keys(list.sorts)) {
+      for (const value of [
+        '',
+        'junk',
+        '\0',
+        '\ud800',
+        '1e999',
+        'infinity',
+        '2026-01-01',
+        "'",
+        'true',
+        '-1',
+      ]) {
+        const cursor = encode(JSON.stringify([sort, value, value]))
+        const outcome = await asked(name, list, { limit: 2, sort, cursor }).then(
+          () => 'answered',
+          (error: { kind: string }) => error.kind,
+        )
+        expect(['answered', 'Invalid'], `${sort} after ${JSON.stringify(value)}`).toContain(outcome)
+      }
+    }
+  })
+
+  it('takes an empty cursor for none', async () => {
+    expect((await asked(name, list, { limit: 2, cursor: '' })).items).toEqual(
+      (await asked(name, list, { limit: 2 })).items,
+    )
+  })
+
+  it('takes no filter, an empty one and one of blanks for all', async () => {
+    const { items } = await asked(name, list)
+    for (const filter of [{}, { text: '' }, { text: '  ' }, { text: null }, { unknown: 1 }])
+      expect((await asked(name, list, { filter })).items).toEqual(items)
+  })
+})
+
+describe.each(lists.filter(([, list]) => list.hasText))('%s by text', (name, list) => {
+  it('finds text anywhere in a name, in any case, and takes it literally', async () => {
+    const named = async (filter: string): Promise<unknown[]> =>
+      (await asked(name, list, { filter: { text: filter } })).items.map(item => item.name)
+    expect(await named('%')).toEqual(['100 %'])
+    expect(await named('a_b')).toEqual(['a_b'])
+    expect(await named('\\')).toEqual(['back\\slash'])
+    expect(await named("'")).toEqual(["O'Neil"])
+    expect(await named('"')).toEqual(['q"uote'])
+    expect(await named('漢')).toEqual(['漢字'])
+    expect(await named('😀')).toEqual(['😀'])
+    expect(await named('%%')).toEqual([])
+    expect(await named('\\_')).toEqual([])
+    expect((await named('ZEBRA')).sort()).toEqual(['Zebra', 'zebra'])
+    expect((await named('ATE')).length).toBeGreaterThanOrEqual(4)
+  })
+
+  it('finds an item by its id, or a part of it', async () => {
+    const { items } = await asked(name, list)
+    const id = items[5]![list.id] as string
+    for (const text of [id, id.slice(0, -1), id.slice(4)]) {
+      const found = await asked(name, list, { filter: { text } })
+      expect(found.items.map(item => item[list.id])).toEqual([id])
+    }
+  })
+
+  it('counts and pages what a filter leaves', async () => {
+    const whole = await asked(name, list, { filter: { text: 'gate' } })
+    const parts = await all(pages(name, list, { filter: { text: 'gate' }, limit: 2 }))
+    expect(parts.flatMap(({ items }) => items)).toEqual(whole.items)
+    expect(parts[0]!.total).toBe(whole.items.length)
+  })
+})
+
+describe.each(sorted)('%s by %s', (name, sort, list) => {
+  it('is the same in pages as in one piece, either way', async () => {
+    for (const order of [sort, `-${sort}`]) {
+      const whole = await asked(name, list, { sort: order })
+      for (const limit of [2, 7]) {
+        const parts = await all(pages(name, list, { sort: order, limit }))
+        expect(parts.flatMap(({ items }) => items)).toEqual(whole.items)
+        expect(parts.slice(1).every(({ total }) => total === undefined)).toBe(true)
+        expect(parts.slice(0, -1).every(({ items }) => items.length === limit)).toBe(true)
+      }
+    }
+  })
+
+  it('is in order, and backwards the other way', async () => {
+    const up = (await asked(name, list, { sort })).items
+    const down = (await asked(name, list, { sort: `-${sort}` })).items
+    expect(down).toEqual(up.toReversed())
+    const keys = up.map(list.sorts[sort]!)
+    // How texts are ordered is the database's affair; equal ones must stand together.
+    if (typeof keys[0] === 'string')
+      expect(keys.filter((key, at) => key !== keys[at - 1]).length).toBe(new Set(keys).size)
+    else expect(keys).toEqual(keys.toSorted((a, b) => Number(a) - Number(b)))
+  })
+
+  it('does not continue a list in another order', async () => {
+    const { nextCursor } = await asked(name, list, { sort, limit: 2 })
+    const other = asked(name, list, { sort: `-${sort}`, limit: 2, cursor: nextCursor! })
+    await expect(other).rejects.toMatchObject({ kind: 'Invalid' })
+  })
+
+  it('neither repeats nor skips an item when others come and go between two pages', async () => {
+    const before = (await asked(name, list, { sort })).items.map(item => item[list.id])
+    const seen: unknown[] = []
+    let round = 0
+    for await (const { items } of pages(name, list, { sort, limit: 6 })) {
+      seen.push(...items.map(item => item[list.id]))
+      // Before, at and after the place where the list goes on.
+      if (round++ < 3)
+        for (const other of ['  inner  blanks', 'Gate', 'zzz']) await list.add(other, round * 5)
+    }
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(seen.filter(id => before.includes(id))).toEqual(before)
+  })
+})
+
+function encode(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}

@@ -1,0 +1,463 @@
+import { type ActionError, newId, publicIdOf } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  connectDevice,
+  deviceRow,
+  liveStream,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { hashSecret } from '../../secrets.ts'
+
+let hub: TestHub
+let owner: TestUser
+let actor: object
+let organizationId: string
+let projectId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  owner = await hub.user()
+  actor = { actor: 'User', userId: owner.userId }
+  organizationId = await hub.organization(owner)
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  projectId = await hub.project(owner, organizationId, 'Harbour')
+  await hub.db.deleteFrom('audit_action').execute()
+  await hub.db.deleteFrom('audit_event').execute()
+})
+
+describe('projects_Create', () => {
+  it('makes a project, whose name others may have too', async () => {
+    await using console = await liveStream(hub, owner)
+    const created = await owner.invoke('projects_Create', { organizationId, name: ' Harbour ' })
+    expect(created).toEqual({ result: 'Created', projectId: expect.stringMatching(/^p_/) })
+    expect(await owner.invoke('projects_GetDetails', { projectId: created.projectId })).toEqual({
+      projectId: created.projectId,
+      organizationId,
+      name: 'Harbour',
+      deviceCount: 0,
+    })
+    expect(await auditRows(hub)).toEqual([
+      { action: 'projects_Create', actor, data: { organizationId, name: 'Harbour' }, status: 'Succeeded' },
+    ])
+    expect(await auditEvents(hub)).toMatchObject([
+      {
+        event: 'projects_Created',
+        actor,
+        data: { projectId: created.projectId },
+        organizationId,
+        projectId: created.projectId,
+      },
+    ])
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'projects' && change.projectId === created.projectId),
+    )
+  })
+})
+
+describe('projects_Query', () => {
+  it('lists what the caller can see, and everything for administrators of the instance', async () => {
+    const admin = await hub.user({ isAdmin: true })
+    const stranger = await hub.user()
+    const strange = await hub.project(stranger, await hub.organization(stranger), 'Strange')
+    const ids = async ({ invoke }: TestUser): Promise<string[]> =>
+      (await invoke('projects_Query', {})).projects.map(project => project.projectId)
+    expect(await ids(stranger)).toEqual([strange])
+    expect(await ids(owner)).toContain(projectId)
+    expect(await ids(owner)).not.toContain(strange)
+    expect(await ids(admin)).toEqual(expect.arrayContaining([projectId, strange]))
+  })
+})
+
+describe('projects_SetName', () => {
+  it('renames a project', async () => {
+    await using console = await liveStream(hub, owner)
+    expect(await owner.invoke('projects_SetName', { projectId, name: ' Quay ' })).toEqual({})
+    expect(await owner.invoke('projects_GetDetails', { projectId })).toMatchObject({ name: 'Quay' })
+    expect(await auditRows(hub)).toMatchObject([{ data: { projectId, name: 'Quay' }, status: 'Succeeded' }])
+    expect(await auditEvents(hub)).toMatchObject([
+      { event: 'projects_NameChanged', data: { projectId, name: 'Quay' }, projectId, organizationId },
+    ])
+    await until('it is told', () => console.changes.some(change => change.projectId === projectId))
+  })
+})
+
+describe('projects_GetSummary', () => {
+  it('of a project without devices is all nought', async () => {
+    expect(await owner.invoke('projects_GetSummary', { projectId })).toEqual({
+      projectId,
+      deviceCount: 0,
+      connectedCount: 0,
+      pendingCount: 0,
+      bins: [],
+    })
+  })
+
+  it('has a bin for each device while they fit, in the order of first seen', async () => {
+    const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute))
+    await deviceRow(hub, projectId, { firstSeen: at(3), pendingCertificates: 2 })
+    await deviceRow(hub, projectId, { firstSeen: at(1), isConnected: true })
+    const newest = await deviceRow(hub, projectId, {
+      firstSeen: at(9),
+      name: 'Gate 9',
+      isConnected: true,
+      pendingCertificates: 1,
+    })
+    await deviceRow(hub, projectId, { firstSeen: at(2) })
+    expect(await owner.invoke('projects_GetSummary', { projectId })).toEqual({
+      projectId,
+      deviceCount: 4,
+      connectedCount: 2,
+      pendingCount: 2,
+      newestDevice: { deviceId: newest, name: 'Gate 9', firstSeen: at(9).toISOString() },
+      bins: [
+        { devices: 1, connected: 1, pending: 0 },
+        { devices: 1, connected: 0, pending: 0 },
+        { devices: 1, connected: 0, pending: 1 },
+        { devices: 1, connected: 1, pending: 1 },
+      ],
+    })
+  })
+
+  it.each([
+    [1, 7],
+    [2, 7],
+    [3, 7],
+    [7, 7],
+    [200, 7],
+    [60, 61],
+    [60, 125],
+  ])('has at most %d bins for %d devices, evenly filled, and loses none', async (maxBins, count) => {
+    await hub.pool.query(
+      `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, is_connected)
+       select 'd_bin' || $3 || '-' || i, $1, 'd_pk_' || i, convert_to($3 || '-' || i, 'UTF8'), i % 2 = 0 from generate_series(1, $2) i`,
+      [projectId, count, projectId.slice(2, 12)],
+    )
+    // The made-up ids are no wire ids, so the newest one gets a real one.
+    const newest = newId('d')
+    await hub.pool.query(
+      `update device set device_id = $2, first_seen = now() + interval '1 hour' where project_id = $1 and device_id like '%-1'`,
+      [projectId, newest],
+    )
+    const { bins, deviceCount, connectedCount } = await owner.invoke('projects_GetSummary', {
+      projectId,
+      maxBins,
+    })
+    expect(bins).toHaveLength(Math.min(maxBins, count))
+    expect(bins.reduce((sum, bin) => sum + bin.devices, 0)).toBe(count)
+    expect(bins.reduce((sum, bin) => sum + bin.connected, 0)).toBe(connectedCount)
+    expect(deviceCount).toBe(count)
+    const sizes = bins.map(bin => bin.devices)
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('projects_QueryDevices', () => {
+  const devicesOf = async (filter: object): Promise<unknown[]> =>
+    (await owner.invoke('projects_QueryDevices', { projectId, filter })).devices.map(device => device.name)
+
+  it('tells of a device what a list needs, and leaves out what is not known', async () => {
+    const firstSeen = new Date('2026-01-02T03:04:05.678Z')
+    const deviceId = await deviceRow(hub, projectId, { firstSeen })
+    expect(await owner.invoke('projects_QueryDevices', { projectId })).toEqual({
+      devices: [
+        {
+          deviceId,
+          firstSeen: firstSeen.toISOString(),
+          status: 'offline',
+          isConnected: false,
+          pendingCertificatesCount: 0,
+        },
+      ],
+    })
+  })
+
+  it('tells a connected device with its name, host name and times', async () => {
+    const { token } = await hub.token(owner, projectId)
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    await owner.invoke('devices_SetName', { deviceId, name: 'Gate 1' })
+    await device.invoke('devices_SetProperty', {
+      deviceId,
+      name: 'dev.nexigon.system.info',
+      value: { hostname: 'gate-1' },
+    })
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    expect(devices).toEqual([
+      {
+        deviceId,
+        name: 'Gate 1',
+        hostname: 'gate-1',
+        firstSeen: expect.any(String),
+        status: 'healthy',
+        isConnected: true,
+        pendingCertificatesCount: 0,
+        lastConnectedAt: expect.any(String),
+        currentConnectionDurationSecs: expect.any(Number),
+      },
+    ])
+    await device[Symbol.asyncDispose]()
+    const offline = await until('it shows as gone', async () => {
+      const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+      return !devices[0]!.isConnected && devices[0]
+    })
+    expect(offline).toMatchObject({ status: 'offline', lastConnectedAt: expect.any(String) })
+    expect(offline).not.toHaveProperty('currentConnectionDurationSecs')
+  })
+
+  it.each([
+    [null, 'healthy'],
+    ['', 'healthy'],
+    ['healthy', 'healthy'],
+    ['degraded', 'warning'],
+    ['error', 'error'],
+    ['on fire', 'healthy'],
+  ])('takes a connected device that says %j for %s, and any other for offline', async (health, status) => {
+    await deviceRow(hub, projectId, { health, isConnected: true, name: 'a' })
+    await deviceRow(hub, projectId, { health, isConnected: false, name: 'b' })
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId, sort: 'name' })
+    expect(devices.map(device => device.status)).toEqual([status, 'offline'])
+  })
+
+  it('filters by connection, by pending certificates and by text, and by both together', async () => {
+    await deviceRow(hub, projectId, { name: 'on', isConnected: true, hostname: 'rack-1' })
+    await deviceRow(hub, projectId, { name: 'off', hostname: 'RACK-2' })
+    await deviceRow(hub, projectId, { name: 'waiting', pendingCertificates: 1 })
+    await deviceRow(hub, projectId, { name: 'on, waiting', isConnected: true, pendingCertificates: 3 })
+    expect(await devicesOf({ status: 'connected' })).toEqual(['on', 'on, waiting'])
+    expect(await devicesOf({ status: 'disconnected' })).toEqual(['off', 'waiting'])
+    expect(await devicesOf({ status: 'pending' })).toEqual(['waiting', 'on, waiting'])
+    expect(await devicesOf({ text: 'rack' })).toEqual(['on', 'off'])
+    expect(await devicesOf({ text: 'waiting', status: 'connected' })).toEqual(['on, waiting'])
+    expect(await devicesOf({ text: 'on', status: 'pending' })).toEqual(['on, waiting'])
+    const page = await owner.invoke('projects_QueryDevices', {
+      projectId,
+      limit: 1,
+      filter: { status: 'pending' },
+    })
+    expect(page).toMatchObject({ total: 2, nextCursor: expect.any(String) })
+  })
+
+  it('does not take a status that there is not', async () => {
+    for (const status of ['online', 'Connected', '', 7])
+      expect(
+        await failed(owner.invoke('projects_QueryDevices', { projectId, filter: { status } } as never)),
+      ).toMatchObject({
+        kind: 'Invalid',
+        issues: [{ path: 'filter.status' }],
+      })
+  })
+})
+
+describe('projects_CreateDeploymentToken', () => {
+  it('shows the secret once, with which a device connects, and keeps its hash', async () => {
+    await using console = await liveStream(hub, owner)
+    const created = await owner.invoke('projects_CreateDeploymentToken', {
+      projectId,
+      name: ' Line 4 ',
+      flags: { autoAccept: true },
+    })
+    expect(created).toEqual({
+      token: expect.stringMatching(/^deployment_.{66}$/),
+      tokenId: publicIdOf(created.token),
+    })
+    const row = await hub.db
+      .selectFrom('deployment_token')
+      .where('token_id', '=', created.tokenId)
+      .selectAll()
+      .executeTakeFirstOrThrow()
+    expect(row).toMatchObject({ name: 'Line 4', auto_accept: true, token_hash: hashSecret(created.token) })
+    expect(JSON.stringify(row)).not.toContain(created.token)
+    expect(await auditRows(hub)).toMatchObject([
+      { data: { projectId, name: 'Line 4', flags: { autoAccept: true } }, status: 'Succeeded' },
+    ])
+    expect(await auditEvents(hub)).toMatchObject([
+      {
+        event: 'projects_DeploymentTokenCreated',
+        data: { projectId, tokenId: created.tokenId, flags: { autoAccept: true } },
+        projectId,
+      },
+    ])
+    await until('it is told', () => console.changes.some(change => change.topic === 'tokens'))
+    await using device = await connectDevice({ url: hub.url, token: created.token })
+    expect(device.deviceId).toMatch(/^d_/)
+  })
+
+  it.each([undefined, null, {}, { autoAccept: null }, { autoAccept: false }])(
+    'does not accept devices by itself when its flags are %j',
+    async flags => {
+      const { tokenId } = await owner.invoke('projects_CreateDeploymentToken', {
+        projectId,
+        name: 'x',
+        flags,
+      } as never)
+      const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+      expect(tokens).toMatchObject([{ tokenId, flags: { autoAccept: false } }])
+      expect(await auditEvents(hub)).toMatchObject([{ data: { flags: { autoAccept: false } } }])
+    },
+  )
+})
+
+describe('projects_QueryDeploymentTokens', () => {
+  it('lists tokens newest first, without secrets, each with the last refusal', async () => {
+    const first = await hub.token(owner, projectId, false)
+    const second = await hub.token(owner, projectId)
+    await expect(connectDevice({ url: hub.url, token: first.token })).rejects.toMatchObject({ status: 403 })
+    const answer = await until('the refusal is kept', async () => {
+      const answer = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+      return answer.tokens[1]?.lastRefusal && answer
+    })
+    const createdAt = expect.any(String)
+    expect(answer).toEqual({
+      tokens: [
+        { tokenId: second.tokenId, name: 'Test token', createdAt, flags: { autoAccept: true } },
+        {
+          tokenId: first.tokenId,
+          name: 'Test token',
+          createdAt,
+          flags: { autoAccept: false },
+          lastRefusal: { at: expect.any(String), reason: 'certificate is pending', count: 1 },
+        },
+      ],
+    })
+  })
+})
+
+describe('projects_SetDeploymentTokenFlags', () => {
+  it('replaces the flags: what is missing is off', async () => {
+    const { tokenId } = await hub.token(owner, projectId, true)
+    await hub.db.deleteFrom('audit_event').execute()
+    const flagsNow = async () =>
+      (await owner.invoke('projects_QueryDeploymentTokens', { projectId })).tokens[0]?.flags
+    await owner.invoke('projects_SetDeploymentTokenFlags', { tokenId, flags: {} })
+    expect(await flagsNow()).toEqual({ autoAccept: false })
+    await owner.invoke('projects_SetDeploymentTokenFlags', { tokenId, flags: { autoAccept: true } })
+    expect(await flagsNow()).toEqual({ autoAccept: true })
+    expect(await auditEvents(hub)).toMatchObject([
+      {
+        event: 'projects_DeploymentTokenFlagsChanged',
+        data: { projectId, tokenId, flags: { autoAccept: false } },
+      },
+      {
+        event: 'projects_DeploymentTokenFlagsChanged',
+        data: { projectId, tokenId, flags: { autoAccept: true } },
+      },
+    ])
+    expect(await auditRows(hub, 'projects_SetDeploymentTokenFlags')).toMatchObject([
+      { data: { tokenId, flags: {} }, status: 'Succeeded' },
+      { data: { tokenId, flags: { autoAccept: true } }, status: 'Succeeded' },
+    ])
+  })
+})
+
+describe('projects_DeleteDeploymentToken', () => {
+  it('ends the connections made with it, lets nobody in again, and leaves the devices and other tokens alone', async () => {
+    const { tokenId, token } = await hub.token(owner, projectId)
+    const other = await hub.token(owner, projectId)
+    await using device = await connectDevice({ url: hub.url, token })
+    await using bystander = await connectDevice({ url: hub.url, token: other.token })
+    await using console = await liveStream(hub, owner)
+    expect(await owner.invoke('projects_DeleteDeploymentToken', { tokenId })).toEqual({})
+    expect((await device.link.ended).reason).toBe('the deployment token was deleted')
+    expect(bystander.link.isOpen).toBe(true)
+    const { identity, deviceId } = device
+    await expect(connectDevice({ url: hub.url, token, identity })).rejects.toMatchObject({ status: 401 })
+    expect(await owner.invoke('devices_GetDetails', { deviceId })).toMatchObject({ deviceId })
+    const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+    expect(tokens.map(left => left.tokenId)).toEqual([other.tokenId])
+    expect(await auditRows(hub, 'projects_DeleteDeploymentToken')).toMatchObject([
+      { data: { tokenId }, status: 'Succeeded' },
+    ])
+    expect(await auditEvents(hub, 'projects_DeploymentTokenDeleted')).toMatchObject([
+      { data: { projectId, tokenId }, projectId, organizationId },
+    ])
+    await until('it is told', () => console.changes.some(change => change.topic === 'tokens'))
+    expect(await failed(owner.invoke('projects_DeleteDeploymentToken', { tokenId }))).toMatchObject({
+      kind: 'Forbidden',
+    })
+  })
+})
+
+describe('projects_Delete', () => {
+  it('removes the project with its devices and tokens, ends their connections, and touches no other project', async () => {
+    const { token, tokenId } = await hub.token(owner, projectId)
+    const neighbour = await hub.project(owner, organizationId, 'Neighbour')
+    const other = await hub.token(owner, neighbour)
+    await using device = await connectDevice({ url: hub.url, token })
+    await using bystander = await connectDevice({ url: hub.url, token: other.token })
+    const { deviceId } = device
+    for (const { deviceId, invoke } of [device, bystander]) {
+      await invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+      await invoke('devices_PublishEvents', {
+        deviceId,
+        events: [
+          {
+            eventId: 'd_ev_20261121-1203-17czX8X1',
+            severity: 'Info',
+            body: 1,
+            attributes: {},
+            emittedAt: '2026-11-21T12:03:04Z',
+          },
+        ],
+      })
+    }
+    await using console = await liveStream(hub, owner)
+
+    expect(await owner.invoke('projects_Delete', { projectId })).toEqual({})
+
+    expect((await device.link.ended).reason).toBe('the project of this device was deleted')
+    expect(bystander.link.isOpen).toBe(true)
+    for (const table of [
+      'device',
+      'device_event',
+      'device_property',
+      'device_property_change',
+      'device_connection',
+    ] as const) {
+      const rows = await hub.db
+        .selectFrom(table)
+        .where('device_id', '=', deviceId)
+        .select('device_id')
+        .execute()
+      expect(rows, table).toEqual([])
+      const kept = await hub.db
+        .selectFrom(table)
+        .where('device_id', '=', bystander.deviceId)
+        .select('device_id')
+        .execute()
+      expect(kept, table).not.toEqual([])
+    }
+    const tokens = await hub.db
+      .selectFrom('deployment_token')
+      .where('token_id', '=', tokenId)
+      .select('token_id')
+      .execute()
+    expect(tokens).toEqual([])
+    expect(await failed(owner.invoke('projects_GetDetails', { projectId }))).toMatchObject({
+      kind: 'Forbidden',
+    })
+    await expect(connectDevice({ url: hub.url, token })).rejects.toMatchObject({ status: 401 })
+    expect(await auditRows(hub, 'projects_Delete')).toMatchObject([
+      { data: { projectId }, status: 'Succeeded' },
+    ])
+    expect(await auditEvents(hub, 'projects_Deleted')).toMatchObject([
+      { data: { projectId }, organizationId },
+    ])
+    await until('it is told', () =>
+      console.changes.some(change => change.topic === 'projects' && change.projectId === projectId),
+    )
+  })
+})
+
+function failed(promise: Promise<unknown>): Promise<ActionError> {
+  return promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+}

@@ -1,0 +1,253 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ConfigError, isLoopback, loadConfig, unknownSettings } from './config.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'muster-config-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function refusalOf(env: Record<string, string>): string {
+  try {
+    loadConfig(env)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    const { message } = error as ConfigError
+    expect(message.split('\n')).toHaveLength(1)
+    return message
+  }
+  throw new Error(`it was accepted: ${JSON.stringify(env)}`)
+}
+
+async function consoleFile(text: string): Promise<string> {
+  const file = join(folder, `${Math.random()}.json`)
+  await writeFile(file, text)
+  return file
+}
+
+describe('settings', () => {
+  it('have defaults that work on one machine', () => {
+    expect(loadConfig({})).toEqual({
+      port: 6878,
+      host: '127.0.0.1',
+      publicUrl: 'http://localhost:6878',
+      dataDir: resolve('.muster'),
+      databaseUrl: undefined,
+      nodeName: hostname(),
+      trustedProxies: [],
+      proxySecret: undefined,
+      allowPlaintextDevices: false,
+      eventRetentionDays: 90,
+      logLevel: 'info',
+      console: {},
+    })
+  })
+
+  it('that are empty count as absent', () => {
+    const empty = { MUSTER_PORT: '', MUSTER_PUBLIC_URL: '', MUSTER_NODE_NAME: '', MUSTER_CONFIG_JSON: '' }
+    expect(loadConfig(empty)).toEqual(loadConfig({}))
+  })
+
+  it('are read from the environment', () => {
+    const config = loadConfig({
+      MUSTER_PORT: '8080',
+      MUSTER_HOST: '::',
+      MUSTER_PUBLIC_URL: 'https://hub.example:8443/',
+      MUSTER_DATA_DIR: '/var/lib/muster',
+      MUSTER_DATABASE_URL: 'postgresql://muster:secret@db.example:5432/muster?sslmode=require',
+      MUSTER_NODE_NAME: 'node 1',
+      MUSTER_TRUSTED_PROXIES: '10.0.0.0/8, 192.168.1.1\n::1 fd00::/8',
+      MUSTER_PROXY_SECRET: 'sixteen letters!',
+      MUSTER_ALLOW_PLAINTEXT_DEVICES: '1',
+      MUSTER_EVENT_RETENTION_DAYS: '7',
+      MUSTER_LOG_LEVEL: 'debug',
+      MUSTER_TERMS_URL: 'https://example.com/terms#a',
+      MUSTER_PRIVACY_URL: 'https://example.com/privacy',
+      OTHER: 'x',
+      constructor: 'x',
+    })
+    expect(config).toEqual({
+      port: 8080,
+      host: '::',
+      publicUrl: 'https://hub.example:8443',
+      dataDir: '/var/lib/muster',
+      databaseUrl: 'postgresql://muster:secret@db.example:5432/muster?sslmode=require',
+      nodeName: 'node 1',
+      trustedProxies: ['10.0.0.0/8', '192.168.1.1', '::1', 'fd00::/8'],
+      proxySecret: 'sixteen letters!',
+      allowPlaintextDevices: true,
+      eventRetentionDays: 7,
+      logLevel: 'debug',
+      console: { termsUrl: 'https://example.com/terms#a', privacyUrl: 'https://example.com/privacy' },
+    })
+  })
+
+  it('tell the public address from the port unless it is given', () => {
+    expect(loadConfig({ MUSTER_PORT: '9000' }).publicUrl).toBe('http://localhost:9000')
+    expect(loadConfig({ MUSTER_PORT: '9000', MUSTER_PUBLIC_URL: 'http://hub' }).publicUrl).toBe('http://hub')
+  })
+})
+
+describe('a setting that cannot be used', () => {
+  const port = 'a port number'
+  const origin = 'an http:// or https:// URL without a path'
+  const link = 'an http:// or https:// URL'
+  const days = 'a number of days from 1 to 3650'
+  it.each([
+    ['MUSTER_PORT', 'http', port],
+    ['MUSTER_PORT', '65536', port],
+    ['MUSTER_PORT', '-1', port],
+    ['MUSTER_PORT', '80.5', port],
+    ['MUSTER_PORT', '0x50', port],
+    ['MUSTER_PORT', '8e1', port],
+    ['MUSTER_PORT', ' ', port],
+    ['MUSTER_PORT', ' 80', port],
+    ['MUSTER_HOST', 'two words', 'an address or host name'],
+    ['MUSTER_HOST', 'http://localhost', 'an address or host name'],
+    ['MUSTER_PUBLIC_URL', 'hub.example', origin],
+    ['MUSTER_PUBLIC_URL', 'hub.example:80', origin],
+    ['MUSTER_PUBLIC_URL', 'ftp://hub.example', origin],
+    ['MUSTER_PUBLIC_URL', 'https://hub.example/muster', origin],
+    ['MUSTER_PUBLIC_URL', 'https://hub.example/?a=b', origin],
+    ['MUSTER_PUBLIC_URL', 'https://hub.example/#a', origin],
+    ['MUSTER_PUBLIC_URL', 'https://ada@hub.example', origin],
+    ['MUSTER_PUBLIC_URL', 'https://', origin],
+    ['MUSTER_PUBLIC_URL', 'javascript:alert(1)', origin],
+    ['MUSTER_NODE_NAME', 'x'.repeat(129), 'a name of at most 128 characters'],
+    ['MUSTER_TRUSTED_PROXIES', '10.0.0.0/8, proxy.example', 'addresses or networks in CIDR form'],
+    ['MUSTER_TRUSTED_PROXIES', '10.0.0.0/33', 'addresses or networks in CIDR form'],
+    ['MUSTER_TRUSTED_PROXIES', 'true', 'addresses or networks in CIDR form'],
+    ['MUSTER_ALLOW_PLAINTEXT_DEVICES', 'yes', '0 or 1'],
+    ['MUSTER_ALLOW_PLAINTEXT_DEVICES', 'true', '0 or 1'],
+    ['MUSTER_EVENT_RETENTION_DAYS', '0', days],
+    ['MUSTER_EVENT_RETENTION_DAYS', '3651', days],
+    ['MUSTER_EVENT_RETENTION_DAYS', '1.5', days],
+    ['MUSTER_EVENT_RETENTION_DAYS', 'for ever', days],
+    ['MUSTER_LOG_LEVEL', 'verbose', 'one of trace, debug, info, warn, error, silent'],
+    ['MUSTER_TERMS_URL', 'javascript:alert(1)', link],
+    ['MUSTER_TERMS_URL', '/terms', link],
+    ['MUSTER_PRIVACY_URL', 'mailto:a@b.c', link],
+  ])('is told with what was found and what is expected: %s=%s', (name, value, expected) => {
+    expect(refusalOf({ [name]: value })).toBe(`${name}: found "${value}", expected ${expected}.`)
+  })
+
+  it('is told in one line whatever it holds', () => {
+    expect(refusalOf({ MUSTER_HOST: 'a\nb\u2028"c' })).toBe(
+      'MUSTER_HOST: found "a\\nb\u2028\\"c", expected an address or host name.',
+    )
+  })
+
+  it.each([
+    ['MUSTER_PROXY_SECRET', 'hunter2', 'at least 16 characters'],
+    ['MUSTER_DATABASE_URL', 'mysql://root:hunter2@db', 'a postgresql:// URL'],
+    ['MUSTER_DATABASE_URL', 'hunter2', 'a postgresql:// URL'],
+  ])('is not shown when it is a secret: %s', (name, value, expected) => {
+    const refusal = refusalOf({ [name]: value })
+    expect(refusal).toBe(`${name}: found a value that is not shown, expected ${expected}.`)
+    expect(refusal).not.toContain('hunter2')
+  })
+
+  it('is the secret that is missing beside trusted proxies', () => {
+    expect(refusalOf({ MUSTER_TRUSTED_PROXIES: '10.0.0.1' })).toBe(
+      'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
+    )
+  })
+})
+
+describe('the file of the console', () => {
+  const expected = 'expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}]}.'
+
+  it('holds a banner and scripts, and what it holds beyond that is left out', async () => {
+    const file = await consoleFile(
+      JSON.stringify({
+        banner: { text: '<b>Hello</b>', more: 1 },
+        scripts: [{ src: 'https://a.example/x.js', attributes: { defer: '' } }, { src: '/y.js' }],
+        more: 1,
+      }),
+    )
+    expect(loadConfig({ MUSTER_CONFIG_JSON: file, MUSTER_TERMS_URL: 'https://a.example/' }).console).toEqual({
+      banner: { text: '<b>Hello</b>' },
+      scripts: [
+        { src: 'https://a.example/x.js', attributes: { defer: '' } },
+        { src: '/y.js', attributes: {} },
+      ],
+      termsUrl: 'https://a.example/',
+    })
+    expect(loadConfig({ MUSTER_CONFIG_JSON: await consoleFile('{}') }).console).toEqual({})
+  })
+
+  it('that is not there is told', () => {
+    const refusal = refusalOf({ MUSTER_CONFIG_JSON: '/nowhere/config.json' })
+    expect(refusal).toMatch(/^MUSTER_CONFIG_JSON: found \/nowhere\/config\.json \(ENOENT/)
+    expect(refusal).toContain(expected)
+  })
+
+  it.each([
+    ['is no JSON', '{\n  "banner":\n', 'JSON'],
+    ['is a list', '[]', 'expected object'],
+    ['has a banner of text', '{"banner":"x"}', 'banner: '],
+    ['has a script without a source', '{"scripts":[{}]}', 'scripts.0.src: '],
+    ['has a script of no origin', '{"scripts":[{"src":"https://"}]}', 'expected an http(s) URL or a path'],
+    [
+      'has a script that is no URL',
+      '{"scripts":[{"src":"https://a b;c/"}]}',
+      'expected an http(s) URL or a path',
+    ],
+    [
+      'has a script of another scheme',
+      '{"scripts":[{"src":"data:text/javascript,1"}]}',
+      'expected an http(s) URL or a path',
+    ],
+    [
+      'has a script of any scheme',
+      '{"scripts":[{"src":"//a.example/x.js"}]}',
+      'expected an http(s) URL or a path',
+    ],
+    [
+      'has attributes that are no text',
+      '{"scripts":[{"src":"/x","attributes":{"a":1}}]}',
+      'scripts.0.attributes.a: ',
+    ],
+  ])('that %s is told with what is wrong', async (_what, text, problem) => {
+    const file = await consoleFile(text)
+    const refusal = refusalOf({ MUSTER_CONFIG_JSON: file })
+    expect(refusal).toContain(`MUSTER_CONFIG_JSON: found ${file} (`)
+    expect(refusal).toContain(problem)
+    expect(refusal).toContain(expected)
+  })
+})
+
+it('names what looks like a setting and is none', () => {
+  const env = {
+    MUSTER_PORT: '1',
+    MUSTER_PROT: '1',
+    MUSTER_: '1',
+    PATH: 'x',
+    MUSTERED: 'x',
+    MUSTER_toString: '1',
+  }
+  expect(unknownSettings(env)).toEqual(['MUSTER_PROT', 'MUSTER_', 'MUSTER_toString'])
+})
+
+it.each([
+  ['http://localhost:6878', true],
+  ['http://hub.localhost', true],
+  ['http://127.0.0.1', true],
+  ['http://127.1.2.3:80', true],
+  ['http://[::1]:6878', true],
+  ['http://2130706433', true],
+  ['https://hub.example', false],
+  ['http://localhost.example', false],
+  ['http://notlocalhost', false],
+  ['http://127.example', false],
+  ['http://127.0.0.1.example', false],
+  ['http://10.0.0.1', false],
+  ['http://0.0.0.0', false],
+  ['http://[::]', false],
+  ['http://[::ffff:10.0.0.1]', false],
+])('%s is reached on this machine only: %s', (url, expected) => {
+  expect(isLoopback(url)).toBe(expected)
+})

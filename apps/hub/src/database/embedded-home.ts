@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto'
+import {
+  access,
+  chown,
+  constants,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Logger } from '../log.ts'
+
+/** The embedded database cannot run here: one line that says why and what to do. */
+export class EmbeddedDatabaseError extends Error {
+  override readonly name = 'EmbeddedDatabaseError'
+}
+
+/** The account that the database server runs under, where that is not the hub's own. */
+export type Account = { uid: number; gid: number; name: string }
+
+const ELSEWHERE = '/var/lib/muster'
+/** Longest folder for temporary files below which the path of a socket is one that every system takes, in bytes. */
+const MAX_TEMPORARY_BYTES = 75
+
+/** Whether there is something at a path that can be seen. */
+export function exists(path: string): Promise<boolean> {
+  return access(path, constants.F_OK).then(
+    () => true,
+    () => false,
+  )
+}
+
+/**
+ * The folder of one major version's files: below the data folder, or below /var/lib where the server's account cannot enter the
+ * data folder. Files stay where they were made; when they cannot be had any more, the hub does not begin anew as if there had
+ * been none. Throws `EmbeddedDatabaseError`.
+ */
+export async function findHome(
+  dataDir: string,
+  account: Account | undefined,
+  major: string,
+  log: Logger,
+): Promise<string> {
+  const home = await findFiles(dataDir, account, log)
+  const own = join(home, major)
+  if (await hasDatabase(own)) {
+    if (!(await exists(secretsFile(dataDir)))) {
+      throw new EmbeddedDatabaseError(
+        `${secretsFile(dataDir)} is missing, without which nobody can enter the database in ${own}: bring it back.`,
+      )
+    }
+    return own
+  }
+  for (const other of (await readdir(home)).filter(name => /^\d+$/.test(name))) {
+    if (await hasDatabase(join(home, other))) {
+      throw new EmbeddedDatabaseError(
+        `The database in ${join(home, other)} is one of PostgreSQL ${other}, and this hub brings PostgreSQL ${major}: go back to the hub that made it.`,
+      )
+    }
+  }
+  await mkdir(own, { recursive: true, mode: 0o755 })
+  return own
+}
+
+/** The file with the passwords of the embedded database. */
+export function secretsFile(dataDir: string): string {
+  return join(dataDir, 'database.json')
+}
+
+async function findFiles(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
+  const home = join(dataDir, 'postgres')
+  await mkdir(home, { recursive: true, mode: 0o755 })
+  const record = join(home, 'elsewhere')
+  const elsewhere = (await readFile(record, 'utf8').catch(() => '')).trim()
+  if (elsewhere !== '') {
+    if (await exists(elsewhere)) return elsewhere
+    throw new EmbeddedDatabaseError(
+      `The files of the database are not in ${elsewhere} any more: bring them back, or delete ${record} and ${secretsFile(dataDir)} to begin without them.`,
+    )
+  }
+  if (!account || (await canEnter(home, account))) return home
+  if ((await readdir(home)).length > 0) {
+    throw new EmbeddedDatabaseError(
+      `The account ${account.name} cannot enter ${home} any more, where the database is: let it pass every folder on the way (chmod o+x).`,
+    )
+  }
+  const fresh = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
+  // A data folder that was deleted and made again left its database there, for which nobody has the passwords.
+  if ((await exists(fresh)) && !(await exists(secretsFile(dataDir)))) {
+    const aside = `${fresh}.${Date.now()}`
+    await rename(fresh, aside)
+    log.warn({ folder: aside }, 'the database of an earlier data folder of this name was set aside')
+  }
+  await mkdir(fresh, { recursive: true, mode: 0o755 })
+  await writeFile(record, `${fresh}\n`)
+  log.warn(
+    { folder: fresh },
+    `the account ${account.name} cannot enter ${home}: the database's files are elsewhere`,
+  )
+  return fresh
+}
+
+function hasDatabase(folder: string): Promise<boolean> {
+  return exists(join(folder, 'data/PG_VERSION'))
+}
+
+async function canEnter(folder: string, account: Account): Promise<boolean> {
+  for (let path = folder; ; path = dirname(path)) {
+    const { uid, gid, mode } = await stat(path)
+    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
+    if ((mode & bit) === 0) return false
+    if (path === dirname(path)) return true
+  }
+}
+
+/** A socket folder with an unpredictable name; the name of the last one is kept so that one left by a crash is removed. */
+export async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
+  const last = await readFile(record, 'utf8').catch(() => '')
+  const owner = account?.uid ?? process.getuid?.()
+  if (basename(last).startsWith('muster-')) {
+    const leftover = await lstat(last).catch(() => undefined)
+    if (leftover?.isDirectory() && leftover.uid === owner) await rm(last, { recursive: true, force: true })
+  }
+  const folder = await mkdtemp(join(await temporaryFolder(account), 'muster-'))
+  if (account) await chown(folder, account.uid, account.gid)
+  await writeFile(record, folder)
+  return folder
+}
+
+/** A folder for temporary files that the server's account can enter and whose name is short enough for a socket. */
+async function temporaryFolder(account: Account | undefined): Promise<string> {
+  for (const folder of [resolve(tmpdir()), '/tmp', '/var/tmp']) {
+    if (Buffer.byteLength(folder) > MAX_TEMPORARY_BYTES || !(await exists(folder))) continue
+    if (!account || (await canEnter(folder, account))) return folder
+  }
+  throw new EmbeddedDatabaseError(
+    `${tmpdir()} cannot hold the database's socket: set TMPDIR to a folder with a short name that every account may enter.`,
+  )
+}

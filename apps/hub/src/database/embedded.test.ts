@@ -1,0 +1,171 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { capturedLog, until } from '@muster/testkit'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startEmbeddedDatabase } from './embedded.ts'
+import { EmbeddedDatabaseError } from './embedded-home.ts'
+import { migrate } from './migrate.ts'
+
+const { log } = capturedLog()
+const root = await mkdtemp(join(tmpdir(), 'muster-embedded-'))
+await chmod(root, 0o755)
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(root, 'data-'))
+  await chmod(folder, 0o755)
+  return folder
+}
+
+async function query(connection: pg.PoolConfig, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+describe('the embedded database', () => {
+  it('lets the hub’s own role work with the tables and own nothing', async () => {
+    await using database = await startEmbeddedDatabase(await newFolder(), log)
+    const { owner, hub } = database.access
+    await migrate(owner, log)
+    await query(hub, 'select maintain_partitions(90)')
+    const owned = await query(
+      database.access.admin,
+      `select r.rolname, r.rolsuper, r.rolcreatedb, r.rolcreaterole, r.rolbypassrls,
+              exists (select from pg_shdepend where refobjid = r.oid and deptype = 'o') as owns
+         from pg_roles r where r.rolname like 'muster%' order by 1`,
+    )
+    const plain = { rolsuper: false, rolcreatedb: false, rolcreaterole: false, rolbypassrls: false }
+    expect(owned).toEqual([
+      { rolname: 'muster_hub', owns: false, ...plain },
+      { rolname: 'muster_owner', owns: true, ...plain },
+    ])
+    await query(hub, `insert into organization (organization_id, name) values ('o', 'x')`)
+    expect(await query(hub, 'update organization set name = name returning name')).toEqual([{ name: 'x' }])
+    for (const forbidden of [
+      'create table a ()',
+      'alter table organization add column a int',
+      'drop table organization',
+      'truncate organization',
+      'create schema a',
+      `copy organization to program 'true'`,
+      'create role a',
+      'set role muster_owner',
+    ])
+      await expect(query(hub, forbidden), forbidden).rejects.toThrow(/permission denied|must be owner/)
+  })
+
+  it('has one door, which asks for a password', async () => {
+    await using database = await startEmbeddedDatabase(await newFolder(), log)
+    const { admin, hub } = database.access
+    expect(await query(admin, 'show listen_addresses')).toEqual([{ listen_addresses: '' }])
+    for (const user of ['postgres', 'muster_owner', 'muster_hub'])
+      await expect(query({ ...hub, user, password: 'wrong' }, 'select 1')).rejects.toThrow(
+        'password authentication failed',
+      )
+    expect(hub.host).toMatch(/\/muster-\w{6}$/)
+  })
+
+  it('keeps its data over a stop and a start, with a new socket and the old passwords', async () => {
+    const folder = await newFolder()
+    const first = await startEmbeddedDatabase(folder, log)
+    await query(first.access.owner, 'create table kept (a int); insert into kept values (7)')
+    await first[Symbol.asyncDispose]()
+    expect(existsSync(first.access.hub.host!)).toBe(false)
+    await using second = await startEmbeddedDatabase(folder, log)
+    expect(await query(second.access.owner, 'select a from kept')).toEqual([{ a: 7 }])
+    expect(second.access.hub.host).not.toBe(first.access.hub.host)
+  })
+
+  it('stops although it was just about to start again', async () => {
+    const folder = await newFolder()
+    const captured = capturedLog()
+    const database = await startEmbeddedDatabase(folder, captured.log)
+    const pidFile = join(folder, 'postgres/18/data/postmaster.pid')
+    const pid = Number((await readFile(pidFile, 'utf8')).split('\n')[0])
+    process.kill(pid, 'SIGKILL')
+    await until(
+      'the end was seen',
+      () => captured.named('the database server ended by itself; starting it again')[0],
+    )
+    await database[Symbol.asyncDispose]()
+    // A server that outlived the stop would hold the data folder.
+    await using again = await startEmbeddedDatabase(folder, log)
+    expect(await query(again.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  it('begins anew where a start was cut off half-way', async () => {
+    const folder = await newFolder()
+    const base = join(folder, 'postgres/18')
+    await mkdir(join(base, 'data.init/base'), { recursive: true })
+    await mkdir(join(base, 'runtime-18.4.0-beta.17.draft/bin'), { recursive: true })
+    await writeFile(join(folder, 'database.json.draft'), '{')
+    await writeFile(join(base, 'data.password'), 'left over')
+    await using database = await startEmbeddedDatabase(folder, log)
+    expect(await query(database.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect((await readdir(base)).toSorted()).toEqual([
+      'data',
+      expect.stringMatching(/^runtime-[\w.-]+\d$/),
+      'socket',
+    ])
+  })
+
+  it('puts its socket where the path is short enough when the folder for temporary files is not', async () => {
+    const long = join(root, 'x'.repeat(100))
+    await mkdir(long, { mode: 0o755 })
+    const before = process.env.TMPDIR
+    process.env.TMPDIR = long
+    try {
+      await using database = await startEmbeddedDatabase(await newFolder(), log)
+      expect(database.access.hub.host).toMatch(/^\/(var\/)?tmp\/muster-/)
+      expect(await query(database.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
+    } finally {
+      if (before === undefined) delete process.env.TMPDIR
+      else process.env.TMPDIR = before
+    }
+  })
+
+  it('refuses to begin anew when its passwords are gone', async () => {
+    const folder = await newFolder()
+    await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
+    await rename(join(folder, 'database.json'), join(folder, 'database.json.kept'))
+    await expect(startEmbeddedDatabase(folder, log)).rejects.toEqual(
+      new EmbeddedDatabaseError(
+        `${folder}/database.json is missing, without which nobody can enter the database in ${folder}/postgres/18: bring it back.`,
+      ),
+    )
+    await rename(join(folder, 'database.json.kept'), join(folder, 'database.json'))
+    await using database = await startEmbeddedDatabase(folder, log)
+    expect(await query(database.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  it('refuses to begin anew beside the data of another major version', async () => {
+    const folder = await newFolder()
+    await mkdir(join(folder, 'postgres/17/data'), { recursive: true })
+    await writeFile(join(folder, 'postgres/17/data/PG_VERSION'), '17\n')
+    await expect(startEmbeddedDatabase(folder, log)).rejects.toThrow(
+      `The database in ${folder}/postgres/17 is one of PostgreSQL 17, and this hub brings PostgreSQL 18`,
+    )
+  })
+
+  it('tells in one line what the server says that cannot start', async () => {
+    const folder = await newFolder()
+    await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
+    await writeFile(
+      join(folder, 'postgres/18/data/postgresql.auto.conf'),
+      'shared_buffers = lots\nwork_mem = much\n',
+    )
+    const error: unknown = await startEmbeddedDatabase(folder, log).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(EmbeddedDatabaseError)
+    expect(String(error)).toMatch(
+      /^EmbeddedDatabaseError: PostgreSQL ended with 1: [^\n]*shared_buffers[^\n]*$/,
+    )
+  })
+})

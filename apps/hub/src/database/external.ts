@@ -1,0 +1,25 @@
+import pg from 'pg'
+import { ConfigError } from '../config.ts'
+
+/** How long a server may take to answer at the start, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 5_000
+
+/** Looks whether the hub can live in a database of its operator's. Throws `ConfigError` with what is in the way. */
+export async function checkExternalDatabase(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ mayCreate: boolean }>(
+      `select coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate"`,
+    )
+    if (!rows[0]!.mayCreate) throw new Error('permission denied to create tables in its schema')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message || error.name : String(error)
+    throw new ConfigError(
+      `MUSTER_DATABASE_URL: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables.`,
+    )
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

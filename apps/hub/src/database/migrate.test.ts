@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { capturedLog } from '@muster/testkit'
+import pg from 'pg'
+import { describe, expect, inject, it } from 'vitest'
+import { databaseTypes } from '../../../../tools/database-types.ts'
+import { MigrationError, migrate } from './migrate.ts'
+
+const SHIPPED = join(import.meta.dirname, 'migrations')
+const { log } = capturedLog()
+
+type Scratch = AsyncDisposable & { connection: pg.PoolConfig; query: (text: string) => Promise<unknown[]> }
+
+/** An empty database of its own. */
+async function newDatabase(template = 'template0'): Promise<Scratch> {
+  const database = `test_${randomUUID().replaceAll('-', '')}`
+  const admin = new pg.Client({ ...inject('database'), database: 'postgres' })
+  await admin.connect()
+  await admin.query(`create database ${database} template ${template}`)
+  const connection = { ...inject('database'), database }
+  const client = new pg.Client(connection)
+  await client.connect()
+  return {
+    connection,
+    query: async text => (await client.query(text)).rows,
+    async [Symbol.asyncDispose]() {
+      await client.end()
+      await admin.query(`drop database ${database} with (force)`)
+      await admin.end()
+    },
+  }
+}
+
+/** A folder of migrations, besides the shipped ones when `base` says so. */
+async function folderOf(
+  files: Record<string, string>,
+  base?: string,
+): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'muster-migrations-'))
+  if (base) await cp(base, path, { recursive: true })
+  for (const [name, sql] of Object.entries(files)) await writeFile(join(path, name), sql)
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+}
+
+describe('migrations', () => {
+  it('are applied in order, each once, and nothing happens the second time', async () => {
+    await using database = await newDatabase()
+    await migrate(database.connection, log)
+    const applied = await database.query('select name from migration order by name')
+    expect(applied).toEqual((await readdir(SHIPPED)).toSorted().map(name => ({ name })))
+    const before = await database.query('select * from migration')
+    await migrate(database.connection, log)
+    expect(await database.query('select * from migration')).toEqual(before)
+  })
+
+  it('are applied once by many nodes that start at the same moment', async () => {
+    await using database = await newDatabase()
+    const captured = capturedLog()
+    await using folder = await folderOf(
+      { '9999_last.sql': 'create table last (); select pg_sleep(0.2)' },
+      SHIPPED,
+    )
+    await Promise.all(
+      Array.from({ length: 5 }, () => migrate(database.connection, captured.log, folder.path)),
+    )
+    const names = (await readdir(folder.path)).toSorted()
+    expect(captured.named('migrated').map(({ migration }) => migration)).toEqual(names)
+  })
+
+  it('leave nothing of one that fails, and go on when it is mended', async () => {
+    await using database = await newDatabase()
+    const first = { '0001_first.sql': 'create table first ()' }
+    await using broken = await folderOf({ ...first, '0002_second.sql': 'create table second (); select 1/0' })
+    await expect(migrate(database.connection, log, broken.path)).rejects.toThrow('division by zero')
+    expect(
+      await database.query(`select to_regclass('first')::text as a, to_regclass('second')::text as b`),
+    ).toEqual([{ a: 'first', b: null }])
+    await using mended = await folderOf({ ...first, '0002_second.sql': 'create table second ()' })
+    await migrate(database.connection, log, mended.path)
+    expect(await database.query('select name from migration')).toHaveLength(2)
+  })
+
+  const first = { '0001_first.sql': 'create table first ()' }
+  const second = { '0002_second.sql': 'create table second ()' }
+  it.each<[string, Record<string, string>, Record<string, string>, string]>([
+    [
+      'one was edited',
+      first,
+      { '0001_first.sql': 'create table first (id int)' },
+      'Migration 0001_first.sql was changed after it was applied.',
+    ],
+    [
+      'the database is newer',
+      { ...first, ...second },
+      first,
+      'The database was migrated by a newer hub: 0002_second.sql is not known here.',
+    ],
+    [
+      'one slipped in before',
+      { ...first, '0003_third.sql': '' },
+      { ...first, ...second, '0003_third.sql': '' },
+      'Migration 0002_second.sql comes before 0003_third.sql, which was applied without it.',
+    ],
+    [
+      'two have one number',
+      {},
+      { ...first, '0001_other.sql': '' },
+      'Migrations 0001_first.sql and 0001_other.sql have the same number.',
+    ],
+    [
+      'one has another kind of name',
+      {},
+      { '1_first.sql': '' },
+      'Migration 1_first.sql has no name of the form 0001_what_changes.sql.',
+    ],
+  ])('are refused when %s', async (_what, before, after, message) => {
+    await using database = await newDatabase()
+    await using applied = await folderOf(before)
+    await migrate(database.connection, log, applied.path)
+    const tables = `select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`
+    const untouched = await database.query(tables)
+    await using folder = await folderOf(after)
+    await expect(migrate(database.connection, log, folder.path)).rejects.toEqual(new MigrationError(message))
+    expect(await database.query(tables)).toEqual(untouched)
+  })
+
+  it('give the tables that the code knows', async () => {
+    const { host, user, password } = inject('database')
+    const types = await databaseTypes({ host, user, password, database: 'muster' })
+    expect(await readFile(join(import.meta.dirname, 'schema.ts'), 'utf8')).toBe(types)
+  })
+})
+
+describe('partitions', () => {
+  const DAY_MS = 24 * 60 * 60 * 1000
+  const dayOf = (offset: number): string => new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10)
+  const nameOf = (parent: string, offset: number): string => `${parent}_${dayOf(offset).replaceAll('-', '')}`
+
+  async function migrated(): Promise<Scratch> {
+    const database = await newDatabase()
+    await migrate(database.connection, log)
+    return database
+  }
+
+  function partitionsOf(database: Scratch, parent: string): Promise<string[]> {
+    return database
+      .query(
+        `select inhrelid::regclass::text as name from pg_inherits where inhparent = '${parent}'::regclass order by 1`,
+      )
+      .then(rows => (rows as { name: string }[]).map(({ name }) => name))
+  }
+
+  function insertEvent(day: string, id = 'e'): string {
+    return `insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
+      values ('d', '${id}', '${day}', 'Info', '1', '{}', '${day}')`
+  }
+
+  it('are there for today, a week back and three days ahead, and made once', async () => {
+    await using database = await migrated()
+    for (let round = 0; round < 2; round++) {
+      await database.query('select maintain_partitions(90)')
+      for (const parent of ['device_event', 'device_property_change']) {
+        const days = Array.from({ length: 11 }, (_, index) => nameOf(parent, index - 7))
+        expect(await partitionsOf(database, parent)).toEqual([...days, `${parent}_default`])
+      }
+    }
+    await database.query(insertEvent(dayOf(0)))
+    expect(await database.query(`select tableoid::regclass::text as name from device_event`)).toEqual([
+      { name: nameOf('device_event', 0) },
+    ])
+  })
+
+  it('take the rows of their day out of the default one, and no row is there twice', async () => {
+    await using database = await migrated()
+    await database.query(insertEvent(dayOf(0)))
+    await database.query(insertEvent(dayOf(-30), 'old'))
+    await database.query(
+      `insert into device_property_change (device_id, name, version, value, actor, changed_at)
+        values ('d', 'a', 1, '1', '{}', now()), ('d', 'a', 2, '2', '{}', now() - interval '30 days')`,
+    )
+    await database.query('select maintain_partitions(90)')
+    const where = (table: string) =>
+      database.query(
+        `select tableoid::regclass::text as name, count(*)::int from ${table} group by 1 order by 1`,
+      )
+    for (const table of ['device_event', 'device_property_change']) {
+      expect(await where(table)).toEqual([
+        { name: nameOf(table, 0), count: 1 },
+        { name: `${table}_default`, count: 1 },
+      ])
+    }
+    await expect(database.query(insertEvent(dayOf(0)))).rejects.toThrow('duplicate key')
+    await expect(database.query(insertEvent(dayOf(-30), 'old'))).rejects.toThrow('duplicate key')
+  })
+
+  it('have the indexes and keys of their parent', async () => {
+    await using database = await migrated()
+    await database.query('select maintain_partitions(90)')
+    const attached = await database.query(
+      `select count(*)::int as indexes from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where c.relkind = 'i' and i.inhparent in ('device_event_pkey'::regclass, 'device_event_latest'::regclass)`,
+    )
+    expect(attached).toEqual([{ indexes: 24 }])
+  })
+
+  it('of days beyond the retention go, with what is as old in the default one', async () => {
+    await using database = await migrated()
+    await database.query('select maintain_partitions(90)')
+    await database.query(insertEvent(dayOf(-5), 'five'))
+    await database.query(insertEvent(dayOf(-2), 'two'))
+    await database.query(insertEvent('0001-01-01', 'implausible'))
+    await database.query(
+      `update device_event set received_at = now() - interval '4 days' where event_id = 'implausible'`,
+    )
+    await database.query(insertEvent('9999-01-01', 'kept'))
+    await database.query('select maintain_partitions(3)')
+    expect(await partitionsOf(database, 'device_event')).toEqual([
+      ...Array.from({ length: 7 }, (_, index) => nameOf('device_event', index - 3)),
+      'device_event_default',
+    ])
+    expect(await database.query('select event_id from device_event order by 1')).toEqual([
+      { event_id: 'kept' },
+      { event_id: 'two' },
+    ])
+  })
+
+  it('are kept up by several nodes at once without harm, while devices send', async () => {
+    await using database = await migrated()
+    const writers = Array.from({ length: 4 }, async (_, writer) => {
+      const client = new pg.Client(database.connection)
+      await client.connect()
+      for (let n = 0; n < 60; n++) {
+        // A deadlock that the server breaks, and a row on its way into the default partition while another is made for it,
+        // are tried again, as the hub does.
+        for (let attempt = 0; ; attempt++) {
+          const done = await client
+            .query(insertEvent(dayOf((n % 14) - 9), `${writer}-${n}`))
+            .catch((error: unknown) => {
+              if (attempt > 20 || !['40P01', '23514'].includes(String((error as { code?: unknown }).code)))
+                throw error
+            })
+          if (done) break
+        }
+      }
+      await client.end()
+    })
+    const keepers = Array.from({ length: 3 }, async () => {
+      const client = new pg.Client(database.connection)
+      await client.connect()
+      for (let n = 0; n < 5; n++) await client.query('select maintain_partitions(90)')
+      await client.end()
+    })
+    const results = await Promise.allSettled([...writers, ...keepers])
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([])
+    expect(
+      await database.query(
+        'select count(*)::int as n, count(distinct event_id)::int as ids from device_event',
+      ),
+    ).toEqual([{ n: 240, ids: 240 }])
+  })
+})

@@ -1,0 +1,29 @@
+import { ActionError } from '@muster/actions'
+import { NoResultError } from 'kysely'
+import { refusal } from './access/authorize.ts'
+import { isConnectionError } from './database/connection.ts'
+
+const FOREIGN_KEY_VIOLATION = '23503'
+
+/**
+ * The error as one that was foreseen: our own, a database out of reach, a value that it cannot hold, or something that was
+ * deleted between the permission check and its use, which is answered like everything that is not there. Nothing for a bug.
+ */
+export function expectedError(error: unknown): ActionError | undefined {
+  if (error instanceof ActionError) return error
+  if (isConnectionError(error)) {
+    return new ActionError('Internal', 'The database is not available.', { status: 503, cause: error })
+  }
+  const state = sqlState(error)
+  if (state?.startsWith('22')) {
+    return new ActionError('Invalid', 'The input has a value that cannot be stored.', { cause: error })
+  }
+  if (state === FOREIGN_KEY_VIOLATION || error instanceof NoResultError) return refusal()
+  return undefined
+}
+
+/** The state that PostgreSQL gave an error, if it is one of its own. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}

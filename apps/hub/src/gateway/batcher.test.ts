@@ -1,0 +1,190 @@
+import { setTimeout as passing } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { Batcher, type BatcherOptions } from './batcher.ts'
+
+type Options = Partial<BatcherOptions<number>> & { write: (items: number[]) => Promise<void> }
+
+function batcher(options: Options): Batcher<number> {
+  return new Batcher({
+    weigh: () => 1,
+    maxBatch: 100,
+    maxWaiting: 1_000,
+    parallel: 1,
+    retryForMs: 1_000,
+    ...options,
+  })
+}
+
+/** A promise that the test settles. */
+function gate() {
+  return Promise.withResolvers<void>()
+}
+
+const gone = (): Error => Object.assign(new Error('gone'), { code: '57P01' })
+const refused = (): Error => Object.assign(new Error('refused'), { code: '22P02' })
+
+describe('what is added while a batch is under way', () => {
+  it('goes together in the next one, in order', async () => {
+    const first = gate()
+    const batches: number[][] = []
+    const all = batcher({
+      write: async items => {
+        batches.push(items)
+        if (batches.length === 1) await first.promise
+      },
+    })
+    const added = [all.add(0)]
+    await vi.waitUntil(() => batches.length === 1)
+    for (let item = 1; item <= 50; item++) added.push(all.add(item))
+    first.resolve()
+    await Promise.all(added)
+    expect(batches).toEqual([[0], Array.from({ length: 50 }, (_, index) => index + 1)])
+  })
+
+  it('is answered after its own batch and not before', async () => {
+    const gates = [gate(), gate()]
+    let batch = 0
+    const all = batcher({ write: () => gates[batch++]!.promise })
+    const settled: string[] = []
+    const first = all.add(1).then(() => settled.push('first'))
+    await vi.waitUntil(() => batch === 1)
+    const second = all.add(2).then(() => settled.push('second'))
+    gates[0]!.resolve()
+    await first
+    await vi.waitUntil(() => batch === 2)
+    await passing(0)
+    expect(settled).toEqual(['first'])
+    gates[1]!.resolve()
+    await second
+  })
+
+  it('is bounded: what does not fit is refused with 503 and the rest is written', async () => {
+    const first = gate()
+    const all = batcher({ maxWaiting: 10, weigh: item => item, write: () => first.promise })
+    const added = [all.add(1)]
+    await passing(1)
+    added.push(all.add(6), all.add(4))
+    await expect(all.add(1)).rejects.toMatchObject({ kind: 'Internal', status: 503 })
+    first.resolve()
+    await Promise.all(added)
+    await all.add(10)
+  })
+})
+
+describe('a batch', () => {
+  it('is no heavier than it may be, except for one item that is heavier by itself', async () => {
+    const first = gate()
+    const batches: number[][] = []
+    const all = batcher({
+      maxBatch: 10,
+      weigh: item => item,
+      write: async items => {
+        batches.push(items)
+        if (batches.length === 1) await first.promise
+      },
+    })
+    const added = [all.add(1)]
+    await vi.waitUntil(() => batches.length === 1)
+    for (const item of [5, 5, 1, 50, 9, 2]) added.push(all.add(item))
+    first.resolve()
+    await Promise.all(added)
+    expect(batches).toEqual([[1], [5, 5], [1], [50], [9], [2]])
+  })
+
+  it('runs beside others as far as it may', async () => {
+    const open = gate()
+    let running = 0
+    let most = 0
+    const all = batcher({
+      parallel: 3,
+      maxBatch: 1,
+      write: async () => {
+        most = Math.max(most, ++running)
+        await open.promise
+        running--
+      },
+    })
+    const added = Array.from({ length: 9 }, (_, item) => all.add(item))
+    await vi.waitUntil(() => running === 3)
+    await passing(5)
+    open.resolve()
+    await Promise.all(added)
+    expect(most).toBe(3)
+  })
+})
+
+describe('a write that fails', () => {
+  it('for a lost connection is tried again, and nobody hears of it', async () => {
+    let attempts = 0
+    const written: number[][] = []
+    const all = batcher({
+      write: async items => {
+        if (++attempts < 4) throw gone()
+        written.push(items)
+      },
+    })
+    await Promise.all([all.add(1), all.add(2)])
+    expect(written).toEqual([[1, 2]])
+  })
+
+  it.each(['57P01', '57014', '53100', '53300', '55P03', '25006', '40P01', 'ECONNREFUSED'])(
+    'with %s is never taken apart: all fail together when the time is over',
+    async code => {
+      let attempts = 0
+      const all = batcher({
+        retryForMs: 120,
+        write: async items => {
+          attempts++
+          expect(items).toHaveLength(3)
+          throw Object.assign(new Error('not now'), { code })
+        },
+      })
+      const results = await Promise.allSettled([all.add(1), all.add(2), all.add(3)])
+      expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+      expect(attempts).toBeGreaterThan(1)
+    },
+  )
+
+  it('for one item fails that item alone, the others in their order', async () => {
+    const written: number[] = []
+    const all = batcher({
+      write: async items => {
+        if (items.includes(3)) throw refused()
+        written.push(...items)
+      },
+    })
+    const results = await Promise.allSettled([1, 2, 3, 4, 5].map(item => all.add(item)))
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect(results[2]).toMatchObject({ reason: { code: '22P02' } })
+    expect(written).toEqual([1, 2, 4, 5])
+  })
+
+  it('for an item that is alone has a second try', async () => {
+    let attempts = 0
+    const all = batcher({
+      write: async () => {
+        if (++attempts === 1) throw Object.assign(new Error('a partition is being made'), { code: '23514' })
+      },
+    })
+    await all.add(1)
+    expect(attempts).toBe(2)
+  })
+
+  it('leaves the next batch unharmed', async () => {
+    let isBroken = true
+    const all = batcher({
+      write: async () => {
+        if (isBroken) throw refused()
+      },
+    })
+    await expect(all.add(1)).rejects.toThrow('refused')
+    isBroken = false
+    await all.add(2)
+  })
+})

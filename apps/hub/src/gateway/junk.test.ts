@@ -1,0 +1,360 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { encodeFrame, type Frame, MAGIC } from '@muster/link'
+import {
+  capturedLog,
+  connectDevice,
+  databaseSession,
+  deviceHeaders,
+  deviceIdentity,
+  type FakeDevice,
+  type RawDevice,
+  rawDevice,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+
+const captured = capturedLog()
+const hub = await testHub({}, captured.log)
+const { token } = await hub.fleet()
+let bystander: FakeDevice
+beforeAll(async () => {
+  bystander = await connectDevice({ url: hub.url, token })
+})
+afterAll(async () => {
+  await bystander[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+
+// Whatever one device does: another one does not notice, no action panics, and the hub has nothing to be sorry for.
+afterEach(async () => {
+  const { deviceId } = bystander
+  expect(await bystander.invoke('devices_SetProperty', { deviceId, name: 'alive', value: 1 })).toEqual({
+    result: 'Set',
+  })
+  expect(captured.lines.filter(({ level }) => level === 'error')).toEqual([])
+  const unfinished = await hub.db
+    .selectFrom('audit_action')
+    .where('status', 'in', ['Panicked', 'Pending'])
+    .selectAll()
+    .execute()
+  expect(unfinished).toEqual([])
+})
+
+const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: new Uint8Array() }
+const EMPTY = new Uint8Array()
+const credit = { frameCredit: 128, byteCredit: 16_384 }
+
+function socketOf({ webSocket }: RawDevice): Socket {
+  return (webSocket as unknown as { _socket: Socket })._socket
+}
+
+async function newDevice(): Promise<RawDevice & { deviceId: string }> {
+  const from = captured.lines.length
+  const device = await rawDevice({ url: hub.url, token })
+  const line = await until('the device is let in', () =>
+    captured.lines.slice(from).find(({ msg }) => msg === 'device connected'),
+  )
+  return { ...device, deviceId: String(line.deviceId) }
+}
+
+async function endOf({ deviceId }: { deviceId: string }) {
+  return until('the end is in the log', () =>
+    captured.named('connection ended').find(line => line.deviceId === deviceId),
+  )
+}
+
+function reasonOf({ received }: RawDevice): string | undefined {
+  const close = received.find(frame => frame.type === 'Close')
+  return close && Buffer.from(close.reason).toString()
+}
+
+describe('a device that breaks the rules of frames ends its own connection', () => {
+  const cases: [string, string, (device: RawDevice) => unknown][] = [
+    ['a text message', 'text message', ({ webSocket }) => webSocket.send('hello')],
+    [
+      'a text message after its Hello',
+      'text message',
+      device => {
+        device.send(HELLO)
+        device.webSocket.send('{"jsonrpc":"2.0"}')
+      },
+    ],
+    ['an empty message', 'frame', ({ webSocket }) => webSocket.send(EMPTY)],
+    [
+      'another frame before its Hello',
+      'the first frame is no Hello',
+      device => device.send({ type: 'Ping' }),
+    ],
+    [
+      'a Hello with the magic of another protocol',
+      'wrong protocol magic',
+      device => device.send({ type: 'Hello', magic: randomBytes(16), info: EMPTY }),
+    ],
+    [
+      'a Hello that is too short',
+      'frame too short',
+      ({ webSocket }) => webSocket.send(encodeFrame(HELLO).subarray(0, 16)),
+    ],
+    [
+      'a Hello that is too long',
+      'control payload too large',
+      device => device.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array(4097) }),
+    ],
+    ['a second Hello', 'second Hello', device => device.send(HELLO, HELLO)],
+    [
+      'a frame of an unknown kind',
+      'frame',
+      ({ webSocket }) => {
+        webSocket.send(encodeFrame(HELLO))
+        webSocket.send(Buffer.from([0x16, 0, 0, 0, 0, 0, 0, 0, 1]))
+      },
+    ],
+    ['a Pong that nobody asked for', 'pong without ping', device => device.send(HELLO, { type: 'Pong' })],
+    [
+      'an Accept that nobody asked for',
+      'accept without request',
+      device => device.send(HELLO, { type: 'ChannelAccept', receiverId: 1, senderId: 1, ...credit }),
+    ],
+    [
+      'a Reject that nobody asked for',
+      'reject without request',
+      device => device.send(HELLO, { type: 'ChannelReject', receiverId: 7, reason: EMPTY }),
+    ],
+    [
+      'a channel with the number 0',
+      'channel id 0',
+      device =>
+        device.send(HELLO, {
+          type: 'ChannelRequest',
+          senderId: 0,
+          ...credit,
+          endpoint: Buffer.from('executor'),
+        }),
+    ],
+    [
+      'a Close with an endless reason',
+      'control payload too large',
+      device => device.send(HELLO, { type: 'Close', reason: new Uint8Array(5000) }),
+    ],
+    [
+      'data for channels that never were',
+      'unknown channels',
+      device => {
+        device.send(HELLO)
+        for (let id = 1; id <= 129; id++)
+          device.send({ type: 'ChannelData', receiverId: id, payload: Buffer.from('x') })
+      },
+    ],
+    [
+      'more Pings than eight a second',
+      'too many pings',
+      device => {
+        device.send(HELLO)
+        for (let n = 0; n < 9; n++) device.send({ type: 'Ping' })
+      },
+    ],
+    [
+      'more channel requests than 64 a second',
+      'too many channel requests',
+      device => {
+        device.send(HELLO)
+        for (let id = 1; id <= 65; id++)
+          device.send({ type: 'ChannelRequest', senderId: id, ...credit, endpoint: Buffer.from('nothing') })
+      },
+    ],
+    [
+      'more bytes than its credit',
+      'credit exceeded',
+      async device => {
+        const receiverId = await device.openExecutor()
+        device.send({ type: 'ChannelData', receiverId, payload: new Uint8Array(16_385) })
+      },
+    ],
+    [
+      'more frames than its credit',
+      'credit exceeded',
+      async device => {
+        const receiverId = await device.openExecutor()
+        // The header of a request that is never finished, then what its window has no room for.
+        for (let n = 0; n < 400; n++)
+          device.send({ type: 'ChannelData', receiverId, payload: new Uint8Array(60) })
+      },
+    ],
+    [
+      'credit beyond 32 bits',
+      'credit overflow',
+      async device => {
+        const receiverId = await device.openExecutor()
+        for (let n = 0; n < 2; n++)
+          device.send({ type: 'ChannelAdjust', receiverId, frameCredit: 0xffffffff, byteCredit: 0xffffffff })
+      },
+    ],
+  ]
+
+  it.each(cases)('%s', async (_what, reason, misbehave) => {
+    const device = await newDevice()
+    await misbehave(device)
+    await device.closed
+    expect(reasonOf(device)).toContain(reason)
+    expect(await endOf(device)).toMatchObject({
+      level: 'warn',
+      end: 'Violation',
+      reason: expect.stringContaining(reason),
+      deviceId: device.deviceId,
+    })
+  })
+
+  it('but may speak a little of channels that it does not have', async () => {
+    const device = await newDevice()
+    device.send(HELLO)
+    for (let id = 1; id <= 100; id++)
+      device.send({ type: 'ChannelData', receiverId: id, payload: Buffer.from('x') })
+    await device.openExecutor(2)
+    expect(device.received.map(({ type }) => type)).toEqual(['Hello', 'ChannelAccept'])
+    await device[Symbol.asyncDispose]()
+  })
+})
+
+describe('a device that breaks the rules of WebSocket ends its own connection', () => {
+  const cases: [string, string, (device: RawDevice) => unknown][] = [
+    [
+      'a message over the largest frame',
+      'Max payload size exceeded',
+      ({ webSocket }) => webSocket.send(new Uint8Array(1024 * 1024 + 10)),
+    ],
+    [
+      'a frame without a mask',
+      'MASK must be set',
+      device => socketOf(device).write(Buffer.from([0x82, 1, 0])),
+    ],
+    [
+      'a reserved opcode',
+      'invalid opcode',
+      device => socketOf(device).write(Buffer.from([0x83, 0x80, 0, 0, 0, 0])),
+    ],
+    [
+      'a length that no frame has',
+      'Unsupported WebSocket frame',
+      device =>
+        socketOf(device).write(Buffer.from([0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])),
+    ],
+    [
+      'a compressed frame',
+      'RSV1 must be clear',
+      device => socketOf(device).write(Buffer.from([0xc2, 0x80, 0, 0, 0, 0])),
+    ],
+    ['HTTP', 'Invalid WebSocket frame', device => socketOf(device).write('GET / HTTP/1.1\r\n\r\n')],
+  ]
+
+  it.each(cases)('%s', async (_what, reason, misbehave) => {
+    const device = await newDevice()
+    device.send(HELLO)
+    await misbehave(device)
+    await device.closed
+    expect(await endOf(device)).toMatchObject({
+      deviceId: device.deviceId,
+      reason: expect.stringContaining(reason),
+    })
+  })
+
+  it('a socket that is cut off', async () => {
+    const device = await newDevice()
+    socketOf(device).resetAndDestroy()
+    expect(await endOf(device)).toMatchObject({ end: 'TransportClosed' })
+  })
+})
+
+describe('clients that vanish while they are authenticated', () => {
+  it('leave nothing behind', async () => {
+    await using session = await databaseSession(hub)
+    await session.lock('deployment_token')
+    const identities = await Promise.all(Array.from({ length: 20 }, () => deviceIdentity()))
+    const sockets = identities.map(identity => {
+      const socket = connect(hub.address.port, '127.0.0.1')
+      socket.on('error', () => {})
+      const headers = Object.entries(deviceHeaders({ url: hub.url, token }, identity))
+      socket.write(
+        [
+          'GET /api/v1/connect/ws HTTP/1.1',
+          'Host: hub',
+          'Connection: Upgrade',
+          'Upgrade: websocket',
+          'Sec-WebSocket-Version: 13',
+          'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+          ...headers.map(([name, value]) => `${name}: ${value}`),
+          '\r\n',
+        ].join('\r\n'),
+      )
+      return socket
+    })
+    await session.waitingStatements(10)
+    for (const [index, socket] of sockets.entries()) {
+      if (index % 2 === 0) socket.resetAndDestroy()
+      else socket.destroy()
+    }
+    const before = hub.devices.connectionCount
+    await session.release()
+    await until('the last of them is gone', async () => {
+      const open = await hub.db
+        .selectFrom('device_connection')
+        .where('ended_at', 'is', null)
+        .select('connection_id')
+        .execute()
+      return open.length === 1 && hub.devices.connectionCount <= before
+    })
+  })
+})
+
+describe('a thousand connections of garbage', () => {
+  it('cost themselves and nothing else', async () => {
+    const identities = await Promise.all(Array.from({ length: 20 }, () => deviceIdentity()))
+    for (let round = 0; round < 50; round++) {
+      await Promise.all(
+        identities.map(async (identity, index) => {
+          const kind = (round + index) % 5
+          if (kind === 0) return rawGarbage()
+          const device = await rawDevice({ url: hub.url, token, identity, register: kind !== 1 })
+          if (kind === 1) socketOf(device).write(randomBytes(randomInt(1, 500)))
+          else if (kind === 2) device.webSocket.send(randomBytes(randomInt(1, 500)))
+          else if (kind === 3) {
+            device.send(HELLO)
+            for (let n = 0; n < 20; n++) device.webSocket.send(mutatedFrame())
+          } else {
+            const receiverId = await device.openExecutor().catch(() => 1)
+            device.send({ type: 'ChannelData', receiverId, payload: randomBytes(randomInt(1, 2000)) })
+          }
+          socketOf(device).end()
+          await device.closed
+        }),
+      )
+    }
+    await until('all of them are gone', () => hub.devices.connectionCount === 1)
+    const names = new Set(captured.named('connection ended').map(({ deviceId }) => deviceId))
+    expect(names.size).toBeGreaterThanOrEqual(20)
+    expect(names).not.toContain(undefined)
+    const response = await fetch(`${hub.url}/readyz`)
+    expect(response.status).toBe(200)
+  })
+
+  /** Bytes that are no HTTP, or HTTP that is no upgrade of ours. */
+  async function rawGarbage(): Promise<void> {
+    const socket = connect(hub.address.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.resume()
+    socket.end(randomBytes(randomInt(1, 2000)))
+    await once(socket, 'close')
+  }
+
+  /** A frame of a kind that exists, with random content. */
+  function mutatedFrame(): Uint8Array {
+    const tags = [0x00, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x17, 0x20, 0x21, 0xff]
+    const bytes = randomBytes(randomInt(1, 60))
+    bytes[0] = tags[randomInt(tags.length)]!
+    // Half of them speak of a channel number that could be.
+    if (bytes.length > 9 && randomInt(2) === 0) bytes.fill(0, 1, 8)
+    return bytes
+  }
+})

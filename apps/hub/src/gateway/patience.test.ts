@@ -1,0 +1,102 @@
+import type { Socket } from 'node:net'
+import { MAGIC } from '@muster/link'
+import { capturedLog, connectDevice, type RawDevice, rawDevice, testHub, until } from '@muster/testkit'
+import { afterAll, describe, expect, it } from 'vitest'
+
+// These wait until the hub has had enough of a peer, so they wait together.
+
+const captured = capturedLog()
+const hub = await testHub({}, captured.log)
+afterAll(() => hub[Symbol.asyncDispose]())
+
+const MIB = 1024 * 1024
+
+async function newDevice(): Promise<RawDevice & { deviceId: string; token: string }> {
+  const { owner, projectId, token } = await hub.fleet()
+  const device = await rawDevice({ url: hub.url, token })
+  const deviceId = await until('the device shows', async () => {
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    return devices[0]?.isConnected && devices[0].deviceId
+  })
+  return { ...device, deviceId, token }
+}
+
+function endOf({ deviceId }: { deviceId: string }) {
+  return until(
+    'the end is in the log',
+    () => captured.named('connection ended').find(line => line.deviceId === deviceId && line.isRegistered),
+    60_000,
+  )
+}
+
+describe.concurrent('a device that keeps its connection and does nothing for it', { timeout: 70_000 }, () => {
+  it('is let go when it never says Hello', async () => {
+    const device = await newDevice()
+    expect(await endOf(device)).toMatchObject({ end: 'Timeout', reason: 'no Hello' })
+    await device.closed
+  })
+
+  it('is let go when it never answers a Ping', async () => {
+    const device = await newDevice()
+    device.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array() })
+    expect(await endOf(device)).toMatchObject({ end: 'Timeout', reason: 'no Pong' })
+    await device.closed
+    expect(device.received.filter(({ type }) => type === 'Ping')).toHaveLength(1)
+  })
+
+  it('is let go when it asks for much and never reads, while others are served', async () => {
+    const device = await newDevice()
+    const { deviceId, token, identity } = device
+    await using bystander = await connectDevice({ url: hub.url, token })
+    await using writer = await connectDevice({ url: hub.url, token, identity, register: false })
+    await writer.invoke('devices_SetProperty', { deviceId, name: 'large', value: 'x'.repeat(MIB - 2) })
+    const channels: number[] = []
+    for (let id = 1; id <= 20; id++) channels.push(await device.openExecutor(id))
+    socketOf(device).pause()
+    const before = process.memoryUsage().rss
+    for (const receiverId of channels) {
+      device.send({ type: 'ChannelAdjust', receiverId, frameCredit: 2 ** 30, byteCredit: 2 ** 31 })
+      for (let n = 0; n < 100; n++) {
+        const payload = request('devices_GetProperty', { deviceId, name: 'large' })
+        device.send({ type: 'ChannelData', receiverId, payload })
+      }
+    }
+    let slowest = 0
+    let largest = 0
+    const end = await until(
+      'the connection ends',
+      async () => {
+        const from = performance.now()
+        await bystander.invoke('actor_GetActor', {})
+        slowest = Math.max(slowest, performance.now() - from)
+        largest = Math.max(largest, process.memoryUsage().rss - before)
+        return captured
+          .named('connection ended')
+          .find(line => line.deviceId === deviceId && line.isRegistered)
+      },
+      60_000,
+    )
+    expect(['ConsumerTooSlow', 'Timeout']).toContain(end.end)
+    expect(slowest).toBeLessThan(2_000)
+    // 2,000 answers of 1 MiB were asked for; one per channel may be under way, in two copies.
+    expect(largest).toBeLessThan(200 * MIB)
+    await device[Symbol.asyncDispose]()
+  })
+})
+
+function socketOf({ webSocket }: RawDevice): Socket {
+  return (webSocket as unknown as { _socket: Socket })._socket
+}
+
+function request(name: string, input: object): Buffer {
+  const text = Buffer.from(JSON.stringify(input))
+  const bytes = Buffer.alloc(6 + name.length)
+  bytes.writeUInt16BE(name.length)
+  bytes.write(name, 2)
+  bytes.writeUInt32BE(text.length, 2 + name.length)
+  return Buffer.concat([bytes, text])
+}
+
+it('has nothing in the log that is an error afterwards', () => {
+  expect(captured.lines.filter(({ level }) => level === 'error')).toEqual([])
+})

@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ask, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Config, loadConfig } from '../config.ts'
+import type { Core } from '../hub.ts'
+import { createLog } from '../log.ts'
+import { createServer } from './server.ts'
+
+const SCRIPT = "document.documentElement.dataset.theme = 'dark'"
+const INDEX = `<!doctype html><title>Muster</title><script>${SCRIPT}</script><script type="module" src="/assets/app-1.js"></script>`
+
+let folder: string
+const stack = new AsyncDisposableStack()
+let hub: { url: string }
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'muster-console-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  const dist = join(folder, 'dist')
+  await mkdir(join(dist, 'assets'), { recursive: true })
+  await writeFile(join(folder, 'secret.txt'), 'not for the world')
+  await writeFile(join(dist, 'index.html'), INDEX)
+  await writeFile(join(dist, 'favicon.svg'), '<svg/>')
+  await writeFile(join(dist, '.env'), 'secret=1')
+  await writeFile(join(dist, 'assets', 'app-1.js'), 'console.log(1)')
+  await writeFile(join(dist, 'assets', 'app-1.js.br'), 'compressed')
+  await writeFile(join(dist, 'assets', '.hidden.js'), 'hidden')
+  hub = await served({})
+})
+afterAll(() => stack.disposeAsync())
+
+async function served(
+  settings: Partial<Config>,
+  consoleDir = join(folder, 'dist'),
+): Promise<{ url: string }> {
+  const app = await createServer({
+    config: { ...loadConfig({ MUSTER_PORT: '0' }), ...settings },
+    log: createLog('silent'),
+    core: () => ({}) as Core,
+    publicUrl: () => 'http://hub.example',
+    consoleDir,
+  })
+  stack.defer(() => app.close())
+  return { url: await app.listen({ host: '127.0.0.1', port: 0 }) }
+}
+
+/** A request whose path nobody tidied up on the way. */
+async function raw(path: string): Promise<string> {
+  const socket = connect(Number(new URL(hub.url).port), '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('utf8')
+  socket.on('data', chunk => {
+    answer += chunk
+  })
+  socket.on('error', () => {})
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  await new Promise(done => socket.once('close', done))
+  return answer
+}
+
+function policyOf(headers: Headers): Record<string, string[]> {
+  const directives = headers.get('content-security-policy')!.split('; ')
+  return Object.fromEntries(
+    directives.map(directive => directive.split(' ')).map(([name, ...values]) => [name!, values]),
+  )
+}
+
+describe('a page of the console', () => {
+  it.each([
+    '/',
+    '/index.html',
+    '/login?redirect=/',
+    '/org_1/projects/p_1/devices/d_1',
+    '/org_x/repo_y',
+    '/no/such/page',
+    '/apiary',
+    '/assetsx',
+    '/constructor',
+    '/%20',
+  ])('is the index page, never kept: %s', async path => {
+    const answer = await ask(hub, path)
+    expect(answer.status).toBe(200)
+    expect(answer.text).toBe(INDEX)
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('x-frame-options')).toBe('DENY')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it('runs its own scripts and the one that it knows by hash, and nothing else', async () => {
+    const { headers } = await ask(hub, '/')
+    const hash = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
+    expect(policyOf(headers)).toEqual({
+      'default-src': ["'self'"],
+      'script-src': ["'self'", hash],
+      'style-src': ["'self'"],
+      'img-src': ["'self'", 'data:'],
+      'connect-src': ["'self'"],
+      'object-src': ["'none'"],
+      'base-uri': ["'none'"],
+      'form-action': ["'self'"],
+      'frame-ancestors': ["'none'"],
+    })
+    expect(headers.get('content-security-policy')).not.toContain('unsafe')
+  })
+
+  it('runs the scripts that the operator names too, by their origin', async () => {
+    const scripts = [
+      { src: 'https://stats.example/x.js?id=1', attributes: {} },
+      { src: '/local.js', attributes: {} },
+    ]
+    const { headers } = await ask(await served({ console: { scripts } }), '/')
+    const policy = policyOf(headers)
+    expect(policy['script-src']).toContain('https://stats.example')
+    expect(policy['connect-src']).toEqual(["'self'", 'https://stats.example'])
+    expect(policy['script-src']!.filter(source => source.includes('local'))).toEqual([])
+  })
+
+  it('answers HEAD like GET without a body', async () => {
+    const answer = await ask(hub, '/some/page', { method: 'HEAD' })
+    expect(answer.status).toBe(200)
+    expect(answer.text).toBe('')
+    expect(answer.headers.get('content-length')).toBe(String(INDEX.length))
+    expect(answer.headers.get('content-security-policy')).toContain("script-src 'self'")
+  })
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is not for %s', async method => {
+    const answer = await ask(hub, '/login', { method })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe('GET, HEAD')
+    expect(answer.json()).toMatchObject({ kind: 'Invalid', requestId: answer.headers.get('x-request-id') })
+  })
+})
+
+describe('a file of the console', () => {
+  it('is kept for ever when its name has its hash', async () => {
+    const answer = await ask(hub, '/assets/app-1.js', { headers: { 'accept-encoding': 'identity' } })
+    expect(answer.status).toBe(200)
+    expect(answer.text).toBe('console.log(1)')
+    expect(answer.headers.get('content-type')).toMatch(/^(text|application)\/javascript/)
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it('is sent compressed to who can read that', async () => {
+    const { headers } = await ask(hub, '/assets/app-1.js', {
+      method: 'HEAD',
+      headers: { 'accept-encoding': 'br' },
+    })
+    expect(headers.get('content-encoding')).toBe('br')
+    expect(headers.get('vary')).toMatch(/accept-encoding/i)
+  })
+
+  it('beside the index page is served by its name', async () => {
+    const answer = await ask(hub, '/favicon.svg')
+    expect(answer.text).toBe('<svg/>')
+    expect(answer.headers.get('content-type')).toBe('image/svg+xml')
+  })
+
+  it.each(['/assets/app-0.js', '/assets/', '/assets', '/assets/.hidden.js', '/assets/app-1.js/x'])(
+    'that is not there is not a page either: %s',
+    async path => {
+      const answer = await ask(hub, path)
+      expect(answer.status).toBe(404)
+      expect(answer.json()).toMatchObject({ kind: 'Invalid' })
+      expect(answer.headers.get('cache-control') ?? '').not.toContain('immutable')
+    },
+  )
+
+  it.each([
+    '/../secret.txt',
+    '/%2e%2e/secret.txt',
+    '/..%2fsecret.txt',
+    '/assets/../../secret.txt',
+    '/assets/%2e%2e/%2e%2e/secret.txt',
+    '/assets/..%2f..%2fsecret.txt',
+    '/assets/..%252f..%252fsecret.txt',
+    '/assets/..\\..\\secret.txt',
+    '/assets/..%5c..%5csecret.txt',
+    '/assets//etc/passwd',
+    '/assets/%00',
+    '/assets/..%2findex.html%00.js',
+    '//etc/passwd',
+    '/.env',
+    '/%2eenv',
+    '/assets/..%2f.env',
+    '/assets/..%2findex.html',
+    '/assets/..%2ffavicon.svg',
+    '/file:///etc/passwd',
+    'http://x/../secret.txt',
+  ])('outside of its folder is not served: %s', async path => {
+    const answer = await raw(path)
+    expect(answer).toMatch(/^HTTP\/1\.1 [24]\d\d /)
+    expect(answer).not.toContain('not for the world')
+    expect(answer).not.toContain('secret=1')
+    expect(answer).not.toContain('root:')
+    expect(answer).not.toContain('immutable')
+    expect(answer).not.toContain(folder)
+  })
+})
+
+describe('/api/config.json', () => {
+  it('is what the operator wrote and where the hub is, for anybody and never kept', async () => {
+    const console = {
+      banner: { text: '<b>Maintenance</b>' },
+      scripts: [{ src: 'https://stats.example/x.js', attributes: { defer: '' } }],
+      termsUrl: 'https://example.com/terms',
+    }
+    const answer = await ask(await served({ console }), '/api/config.json')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(answer.json()).toEqual({ ...console, publicUrl: 'http://hub.example' })
+  })
+
+  it('has the address of a hub that chose its port itself', async () => {
+    await using running = await testHub()
+    const answer = await ask(running, '/api/config.json')
+    expect(answer.json()).toEqual({ publicUrl: `http://localhost:${running.address.port}` })
+  })
+})
+
+describe('a hub whose console is not built', () => {
+  it('says how to build it, and serves its API', async () => {
+    const unbuilt = await served({}, join(folder, 'nowhere'))
+    const page = await ask(unbuilt, '/login')
+    expect(page.status).toBe(503)
+    expect(page.text).toContain('npm start')
+    for (const [path, status] of [
+      ['/api/nothing', 404],
+      ['/assets/app-1.js', 404],
+    ] as const) {
+      const answer = await ask(unbuilt, path)
+      expect(answer.status).toBe(status)
+      expect(answer.json()).toMatchObject({ kind: 'Invalid', requestId: expect.any(String) })
+    }
+    expect((await ask(unbuilt, '/login', { method: 'POST' })).status).toBe(405)
+    expect((await ask(unbuilt, '/api/openapi.json')).status).toBe(200)
+  })
+})

@@ -1,0 +1,109 @@
+import { ask, capturedLog, databaseSession, testHub } from '@muster/testkit'
+import { afterEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config.ts'
+import type { Core } from '../hub.ts'
+import { createLog } from '../log.ts'
+import { createServer } from './server.ts'
+
+const open: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of open.splice(0)) await one[Symbol.asyncDispose]()
+})
+
+async function listener(core: () => Core | undefined, log = createLog('silent')): Promise<{ url: string }> {
+  const app = await createServer({
+    config: loadConfig({ MUSTER_PORT: '0' }),
+    log,
+    core,
+    publicUrl: () => 'http://hub.example',
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  open.push({ [Symbol.asyncDispose]: () => app.close() })
+  return { url }
+}
+
+describe('a hub that runs', () => {
+  it('is alive and ready, whoever asks', async () => {
+    await using hub = await testHub()
+    for (const [path, body] of [
+      ['/healthz', { status: 'alive' }],
+      ['/readyz', { status: 'ready' }],
+      ['/readyz?verbose', { status: 'ready' }],
+    ] as const) {
+      const answer = await ask(hub, path)
+      expect(answer.status).toBe(200)
+      expect(answer.json()).toEqual(body)
+      expect((await ask(hub, path, { method: 'HEAD' })).status).toBe(200)
+    }
+  })
+
+  it('is not ready without its database, which it does not describe, and alive', async () => {
+    await using hub = await testHub()
+    await hub.db.destroy()
+    const ready = await ask(hub, '/readyz')
+    expect(ready.status).toBe(503)
+    expect(ready.json()).toEqual({ status: 'not ready', reason: 'the database cannot be reached' })
+    expect((await ask(hub, '/healthz')).status).toBe(200)
+  })
+})
+
+describe('a hub that starts', () => {
+  it('is alive and not ready', async () => {
+    const hub = await listener(() => undefined)
+    expect((await ask(hub, '/healthz')).json()).toEqual({ status: 'alive' })
+    for (const path of ['/readyz', '/readyz?verbose']) {
+      const ready = await ask(hub, path)
+      expect(ready.status).toBe(503)
+      expect(ready.json()).toEqual({ status: 'not ready', reason: 'starting' })
+    }
+  })
+
+  it.each([
+    ['POST', '/api/v1/actions/invoke/actor_GetActor'],
+    ['POST', '/api/private/login'],
+    ['GET', '/api/v1/live'],
+    ['GET', '/api/config.json'],
+    ['GET', '/api/nothing'],
+    ['GET', '/'],
+    ['GET', '/healthz/x'],
+  ])('says when to ask again: %s %s', async (method, path) => {
+    const answer = await ask(await listener(() => undefined), path, { method })
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.json()).toEqual({
+      kind: 'Internal',
+      message: 'The hub is starting or stopping.',
+      requestId: answer.headers.get('x-request-id'),
+    })
+  })
+})
+
+describe('a hub that stops', () => {
+  it('says so to a request that came before, and logs no fault of its own', async () => {
+    const captured = capturedLog()
+    let asked = 0
+    // Gone between the first look, when the request came, and the second, when its body was read.
+    const core = (): Core | undefined => (asked++ === 0 ? ({} as Core) : undefined)
+    const hub = await listener(core, captured.log)
+    const answer = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', { body: {} })
+    expect(answer.status).toBe(503)
+    expect(answer.json()).toMatchObject({ kind: 'Internal', message: 'The hub is starting or stopping.' })
+    expect(JSON.stringify(captured.lines)).not.toContain('TypeError')
+  })
+
+  it('lets an action that is under way end, and takes no other', async () => {
+    const hub = await testHub()
+    const owner = await hub.user()
+    const projectId = await hub.project(owner, await hub.organization(owner))
+    await using inTheWay = await databaseSession(hub)
+    await inTheWay.lock('project')
+    const renamed = owner.invoke('projects_SetName', { projectId, name: 'Last' })
+    await inTheWay.waitingStatements(1)
+    const stopped = hub[Symbol.asyncDispose]()
+    const late = await ask(hub, '/api/v1/actions/invoke/projects_Query', { as: owner, body: {} })
+    expect(late.status).toBe(503)
+    await inTheWay.release()
+    expect(await renamed).toEqual({})
+    await stopped
+  })
+})

@@ -1,0 +1,255 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import fastifyCookie from '@fastify/cookie'
+import type { LiveChange } from '@muster/actions'
+import { newId } from '@muster/actions'
+import { ask, connectDevice, liveStream, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
+import { type FastifyInstance, fastify } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { liveRoutes } from './routes-live.ts'
+
+let hub: TestHub
+let ada: TestUser
+let organizationId: string
+let projectId: string
+let token: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  ada = fleet.owner
+  organizationId = fleet.organizationId
+  projectId = fleet.projectId
+  token = fleet.token
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+/** The live stream of the same hub on a listener that looks at sessions much more often. */
+async function impatient(pingMs: number): Promise<AsyncDisposable & { url: string }> {
+  const app: FastifyInstance = fastify({ forceCloseConnections: true })
+  await app.register(fastifyCookie)
+  liveRoutes(app, () => hub, { name: 'muster', isSecure: false }, { pingMs })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return { url, [Symbol.asyncDispose]: () => app.close() }
+}
+
+/** The stream's text as it comes, and whether it has ended. */
+async function textOf(url: string, { cookie }: TestUser) {
+  const stop = new AbortController()
+  const response = await fetch(`${url}/api/v1/live`, { headers: { cookie }, signal: stop.signal })
+  const stream = { text: '', hasEnded: false, status: response.status }
+  const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) stream.text += chunk
+    stream.hasEnded = true
+  }
+  const reading = read(response.body!).catch(() => {})
+  return {
+    stream,
+    headers: response.headers,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await reading
+    },
+  }
+}
+
+function pings(text: string): number {
+  return text.split('event: ping\ndata: {}\n\n').length - 1
+}
+
+async function endSession({ cookie }: TestUser): Promise<void> {
+  await ask(hub, '/api/private/logout', { method: 'POST', headers: { cookie } })
+}
+
+describe('the live stream', () => {
+  it('is server-sent events that nobody keeps or gathers', async () => {
+    await using live = await textOf(hub.url, ada)
+    expect(live.stream.status).toBe(200)
+    expect(live.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(live.headers.get('cache-control')).toBe('no-store')
+    expect(live.headers.get('x-accel-buffering')).toBe('no')
+    await until('it says that it is there', () => live.stream.text === 'event: ping\ndata: {}\n\n')
+  })
+
+  it('is for people who are signed in, by session or token, and for nobody else', async () => {
+    for (const headers of [{}, { cookie: 'muster=x' }, { authorization: `Bearer ${newId('u_sk')}` }]) {
+      const answer = await ask(hub, '/api/v1/live', { headers: headers as never })
+      expect(answer.status).toBe(401)
+      expect(answer.json()).toMatchObject({ kind: 'Forbidden', message: 'Not logged in' })
+    }
+    const stop = new AbortController()
+    const authorization = `Bearer ${await hub.userToken(ada)}`
+    const { status } = await fetch(`${hub.url}/api/v1/live`, {
+      headers: { authorization },
+      signal: stop.signal,
+    })
+    expect(status).toBe(200)
+    stop.abort()
+  })
+
+  it('answers HEAD without holding it', async () => {
+    const answer = await ask(hub, '/api/v1/live', { method: 'HEAD', headers: { cookie: ada.cookie } })
+    expect(answer.status).toBe(404)
+  })
+
+  it('tells a device that connects and one that goes within a second', async () => {
+    await using console = await liveStream(hub, ada)
+    const device = await connectDevice({ url: hub.url, token })
+    const tells = (what: string) =>
+      until(
+        what,
+        () => {
+          const topics = console.changes
+            .filter(change => change.deviceId === device.deviceId)
+            .map(change => change.topic)
+          return topics.includes('devices') && topics.includes('connections')
+        },
+        1_000,
+      )
+    await tells('the new device')
+    expect(console.changes[0]).toMatchObject({ organizationId, projectId })
+    await until('a quiet moment', async () => {
+      const { devices } = await ada.invoke('projects_QueryDevices', { projectId })
+      return devices.some(one => one.deviceId === device.deviceId && one.isConnected)
+    })
+    console.changes.length = 0
+    await device[Symbol.asyncDispose]()
+    await tells('its end')
+  })
+
+  it('tells nothing of other organizations', async () => {
+    const grace = await hub.user()
+    const other = await hub.organization(grace)
+    await using hers = await liveStream(hub, grace)
+    await using his = await liveStream(hub, ada)
+    const mine = await hub.project(ada, organizationId)
+    const strange = await hub.project(grace, other)
+    await until('each hears of their own', () => hers.changes.length > 0 && his.changes.length > 0)
+    const ids = (changes: LiveChange[]): unknown[] => changes.map(change => change.projectId)
+    expect(ids(hers.changes)).toEqual([strange])
+    expect(ids(his.changes)).toEqual([mine])
+  })
+
+  it('tells nothing of other organizations to administrators of the instance either', async () => {
+    const admin = await hub.user({ isAdmin: true })
+    const own = await hub.organization(admin)
+    await using console = await liveStream(hub, admin)
+    await hub.project(ada, organizationId)
+    await hub.project(admin, own)
+    await until('it hears of its own', () => console.changes.length > 0)
+    expect(new Set(console.changes.map(change => change.organizationId))).toEqual(new Set([own]))
+  })
+
+  it('says again and again that it is there', async () => {
+    await using listener = await impatient(20)
+    await using live = await textOf(listener.url, ada)
+    await until('some pings', () => pings(live.stream.text) > 3)
+    expect(live.stream.hasEnded).toBe(false)
+  })
+
+  it('ends when the session ends', async () => {
+    const user = await hub.user()
+    await using listener = await impatient(20)
+    await using live = await textOf(listener.url, user)
+    await until('a ping', () => pings(live.stream.text) > 1)
+    await endSession(user)
+    await until('the end', () => live.stream.hasEnded)
+    expect(hub.live.subscriberCount).toBe(0)
+  })
+
+  it('ends when the account is switched off', async () => {
+    const user = await hub.user()
+    await using listener = await impatient(20)
+    await using live = await textOf(listener.url, user)
+    await until('a ping', () => pings(live.stream.text) > 1)
+    await hub.db.updateTable('user').set({ is_active: false }).where('user_id', '=', user.userId).execute()
+    await until('the end', () => live.stream.hasEnded)
+  })
+
+  it('stops telling of an organization that the person left, and tells of one that they joined', async () => {
+    const user = await hub.user()
+    const [left, joined] = [await hub.organization(ada, [user]), await hub.organization(ada)]
+    await using listener = await impatient(20)
+    await using console = await liveStream(listener, user)
+    const isTold = (id: string): boolean => console.changes.some(change => change.organizationId === id)
+    await until('it tells of the first', async () => {
+      await hub.project(ada, left)
+      return isTold(left)
+    })
+    await hub.db
+      .updateTable('organization_member')
+      .set({ organization_id: joined })
+      .where('organization_id', '=', left)
+      .where('user_id', '=', user.userId)
+      .execute()
+    await until('it tells of the second', async () => {
+      await hub.project(ada, joined)
+      return isTold(joined)
+    })
+    console.changes.length = 0
+    await hub.project(ada, left)
+    await until('it tells of the second again', async () => {
+      await hub.project(ada, joined)
+      return isTold(joined)
+    })
+    expect(isTold(left)).toBe(false)
+  })
+})
+
+describe('a reader', () => {
+  /** A request for the stream over a bare socket. */
+  async function opened(): Promise<Socket> {
+    const socket = connect(hub.address.port, '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`GET /api/v1/live HTTP/1.1\r\nHost: x\r\nCookie: ${ada.cookie}\r\n\r\n`)
+    return socket
+  }
+
+  it('that does not read is cut off, and costs others nothing', async () => {
+    await using other = await liveStream(hub, ada)
+    const socket = await opened()
+    socket.pause()
+    await until('it is subscribed', () => hub.live.subscriberCount === 2)
+    await until(
+      'it is cut off',
+      () => {
+        // Long ids, so that what the kernel buffers is soon full; the same ones, so that no notice is too long for a reader.
+        for (let index = 0; index < 100; index++)
+          hub.live.changed({ topic: 'events', organizationId, projectId: `${'p'.repeat(2_000)}${index}` })
+        return hub.live.subscriberCount === 1
+      },
+      20_000,
+    )
+    socket.destroy()
+    other.changes.length = 0
+    await hub.project(ada, organizationId)
+    await until('the other still hears', () => other.changes.some(change => change.topic === 'projects'))
+  })
+
+  it('that goes away leaves nothing behind, whenever it goes', async () => {
+    for (let count = 0; count < 30; count++) {
+      const socket = await opened()
+      // At once, while the hub looks at the session, and after the stream has begun.
+      if (count % 3 === 1) await new Promise(setImmediate)
+      if (count % 3 === 2) await once(socket, 'data')
+      socket.destroy()
+    }
+    await until('nobody is left', async () => {
+      // One more round trip, so that requests that are under way have come to their end.
+      await ada.invoke('actor_GetActor', {})
+      return hub.live.subscriberCount === 0
+    })
+    await ada.invoke('projects_Query', {})
+    expect(hub.live.subscriberCount).toBe(0)
+  })
+})
+
+it('ends its streams when the hub stops', async () => {
+  const stopping = await testHub()
+  const user = await stopping.user()
+  await using live = await textOf(stopping.url, user)
+  await until('it says that it is there', () => pings(live.stream.text) === 1)
+  await stopping[Symbol.asyncDispose]()
+  expect(stopping.live.subscriberCount).toBe(0)
+})

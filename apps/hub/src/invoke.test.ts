@@ -1,0 +1,450 @@
+import { ActionError, type ActionName, newId, publicIdOf } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  capturedLog,
+  databaseSession,
+  deviceRow,
+  type LogLine,
+  liveStream,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { handlers } from './actions/index.ts'
+import { sweepOrphanedActions } from './audit/actions.ts'
+import { type Caller, SYSTEM } from './caller.ts'
+import { Ingest } from './gateway/ingest.ts'
+import type { CommandContext, Handlers } from './handler.ts'
+import { createPipeline, type Pipeline } from './invoke.ts'
+
+const captured = capturedLog()
+let hub: TestHub
+let owner: TestUser
+let stranger: TestUser
+let caller: Caller
+let projectId: string
+
+beforeAll(async () => {
+  hub = await testHub({}, captured.log)
+  owner = await hub.user()
+  stranger = await hub.user()
+  caller = await hub.sessions.callerOf({ cookie: owner.cookie.split('=')[1]! })
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  const organizationId = await hub.organization(owner)
+  projectId = await hub.project(owner, organizationId)
+  await hub.db.deleteFrom('audit_action').execute()
+  await hub.db.deleteFrom('audit_event').execute()
+  captured.lines.length = 0
+})
+
+/** The hub's own pipeline with one handler replaced. */
+function pipelineWith(replaced: Partial<Handlers>): Pipeline {
+  const { db, pool, live, devices, nodeId } = hub
+  return createPipeline({
+    db,
+    pool,
+    live,
+    log: captured.log,
+    handlers: { ...handlers, ...replaced },
+    services: { ingest: new Ingest(pool, live), devices, nodeId },
+  })
+}
+
+type Rename = (
+  context: CommandContext,
+  input: { projectId: string; name: string },
+) => Promise<Record<string, never>>
+
+/** Renames the project with a handler of the test's; rejects as the pipeline does. */
+function rename(handler: Rename, name = 'New name'): Promise<unknown> {
+  return pipelineWith({ projects_SetName: handler }).run(caller, 'projects_SetName', { projectId, name })
+}
+
+/** A handler that does its work and then what the test wants. */
+function afterRenaming(then: (context: CommandContext) => unknown): Rename {
+  return async (context, input) => {
+    await handlers.projects_SetName(context, input as never)
+    await then(context)
+    return {}
+  }
+}
+
+async function nameNow(): Promise<string> {
+  return (await owner.invoke('projects_GetDetails', { projectId })).name
+}
+
+const failed = (promise: Promise<unknown>): Promise<ActionError> =>
+  promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+
+describe('a command', () => {
+  it('that succeeds has its row, its event and its effect', async () => {
+    await owner.invoke('projects_SetName', { projectId, name: 'New name' })
+    const actor = { actor: 'User', userId: owner.userId }
+    expect(await auditRows(hub)).toEqual([
+      { action: 'projects_SetName', actor, data: { projectId, name: 'New name' }, status: 'Succeeded' },
+    ])
+    expect(await auditEvents(hub)).toMatchObject([
+      {
+        event: 'projects_NameChanged',
+        actor,
+        data: { projectId, name: 'New name' },
+        action: 'projects_SetName',
+        projectId,
+      },
+    ])
+    expect(await nameNow()).toBe('New name')
+  })
+
+  it('has a row that is Pending for everybody while it runs, and Succeeded in the same moment as its effect', async () => {
+    const seen: unknown[] = []
+    await rename(
+      afterRenaming(async ({ tx }) => {
+        seen.push(
+          (await auditRows(hub)).map(row => row.status),
+          await nameNow(),
+        )
+        const inside = await tx
+          .selectFrom('project')
+          .where('project_id', '=', projectId)
+          .select('name')
+          .execute()
+        seen.push(inside)
+      }),
+    )
+    expect(seen).toEqual([['Pending'], 'Test project', [{ name: 'New name' }]])
+    const { rows } = await sql`
+      select a.xmin = p.xmin as "isSameTransaction" from audit_action a, project p
+       where a.action = 'projects_SetName' and p.project_id = ${projectId}`.execute(hub.db)
+    expect(rows).toEqual([{ isSameTransaction: true }])
+  })
+
+  it('that is not permitted is Rejected before its handler runs', async () => {
+    const strange = await hub.sessions.callerOf({ cookie: stranger.cookie.split('=')[1]! })
+    let hasRun = false
+    const pipeline = pipelineWith({
+      projects_SetName: async () => {
+        hasRun = true
+        return {}
+      },
+    })
+    const error = await failed(pipeline.run(strange, 'projects_SetName', { projectId, name: 'x' }))
+    expect(error).toMatchObject({ kind: 'Forbidden', status: 403 })
+    expect(hasRun).toBe(false)
+    expect(await auditRows(hub)).toMatchObject([
+      { action: 'projects_SetName', actor: { userId: stranger.userId }, status: 'Rejected' },
+    ])
+    expect(await auditEvents(hub)).toEqual([])
+  })
+
+  it('without credentials is Rejected for the anonymous actor', async () => {
+    const error = await failed(hub.anonymous('projects_SetName', { projectId, name: 'x' }))
+    expect(error).toMatchObject({ kind: 'Forbidden', status: 401 })
+    expect(await auditRows(hub)).toMatchObject([{ actor: { actor: 'Anonymous' }, status: 'Rejected' }])
+  })
+
+  it('whose handler refuses is Failed, and what it did is undone', async () => {
+    const refuse = (): never => {
+      throw new ActionError('Invalid', 'Not like this.', { status: 409 })
+    }
+    const error = await failed(rename(afterRenaming(refuse)))
+    expect(error).toMatchObject({ kind: 'Invalid', message: 'Not like this.', status: 409 })
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Failed' }])
+    expect(await auditEvents(hub)).toEqual([])
+    expect(await nameNow()).toBe('Test project')
+    expect(captured.named('action panicked')).toEqual([])
+  })
+
+  it('with a bug is Panicked, undone, logged with its stack, and tells nothing of it', async () => {
+    const bug = (): never => {
+      throw new TypeError('secret detail of the hub')
+    }
+    const error = await failed(rename(afterRenaming(bug)))
+    expect(error).toMatchObject({
+      kind: 'Internal',
+      status: 500,
+      message: 'Something went wrong on the hub.',
+    })
+    expect(error.requestId).toMatch(/^internal-/)
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
+    expect(await auditEvents(hub)).toEqual([])
+    expect(await nameNow()).toBe('Test project')
+    const [line] = captured.named('action panicked')
+    expect(line).toMatchObject({ level: 'error', action: 'projects_SetName', requestId: error.requestId })
+    expect((line as LogLine & { err: { stack: string } }).err.stack).toContain('secret detail')
+  })
+
+  it('whose output does not fit its schema is a bug, and undone', async () => {
+    const pipeline = pipelineWith({ projects_Create: async () => ({ result: 'Created', projectId: 'p_1' }) })
+    const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
+    const error = await failed(pipeline.run(caller, 'projects_Create', { organizationId, name: 'x' }))
+    expect(error).toMatchObject({ kind: 'Internal', status: 500 })
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
+  })
+
+  it('does not commit when another node took this one for dead and closed its row', async () => {
+    const bury = () =>
+      hub.db.updateTable('audit_action').set({ status: 'Panicked', finished_at: new Date() }).execute()
+    const error = await failed(rename(afterRenaming(bury)))
+    expect(error).toMatchObject({ kind: 'Internal', status: 503 })
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
+    expect(await nameNow()).toBe('Test project')
+  })
+
+  it('is tried again when the database broke a conflict, and its effects happen once', async () => {
+    let attempts = 0
+    const effects: number[] = []
+    await rename(
+      afterRenaming(({ afterCommit }) => {
+        const attempt = ++attempts
+        afterCommit(() => void effects.push(attempt))
+        if (attempt < 3) throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+      }),
+    )
+    expect(effects).toEqual([3])
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Succeeded' }])
+    expect(await auditEvents(hub)).toHaveLength(1)
+  })
+
+  it('is not tried for ever', async () => {
+    let attempts = 0
+    const conflict = (): never => {
+      attempts++
+      throw Object.assign(new Error('could not serialize access'), { code: '40001' })
+    }
+    expect(await failed(rename(afterRenaming(conflict)))).toMatchObject({ kind: 'Internal', status: 500 })
+    expect(attempts).toBe(3)
+  })
+
+  it('answers 503 and is Failed when the database goes away', async () => {
+    const gone = (): never => {
+      throw Object.assign(new Error('terminating connection'), { code: '57P01' })
+    }
+    expect(await failed(rename(afterRenaming(gone)))).toMatchObject({ kind: 'Internal', status: 503 })
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Failed' }])
+  })
+
+  it('tells nobody of a change before the commit, and everybody after it', async () => {
+    await using console = await liveStream(hub, owner)
+    let told: unknown
+    await rename(
+      afterRenaming(async () => {
+        // What is gathered goes out 200 ms after it was noted; a notice of another project tells that they have passed.
+        const other = await hub.project(
+          owner,
+          (await owner.invoke('projects_GetDetails', { projectId })).organizationId,
+        )
+        await until('the other project is told', () =>
+          console.changes.some(change => change.projectId === other),
+        )
+        told = console.changes.filter(change => change.projectId === projectId)
+      }),
+    )
+    expect(told).toEqual([])
+    await until('the rename is told', () => console.changes.some(change => change.projectId === projectId))
+  })
+
+  it('tells nobody of a change that was undone', async () => {
+    await using console = await liveStream(hub, owner)
+    const refuse = (): never => {
+      throw new ActionError('Invalid', 'no')
+    }
+    await failed(rename(afterRenaming(refuse)))
+    const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
+    const other = await hub.project(owner, organizationId)
+    await until('the other project is told', () => console.changes.some(change => change.projectId === other))
+    expect(console.changes.filter(change => change.projectId === projectId)).toEqual([])
+  })
+
+  it('has succeeded even when something that follows the commit fails', async () => {
+    let hasFollowed = false
+    await rename(
+      afterRenaming(({ afterCommit }) => {
+        afterCommit(() => Promise.reject(new Error('the device did not listen')))
+        afterCommit(() => {
+          hasFollowed = true
+        })
+      }),
+    )
+    expect(hasFollowed).toBe(true)
+    expect(await auditRows(hub)).toMatchObject([{ status: 'Succeeded' }])
+    expect(captured.named('an effect after a commit failed')).toHaveLength(1)
+  })
+
+  it('by the hub itself is told of the organization that it concerns', async () => {
+    await using console = await liveStream(hub, owner)
+    await hub.pipeline.run(SYSTEM, 'projects_SetName', { projectId, name: 'By the hub' })
+    const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
+    expect(await auditRows(hub)).toMatchObject([{ actor: { actor: 'System' }, status: 'Succeeded' }])
+    expect(await auditEvents(hub)).toMatchObject([{ actor: { actor: 'System' }, projectId, organizationId }])
+    await until('it is told', () => console.changes.some(change => change.projectId === projectId))
+    const missing = hub.pipeline.run(SYSTEM, 'projects_SetName', { projectId: newId('p'), name: 'x' })
+    expect(await failed(missing)).toMatchObject({ kind: 'Forbidden' })
+  })
+})
+
+describe('what is deleted between the permission check and its use', () => {
+  const raced: [ActionName, (ids: Ids) => object][] = [
+    ['projects_Create', ({ organizationId }) => ({ organizationId, name: 'x' })],
+    ['projects_CreateDeploymentToken', ids => ({ projectId: ids.projectId, name: 'x' })],
+    [
+      'devices_AddCertificate',
+      ids => ({ deviceId: ids.deviceId, fingerprint: Array(32).fill('0A').join(':') }),
+    ],
+    ['devices_SetProperty', ids => ({ deviceId: ids.deviceId, name: 'a', value: 1 })],
+    ['devices_SetCertificateStatus', ids => ({ certificateId: ids.certificateId, status: 'Active' })],
+    ['devices_DeleteCertificate', ids => ({ certificateId: ids.certificateId })],
+  ]
+  type Ids = { organizationId: string; projectId: string; deviceId: string; certificateId: string }
+
+  it.each(raced)('is not there for %s, and no fault of the hub', async (name, inputOf) => {
+    const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
+    const deviceId = await deviceRow(hub, projectId)
+    const { certificateId } = await owner.invoke('devices_AddCertificate', {
+      deviceId,
+      fingerprint: Array(32).fill('0B').join(':'),
+    })
+    await using deletion = await databaseSession(hub)
+    await deletion.query('begin')
+    await deletion.query('delete from organization where organization_id = $1', [organizationId])
+    const ids = { organizationId, projectId, deviceId, certificateId }
+    const outcome = failed(owner.invoke(name, inputOf(ids) as never))
+    await deletion.waitingStatements(1)
+    await deletion.query('commit')
+    expect(await outcome).toMatchObject({
+      kind: 'Forbidden',
+      status: 403,
+      message: 'You are not permitted to do this.',
+    })
+    expect((await auditRows(hub, name)).at(-1)).toMatchObject({ action: name, status: 'Failed' })
+    expect(captured.named('action panicked')).toEqual([])
+  })
+})
+
+describe('a query', () => {
+  it('is not audited, whoever of the organization runs it', async () => {
+    await owner.invoke('projects_GetDetails', { projectId })
+    await owner.invoke('projects_QueryDevices', { projectId })
+    expect(await auditRows(hub)).toEqual([])
+  })
+
+  it("by an administrator of the instance in somebody else's organization is audited with the ids that it names", async () => {
+    const admin = await hub.user({ isAdmin: true })
+    await admin.invoke('projects_QueryDevices', { projectId, filter: { text: 'x' } })
+    expect(await auditRows(hub)).toEqual([
+      {
+        action: 'projects_QueryDevices',
+        actor: { actor: 'User', userId: admin.userId },
+        data: { projectId },
+        status: 'Succeeded',
+      },
+    ])
+  })
+
+  it('by an administrator of the instance in an organization of their own is not', async () => {
+    const admin = await hub.user({ isAdmin: true })
+    const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: admin.userId })
+      .execute()
+    await admin.invoke('projects_QueryDevices', { projectId })
+    await admin.invoke('users_GetDetails', { userId: admin.userId })
+    expect(await auditRows(hub)).toEqual([])
+  })
+
+  it('that is refused is not audited', async () => {
+    await failed(stranger.invoke('projects_GetDetails', { projectId }))
+    expect(await auditRows(hub)).toEqual([])
+  })
+})
+
+describe('an input', () => {
+  it('that is invalid is told with every issue and its path, and leaves no row', async () => {
+    const error = await failed(
+      owner.invoke('projects_CreateDeploymentToken', {
+        projectId: 'p_1',
+        name: ' ',
+        flags: { autoAccept: 'yes' },
+      } as never),
+    )
+    expect(error).toMatchObject({
+      kind: 'Invalid',
+      status: 400,
+      issues: [
+        { path: 'projectId', message: 'expected a project id: p_ and 22 base-58 characters' },
+        { path: 'name', message: 'must not be empty' },
+        { path: 'flags.autoAccept', message: expect.stringContaining('expected boolean') },
+      ],
+    })
+    expect(error.message).toContain('projectId: expected a project id')
+    expect(await auditRows(hub)).toEqual([])
+  })
+
+  it('may be empty text where nothing is required', async () => {
+    for (const text of ['', ' ', '\n']) {
+      const output = await hub.pipeline.invoke(caller, 'actor_GetActor', text, 'r')
+      expect(JSON.parse(output)).toEqual({ actor: { actor: 'User', userId: owner.userId } })
+    }
+  })
+
+  it('of an unknown action is Invalid with 404, and the name is not repeated at length', async () => {
+    for (const name of ['devices_Rename', 'constructor', '__proto__', '', 'x'.repeat(10_000)]) {
+      const error = await failed(hub.pipeline.invoke(caller, name, '{}', 'r'))
+      expect(error).toMatchObject({ kind: 'Invalid', status: 404 })
+      expect(error.message.length).toBeLessThan(130)
+    }
+  })
+
+  it('comes by an older name to the same action, which is the one in the audit row', async () => {
+    const invoke = owner.invoke as (name: string, input: unknown) => Promise<unknown>
+    const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
+    await invoke('projects_CreateProject', { organizationId, name: 'x' })
+    expect(await auditRows(hub)).toMatchObject([{ action: 'projects_Create', status: 'Succeeded' }])
+  })
+
+  it('is audited by its allow-list alone', async () => {
+    const { token, tokenId } = await owner.invoke('projects_CreateDeploymentToken', {
+      projectId,
+      name: 'Line 4',
+      flags: { autoAccept: true },
+      more: 'not ours',
+    } as never)
+    const [row] = await auditRows(hub)
+    expect(row?.data).toEqual({ projectId, name: 'Line 4', flags: { autoAccept: true } })
+    const everything = JSON.stringify([await auditRows(hub), await auditEvents(hub)])
+    expect(everything).toContain(tokenId)
+    expect(everything).not.toContain(token)
+    expect(publicIdOf(token)).toBe(tokenId)
+  })
+})
+
+it('closes the rows that a node left behind when it died', async () => {
+  const { db, pool } = hub
+  const action_id = `audit_act_20261121-1203-${'1'.repeat(8)}`
+  await db
+    .insertInto('audit_action')
+    .values({
+      action_id,
+      action: 'projects_SetName',
+      actor: JSON.stringify({ actor: 'System' }),
+      data: '{}',
+      status: 'Pending',
+      node_id: newId('cluster_node'),
+      request_id: 'r',
+    })
+    .execute()
+  await sweepOrphanedActions(db, [])
+  expect(await auditRows(hub)).toMatchObject([{ status: 'Pending' }])
+  const { rows } = await pool.query<{ node_id: string }>('select node_id from audit_action')
+  await sweepOrphanedActions(db, [rows[0]!.node_id])
+  expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
+})

@@ -1,0 +1,48 @@
+import { hash as cheapHash } from '@node-rs/argon2'
+import { describe, expect, it } from 'vitest'
+import { hashPassword, verifyPassword } from './passwords.ts'
+import { hashSecret, matchesSecret } from './secrets.ts'
+
+describe('a password', () => {
+  it('is kept as Argon2id with a salt of its own', async () => {
+    const [first, second] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')])
+    expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(first).not.toBe(second)
+    expect(await verifyPassword('correct horse', first)).toBe(true)
+    expect(await verifyPassword('correct horse ', first)).toBe(false)
+    expect(await verifyPassword('Correct horse', first)).toBe(false)
+  })
+
+  it.each(['', 'a\0b', 'a\0', '漢字😀', 'x'.repeat(1024), '\ud800'])(
+    'may be %j and is no other',
+    async password => {
+      const hash = await hashPassword(password)
+      expect(await verifyPassword(password, hash)).toBe(true)
+      expect(await verifyPassword(`${password}x`, hash)).toBe(false)
+    },
+  )
+
+  it('matches nothing where there is none, not even the words that stand in for it', async () => {
+    for (const stored of [null, undefined])
+      for (const password of ['', 'no account has this password'])
+        expect(await verifyPassword(password, stored)).toBe(false)
+  })
+
+  it('is refused when too many wait, and those who wait are answered', async () => {
+    // The same function at a hundredth of the price.
+    const hash = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
+    const outcomes = await Promise.allSettled(Array.from({ length: 220 }, () => verifyPassword('x', hash)))
+    const refused = outcomes.filter(outcome => outcome.status === 'rejected')
+    expect(refused).toHaveLength(18)
+    for (const { reason } of refused)
+      expect(reason).toMatchObject({ kind: 'RateLimited', status: 429, retryAfterSecs: 5 })
+    expect(outcomes.filter(outcome => outcome.status === 'fulfilled' && outcome.value)).toHaveLength(202)
+    expect(await verifyPassword('x', hash)).toBe(true)
+  })
+})
+
+it('tells secrets apart by their whole, whatever their length', () => {
+  const hash = hashSecret('secret')
+  expect(matchesSecret('secret', hash)).toBe(true)
+  for (const other of ['', 'Secret', 'secret ', 'secre']) expect(matchesSecret(other, hash)).toBe(false)
+})

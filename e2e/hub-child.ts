@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '@muster/testkit/until'
+import pg from 'pg'
+
+const MAIN = join(import.meta.dirname, '../apps/hub/src/main.ts')
+
+/** A folder that ends with its scope, which every account may enter. */
+export type Folder = AsyncDisposable & { path: string }
+
+export type HubChild = AsyncDisposable & {
+  pid: number
+  url: string
+  port: number
+  dataDir: string
+  startedAt: number
+  stdout(): string
+  stderr(): string
+  /** Lines of the log with this message. */
+  logged(message: string): Record<string, unknown>[]
+  /** Resolves when `/readyz` says so; rejects when the process ends before. */
+  ready(): Promise<void>
+  /** Resolves when the process has ended. */
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  kill(signal: NodeJS.Signals): void
+}
+
+export type HubChildOptions = {
+  dataDir: string
+  port?: number
+  env?: Record<string, string>
+  options?: string[]
+  account?: { uid: number; gid: number }
+  /** Made the leader of a process group of its own, as a terminal does. */
+  ownGroup?: boolean
+}
+
+/** A new folder for the data of hubs. */
+export async function newFolder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'muster-life-'))
+  await chmod(path, 0o755)
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+/** Starts the hub as a process of its own and does not wait for it. */
+export async function spawnHub({
+  dataDir,
+  port,
+  env = {},
+  options = [],
+  account,
+  ownGroup = false,
+}: HubChildOptions): Promise<HubChild> {
+  const ownPort = port ?? (await freePort())
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [MAIN, ...options], {
+    env: {
+      PATH: process.env.PATH,
+      MUSTER_DATA_DIR: dataDir,
+      MUSTER_PORT: String(ownPort),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: ownGroup,
+    ...account,
+  })
+  const stdout = textOf(child.stdout)
+  const stderr = textOf(child.stderr)
+  const exited = once(child, 'close').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }))
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null
+  const url = `http://127.0.0.1:${ownPort}`
+  return {
+    pid: child.pid!,
+    url,
+    port: ownPort,
+    dataDir,
+    startedAt,
+    stdout,
+    stderr,
+    exited,
+    logged: message =>
+      stderr()
+        .split('\n')
+        .filter(line => line.startsWith('{'))
+        .map(line => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ msg }) => msg === message),
+    async ready() {
+      await until(
+        'the hub is ready',
+        async () => {
+          if (isOver()) throw new Error(`the hub ended: ${stderr()}`)
+          const response = await fetch(`${url}/readyz`).catch(() => undefined)
+          return response?.ok
+        },
+        60_000,
+      ).catch((error: unknown) => {
+        throw new Error(`${String(error)}\n${stdout()}\n${stderr()}`)
+      })
+      await until('it has said where it is', () => stdout().includes('Stop with Ctrl-C.'))
+    },
+    kill: signal => void (isOver() || child.kill(signal)),
+    async [Symbol.asyncDispose]() {
+      if (!isOver()) child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Starts the hub and waits until it serves. */
+export async function startedHub(options: HubChildOptions): Promise<HubChild> {
+  const hub = await spawnHub(options)
+  await hub.ready()
+  return hub
+}
+
+function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString()
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** The deployment token in the commands that the first start printed. */
+export function printedToken({ stdout }: HubChild): string {
+  const token = /--token (\S+)/.exec(stdout())?.[1]
+  if (!token) throw new Error(`no token was printed: ${stdout()}`)
+  return token
+}
+
+/** The folder of the embedded database below a data folder, wherever the hub keeps it. */
+export async function databaseHome(dataDir: string): Promise<string> {
+  const home = join(dataDir, 'postgres')
+  const elsewhere = await readFile(join(home, 'elsewhere'), 'utf8').catch(() => undefined)
+  return join(elsewhere?.trim() ?? home, '18')
+}
+
+/** The embedded database of a hub, as its administrator; the connection ends with its scope. */
+export async function databaseOf(dataDir: string): Promise<pg.Client & AsyncDisposable> {
+  const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
+  const host = await readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
+  const client = new pg.Client({ host, user: 'postgres', password: admin, database: 'muster' })
+  client.on('error', () => {})
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
+type ProcessInfo = { pid: number; parent: number; state: string; command: string }
+
+function processes(): ProcessInfo[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .flatMap(name => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
+        return [{ pid: Number(name), parent: Number(parent), state: state!, command }]
+      } catch {
+        return []
+      }
+    })
+}
+
+/** Process ids of everything that descends from a process. */
+export function descendantsOf(pid: number): number[] {
+  const all = processes()
+  const found: number[] = []
+  for (let generation = [pid]; generation.length > 0; ) {
+    generation = all.filter(({ parent }) => generation.includes(parent)).map(child => child.pid)
+    found.push(...generation)
+  }
+  return found
+}
+
+/** Process ids of the database server of a data folder: first the server itself, then its watchdog shells. */
+export async function databaseProcesses(dataDir: string): Promise<{ server: number[]; shells: number[] }> {
+  const data = join(await databaseHome(dataDir), 'data')
+  const found = processes().filter(({ state, command }) => state !== 'Z' && command.includes(`-D ${data} `))
+  const isShell = ({ command }: ProcessInfo): boolean => command.startsWith('/bin/sh')
+  return {
+    server: found.filter(one => !isShell(one)).map(({ pid }) => pid),
+    shells: found.filter(isShell).map(({ pid }) => pid),
+  }
+}
+
+/** Memory of processes in bytes, what they share counted once. */
+export function proportionalBytes(pids: number[]): number {
+  return pids.reduce((sum, pid) => {
+    const pss = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
+    return sum + Number(pss?.[1] ?? 0) * 1024
+  }, 0)
+}
+
+/** The account that a process runs under. */
+export function accountOf(pid: number): number {
+  return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}

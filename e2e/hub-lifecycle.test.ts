@@ -1,0 +1,722 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { basename, dirname, join } from 'node:path'
+import { createClient, newDatedId } from '@muster/actions'
+import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
+import { createLog } from '@muster/hub/log'
+import { connectDevice, type FakeDevice } from '@muster/testkit/device'
+import { until } from '@muster/testkit/until'
+import { describe, expect, it } from 'vitest'
+import {
+  accountOf,
+  databaseHome,
+  databaseOf,
+  databaseProcesses,
+  descendantsOf,
+  freePort,
+  type HubChild,
+  newFolder,
+  printedToken,
+  proportionalBytes,
+  spawnHub,
+  startedHub,
+} from './hub-child.ts'
+
+const MIB = 1024 * 1024
+const isRoot = process.getuid?.() === 0
+
+type Admin = { url: string; email: string; password: string }
+
+async function adminOf(dataDir: string): Promise<Admin> {
+  return JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as Admin
+}
+
+/** Signs in as the first administrator. */
+async function signIn({ url, dataDir }: HubChild) {
+  const { email, password } = await adminOf(dataDir)
+  const response = await fetch(`${url}/api/private/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  expect(response.status).toBe(200)
+  const cookie = response.headers.get('set-cookie')!.split(';')[0]!
+  return createClient({ baseUrl: url, headers: { cookie, origin: url } })
+}
+
+/** What must not be left when a hub is over. */
+async function expectNothingLeft(dataDir: string, socketDir: string): Promise<void> {
+  await until('the database server is gone', async () => {
+    const { server, shells } = await databaseProcesses(dataDir)
+    return server.length === 0 && shells.length === 0
+  })
+  expect(existsSync(socketDir)).toBe(false)
+  expect(existsSync(join(dataDir, 'hub.lock'))).toBe(false)
+  expect(existsSync(join(await databaseHome(dataDir), 'data/postmaster.pid'))).toBe(false)
+}
+
+async function socketDirOf(dataDir: string): Promise<string> {
+  return readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
+}
+
+/** A device that sends events one after the other and keeps the ids of those that were acknowledged. */
+class Ledger {
+  readonly acknowledged: string[] = []
+  readonly device: FakeDevice
+  readonly #ended: Promise<void>
+  #isStopped = false
+
+  constructor(device: FakeDevice) {
+    this.device = device
+    this.#ended = this.#run()
+  }
+
+  async #run(): Promise<void> {
+    const { deviceId } = this.device
+    while (!this.#isStopped && this.device.link.isOpen) {
+      const eventId = newDatedId('d_ev')
+      const event = {
+        eventId,
+        severity: 'Info',
+        body: 1,
+        attributes: {},
+        emittedAt: new Date().toISOString(),
+      }
+      try {
+        await this.device.invoke('devices_PublishEvents', { deviceId, events: [event] })
+        this.acknowledged.push(eventId)
+      } catch {
+        return
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#ended
+  }
+}
+
+async function ledgers(hub: HubChild, token: string, count: number): Promise<Ledger[]> {
+  const devices = await Promise.all(
+    Array.from({ length: count }, () => connectDevice({ url: hub.url, token })),
+  )
+  const all = devices.map(device => new Ledger(device))
+  await until('events are acknowledged', () => all.every(({ acknowledged }) => acknowledged.length > 20))
+  return all
+}
+
+async function expectAllStored(dataDir: string, all: Ledger[]): Promise<number> {
+  await using database = await databaseOf(dataDir)
+  const { rows } = await database.query<{ event_id: string }>('select event_id from device_event')
+  const stored = new Set(rows.map(row => row.event_id))
+  const acknowledged = all.flatMap(ledger => ledger.acknowledged)
+  expect(acknowledged.filter(eventId => !stored.has(eventId))).toEqual([])
+  expect(stored.size).toBe(rows.length)
+  return acknowledged.length
+}
+
+describe('the first start', () => {
+  it('says where the hub is and how to go on, keeps the sign-in in a file, and the second start is fast', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await spawnHub({ dataDir })
+    // It is alive before it is ready, and says that it is not ready.
+    const seen = new Set<string>()
+    await until(
+      'it is ready',
+      async () => {
+        const answers = await Promise.all(
+          ['healthz', 'readyz', 'api/v1/actions/invoke/actor_GetActor'].map(path =>
+            fetch(`${hub.url}/${path}`, path.startsWith('api') ? { method: 'POST' } : {}).catch(
+              () => undefined,
+            ),
+          ),
+        )
+        const [health, ready, action] = answers.map(answer => answer?.status)
+        seen.add(`${health} ${ready} ${action}`)
+        return ready === 200
+      },
+      60_000,
+    )
+    const firstMs = performance.now() - hub.startedAt
+    expect([...seen]).toContain('200 503 503')
+    expect([...seen].filter(answers => /^(\d+|undefined) 200/.test(answers))).toEqual(['200 200 200'])
+    await hub.ready()
+
+    const stdout = hub.stdout()
+    expect(stdout).toContain(
+      `Muster is running at http://localhost:${hub.port} (listening on 127.0.0.1:${hub.port})`,
+    )
+    const token = printedToken(hub)
+    const agent = `npm run agent -- %s --hub http://localhost:${hub.port} --token ${token}`
+    expect(stdout).toContain(`\n  ${agent.replace('%s', 'run')}\n`)
+    expect(stdout).toContain(`\n  ${agent.replace('%s', 'simulate')} --count 10\n`)
+    const file = join(dataDir, 'initial-admin.json')
+    expect(stdout).toContain(file)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(join(dataDir, 'database.json')).mode & 0o777).toBe(0o600)
+    const admin = await adminOf(dataDir)
+    expect(Object.keys(admin)).toEqual(['url', 'email', 'password'])
+    expect(admin.url).toBe(`http://localhost:${hub.port}`)
+    expect(admin.password).toMatch(/^(\w{4}-){3}\w{4}$/)
+    expect(stdout + hub.stderr()).not.toContain(admin.password)
+
+    // What was printed works as it is.
+    const device = await connectDevice({ url: hub.url, token })
+    const invoke = await signIn(hub)
+    const { organizations } = await invoke('users_QueryOrganizations', {
+      userId: ((await invoke('actor_GetActor', {})).actor as { userId: string }).userId as never,
+    })
+    expect(organizations).toHaveLength(1)
+    await device[Symbol.asyncDispose]()
+
+    // The hub works with a role that owns nothing.
+    await using database = await databaseOf(dataDir)
+    const { rows: roles } = await database.query(
+      `select distinct usename as role from pg_stat_activity where application_name = 'muster'`,
+    )
+    expect(roles).toEqual([{ role: 'muster_hub' }])
+
+    const bytes = proportionalBytes([hub.pid, ...descendantsOf(hub.pid)])
+    const socketDir = await socketDirOf(dataDir)
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    await expectNothingLeft(dataDir, socketDir)
+
+    await using again = await startedHub({ dataDir })
+    const secondMs = performance.now() - again.startedAt
+    expect(await adminOf(dataDir)).toEqual(admin)
+    expect(again.stdout()).not.toContain('--token')
+    expect(again.stdout()).toContain(file)
+    await signIn(again)
+    process.stdout.write(
+      `first start ${Math.round(firstMs)} ms, second start ${Math.round(secondMs)} ms, idle ${(bytes / MIB).toFixed(1)} MiB (PSS)\n`,
+    )
+    expect(secondMs).toBeLessThan(5_000)
+    expect(bytes).toBeLessThan(250 * MIB)
+  })
+
+  it('that is stopped half-way leaves nothing in the way of the next', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    for (const [signal, after] of [
+      ['SIGKILL', 'data.init'],
+      ['SIGTERM', 'data'],
+      ['SIGKILL', 'data/postmaster.pid'],
+    ] as const) {
+      const hub = await spawnHub({ dataDir })
+      await until(`${after} exists`, async () => existsSync(join(await databaseHome(dataDir), after)), 30_000)
+      hub.kill(signal)
+      await hub.exited
+    }
+    await using hub = await startedHub({ dataDir })
+    await signIn(hub)
+  })
+})
+
+describe('a hub that is stopped', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'by %s to its whole process group ends its connections and its database in order',
+    async signal => {
+      await using folder = await newFolder()
+      const dataDir = join(folder.path, 'data')
+      const hub = await startedHub({ dataDir, ownGroup: true })
+      const all = await ledgers(hub, printedToken(hub), 3)
+      const socketDir = await socketDirOf(dataDir)
+      const from = performance.now()
+      process.kill(-hub.pid, signal)
+      expect(await hub.exited).toEqual({ code: 0, signal: null })
+      expect(performance.now() - from).toBeLessThan(10_000)
+      for (const { device } of all)
+        expect(await device.link.ended).toEqual({ kind: 'PeerClose', reason: 'the hub is shutting down' })
+      await expectNothingLeft(dataDir, socketDir)
+      expect(hub.logged('the database server ended by itself; starting it again')).toEqual([])
+      expect(hub.stderr()).not.toContain('"level":"error"')
+
+      await using again = await startedHub({ dataDir })
+      await expectAllStored(dataDir, all)
+      const invoke = await signIn(again)
+      for (const { device } of all) {
+        const { connections } = await invoke('devices_QueryConnections', { deviceId: device.deviceId })
+        expect(connections).toMatchObject([{ endReason: 'ServerShutdown' }])
+      }
+    },
+  )
+
+  it('does not wait for clients that hold connections open', async () => {
+    await using folder = await newFolder()
+    const hub = await startedHub({ dataDir: join(folder.path, 'data') })
+    const device = await connectDevice({ url: hub.url, token: printedToken(hub) })
+    // It never answers the closing handshake.
+    ;(device.webSocket as unknown as { _socket: { pause(): void } })._socket.pause()
+    const { cookie } = await sessionOf(hub)
+    const live = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie } })
+    const from = performance.now()
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    expect(performance.now() - from).toBeLessThan(10_000)
+    await live.body?.cancel().catch(() => {})
+    device.webSocket.terminate()
+  })
+
+  async function sessionOf({ url, dataDir }: HubChild): Promise<{ cookie: string }> {
+    const { email, password } = await adminOf(dataDir)
+    const response = await fetch(`${url}/api/private/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+    })
+    return { cookie: response.headers.get('set-cookie')!.split(';')[0]! }
+  }
+})
+
+describe('a hub that is killed', () => {
+  it.each([
+    ['alone', false],
+    ['with its database', true],
+  ])(
+    '%s starts again at once with everything that it acknowledged, and tells what it left unfinished',
+    async (_what, withDatabase) => {
+      await using folder = await newFolder()
+      const dataDir = join(folder.path, 'data')
+      const hub = await startedHub({ dataDir })
+      const token = printedToken(hub)
+      const all = await ledgers(hub, token, 8)
+      const invoke = await signIn(hub)
+      const { projects } = await invoke('projects_Query', {})
+      const { projectId } = projects[0]!
+      const socketDir = await socketDirOf(dataDir)
+
+      // A command is under way: its audit row is committed, its change waits for a lock.
+      const session = await databaseOf(dataDir)
+      await session.query('begin')
+      await session.query('select from project for update')
+      const command = invoke('projects_SetName', { projectId, name: 'Never' }).catch(() => 'lost')
+      await until('the command waits', async () => {
+        await session.query('select pg_stat_clear_snapshot()')
+        const { rows } = await session.query(`select from pg_stat_activity where wait_event_type = 'Lock'`)
+        return rows.length > 0
+      })
+
+      const { server } = await databaseProcesses(dataDir)
+      const doomed = [hub.pid, ...(withDatabase ? [...server, ...descendantsOf(hub.pid)] : [])]
+      for (const pid of doomed) process.kill(pid, 'SIGKILL')
+      await hub.exited
+      expect(await command).toBe('lost')
+      await Promise.all(all.map(ledger => ledger.stop()))
+      const killedAt = performance.now()
+      await session.end().catch(() => {})
+
+      await using again = await startedHub({ dataDir, port: hub.port })
+      const restartMs = performance.now() - killedAt
+      expect(restartMs).toBeLessThan(15_000)
+      expect(existsSync(socketDir)).toBe(false)
+      expect((await databaseProcesses(dataDir)).server).toHaveLength(1)
+      const count = await expectAllStored(dataDir, all)
+      process.stdout.write(
+        `killed ${_what}: ${count} acknowledged, none lost, ready after ${Math.round(restartMs)} ms\n`,
+      )
+
+      const now = await signIn(again)
+      for (const { device } of all) {
+        const { connections } = await now('devices_QueryConnections', { deviceId: device.deviceId })
+        expect(connections).toMatchObject([{ endReason: 'NodeCrashed' }])
+        expect(await now('devices_GetDetails', { deviceId: device.deviceId })).toMatchObject({
+          isConnected: false,
+        })
+      }
+      expect((await now('projects_GetDetails', { projectId })).name).toBe('First project')
+      await using database = await databaseOf(dataDir)
+      const { rows } = await database.query(
+        `select status, finished_at is not null as "isFinished" from audit_action where action = 'projects_SetName'`,
+      )
+      expect(rows).toEqual([{ status: 'Panicked', isFinished: true }])
+
+      await using device = await connectDevice({ url: again.url, token, identity: all[0]!.device.identity })
+      expect(device.deviceId).toBe(all[0]!.device.deviceId)
+    },
+  )
+
+  it('and not started again takes its database with it within seconds', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await startedHub({ dataDir })
+    hub.kill('SIGKILL')
+    await hub.exited
+    await until(
+      'the database server is gone',
+      async () => {
+        const { server, shells } = await databaseProcesses(dataDir)
+        return server.length === 0 && shells.length === 0
+      },
+      5_000,
+    )
+    expect(existsSync(join(await databaseHome(dataDir), 'data/postmaster.pid'))).toBe(false)
+    // The next start would remove it.
+    await rm(await socketDirOf(dataDir), { recursive: true })
+  })
+
+  it('again and again starts every time', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    let token = ''
+    const all: Ledger[] = []
+    for (let round = 0; round < 5; round++) {
+      const hub = await startedHub({ dataDir })
+      token ||= printedToken(hub)
+      all.push(...(await ledgers(hub, token, 2)))
+      const { server } = await databaseProcesses(dataDir)
+      // The order of dying is the machine's choice, not ours.
+      for (const pid of round % 2 === 0 ? [hub.pid, ...server] : [...server, hub.pid])
+        process.kill(pid, 'SIGKILL')
+      await hub.exited
+    }
+    await using _hub = await startedHub({ dataDir })
+    await expectAllStored(dataDir, all)
+  })
+})
+
+describe('a database server that dies alone', () => {
+  it.each<[string, (processes: { server: number[]; shells: number[] }) => number[]]>([
+    ['the server', ({ server }) => server],
+    ['one of its workers', ({ server }) => descendantsOf(server[0]!).slice(0, 1)],
+    ['the shell that watches it', ({ shells }) => shells.slice(0, 1)],
+  ])(
+    'is started again when %s is killed: devices stay connected and their data goes on',
+    async (_what, victims) => {
+      await using folder = await newFolder()
+      const dataDir = join(folder.path, 'data')
+      await using hub = await startedHub({ dataDir })
+      const all = await ledgers(hub, printedToken(hub), 6)
+      const killedAt = performance.now()
+      for (const pid of victims(await databaseProcesses(dataDir))) process.kill(pid, 'SIGKILL')
+      const counts = all.map(({ acknowledged }) => acknowledged.length)
+      await until(
+        'every device is acknowledged again',
+        () => all.every(({ acknowledged }, index) => acknowledged.length > counts[index]! + 50),
+        30_000,
+      )
+      process.stdout.write(
+        `${_what} killed: acknowledged again after ${Math.round(performance.now() - killedAt)} ms\n`,
+      )
+      expect(all.every(({ device }) => device.link.isOpen)).toBe(true)
+      await Promise.all(all.map(ledger => ledger.stop()))
+      await until('one server serves', async () => (await databaseProcesses(dataDir)).server.length === 1)
+      await expectAllStored(dataDir, all)
+      expect((await fetch(`${hub.url}/readyz`)).status).toBe(200)
+      await Promise.all(all.map(({ device }) => device[Symbol.asyncDispose]()))
+      const socketDir = await socketDirOf(dataDir)
+      hub.kill('SIGTERM')
+      expect(await hub.exited).toEqual({ code: 0, signal: null })
+      await expectNothingLeft(dataDir, socketDir)
+    },
+  )
+
+  it('is told by /readyz while it is away', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await using hub = await startedHub({ dataDir })
+    const { server } = await databaseProcesses(dataDir)
+    // Stopped and not dead: nothing answers and nothing fails.
+    const all = [...server, ...descendantsOf(server[0]!)]
+    for (const pid of all) process.kill(pid, 'SIGSTOP')
+    const response = await fetch(`${hub.url}/readyz`)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toEqual({ status: 'not ready', reason: 'the database does not answer' })
+    expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
+    for (const pid of all) process.kill(pid, 'SIGCONT')
+    await until('it is ready again', async () => (await fetch(`${hub.url}/readyz`)).ok)
+  })
+})
+
+describe('a start that cannot work', () => {
+  /** Runs the hub until it gives up; expects one line that says why. */
+  async function complaint(
+    start: Omit<Parameters<typeof spawnHub>[0], 'dataDir'> & { dataDir: string },
+  ): Promise<string> {
+    const hub = await spawnHub(start)
+    const { code, signal } = await hub.exited
+    const lines = hub
+      .stderr()
+      .split('\n')
+      .filter(line => line !== '' && !line.startsWith('{"level":"info"'))
+    expect({ code, signal, lines }).toMatchObject({ code: 1, signal: null, lines: [expect.any(String)] })
+    expect(performance.now() - hub.startedAt).toBeLessThan(15_000)
+    expect(hub.stdout()).toBe('')
+    return lines[0]!
+  }
+
+  it('with a port that is taken', async () => {
+    await using folder = await newFolder()
+    const other = createServer().listen(0, '127.0.0.1')
+    await until('it listens', () => other.listening)
+    const { port } = other.address() as { port: number }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), port })).toBe(
+      `MUSTER_PORT: found 127.0.0.1:${port}, which another program uses, expected a free port.`,
+    )
+    other.close()
+  })
+
+  it('with an address that is not of this machine', async () => {
+    await using folder = await newFolder()
+    const env = { MUSTER_HOST: '203.0.113.1' }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), env })).toMatch(
+      /^MUSTER_PORT: found 203\.0\.113\.1:\d+, which cannot be listened on \(EADDRNOTAVAIL\), expected/,
+    )
+  })
+
+  it('with a folder that cannot be written', async () => {
+    await using folder = await newFolder()
+    await writeFile(join(folder.path, 'file'), '')
+    for (const dataDir of ['/proc/muster', join(folder.path, 'file'), join(folder.path, 'file/data')])
+      expect(await complaint({ dataDir })).toMatch(
+        new RegExp(
+          `^MUSTER_DATA_DIR: found ${dataDir} \\(E\\w+\\), expected a folder that can be written\\.$`,
+        ),
+      )
+  })
+
+  it.runIf(isRoot)('with a folder of somebody else', async () => {
+    await using folder = await newFolder()
+    const account = { uid: 65534, gid: 65534 }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), account })).toMatch(
+      /^MUSTER_DATA_DIR: found .*\/data \(EACCES\), expected a folder that can be written\.$/,
+    )
+  })
+
+  it('with a folder that another hub uses', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await using hub = await startedHub({ dataDir })
+    expect(await complaint({ dataDir })).toBe(
+      `MUSTER_DATA_DIR: found ${dataDir} in use by the hub with process id ${hub.pid}, expected a folder of this hub's own.`,
+    )
+    expect((await fetch(`${hub.url}/readyz`)).status).toBe(200)
+    await using _database = await databaseOf(dataDir)
+  })
+
+  it('twice at the same moment, which one of them survives', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hubs = await Promise.all(Array.from({ length: 4 }, () => spawnHub({ dataDir })))
+    const over = await Promise.all(
+      hubs.map(hub => Promise.race([hub.exited, hub.ready().then(() => undefined)]).catch(() => hub.exited)),
+    )
+    expect(over.filter(end => end === undefined)).toHaveLength(1)
+    expect(over.filter(end => end?.code === 1)).toHaveLength(3)
+    for (const [index, hub] of hubs.entries())
+      if (over[index]) expect(hub.stderr()).toContain('in use by the hub')
+    await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+  })
+
+  it.each([
+    ['MUSTER_PORT', 'http', 'MUSTER_PORT: found "http", expected a port number.'],
+    [
+      'MUSTER_LOG_LEVEL',
+      'loud',
+      'MUSTER_LOG_LEVEL: found "loud", expected one of trace, debug, info, warn, error, silent.',
+    ],
+    [
+      'MUSTER_PUBLIC_URL',
+      'hub.example',
+      'MUSTER_PUBLIC_URL: found "hub.example", expected an http:// or https:// URL without a path.',
+    ],
+    [
+      'MUSTER_DATABASE_URL',
+      'mysql://x',
+      'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL.',
+    ],
+  ])('with a wrong setting: %s=%s', async (name, value, line) => {
+    await using folder = await newFolder()
+    expect(await complaint({ dataDir: join(folder.path, 'data'), env: { [name]: value } })).toBe(line)
+    expect(existsSync(join(folder.path, 'data'))).toBe(false)
+  })
+
+  it.each([['--dmo'], ['serve'], ['--demo=1'], ['-d']])(
+    'with an option that there is none of: %s',
+    async option => {
+      await using folder = await newFolder()
+      const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
+      expect(line).toContain(option.replace('=1', ''))
+      expect(line).not.toContain('    at ')
+    },
+  )
+
+  it('with a database that cannot be reached', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const port = await freePort()
+    // Somebody who takes connections and says nothing.
+    const mute = createServer(() => {}).listen(0, '127.0.0.1')
+    await until('it listens', () => mute.listening)
+    const { port: mutePort } = mute.address() as { port: number }
+    const urls = [
+      `postgresql://a:b@127.0.0.1:${port}/c`,
+      'postgresql://a:b@nowhere.invalid/c',
+      `postgresql://a:b@${encodeURIComponent(folder.path)}/c`,
+      `postgresql://a:b@127.0.0.1:${mutePort}/c`,
+    ]
+    const lines = await Promise.all(
+      urls.map((url, index) =>
+        complaint({ dataDir: `${dataDir}${index}`, env: { MUSTER_DATABASE_URL: url } }),
+      ),
+    )
+    for (const line of lines)
+      expect(line).toMatch(/^MUSTER_DATABASE_URL: found .*, expected a reachable PostgreSQL/)
+    mute.close()
+  })
+})
+
+describe('a PostgreSQL of one’s own', () => {
+  it('gets the same schema and serves several hubs that start at the same moment', async () => {
+    await using folder = await newFolder()
+    const base = join(folder.path, 'other')
+    await mkdir(base, { mode: 0o755 })
+    await using other = await startEmbeddedDatabase(base, createLog('error'))
+    const { host, user, password, database } = other.access.owner as Record<string, string>
+    const login = `${user}:${password}@${encodeURIComponent(host!)}`
+    const env = { MUSTER_DATABASE_URL: `postgresql://${login}/${database}` }
+
+    const hubs = await Promise.all(
+      ['a', 'b', 'c'].map(name =>
+        spawnHub({ dataDir: join(folder.path, name), env: { ...env, MUSTER_NODE_NAME: name } }),
+      ),
+    )
+    await Promise.all(hubs.map(hub => hub.ready()))
+    const first = hubs.filter(({ dataDir }) => existsSync(join(dataDir, 'initial-admin.json')))
+    expect(first).toHaveLength(1)
+    expect(hubs.map(hub => hub.logged('migrated').length).toSorted()).toEqual([0, 0, expect.any(Number)])
+    for (const { dataDir, stdout } of hubs) {
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+      const hasFile = existsSync(join(dataDir, 'initial-admin.json'))
+      expect(stdout().includes('initial-admin.json')).toBe(hasFile)
+    }
+    const token = printedToken(first[0]!)
+    await using device = await connectDevice({ url: hubs[2]!.url, token })
+    const { deviceId } = device
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    const invoke = await signIn(first[0]!)
+    expect(await invoke('devices_GetDetails', { deviceId })).toMatchObject({
+      isConnected: true,
+      connections: [{ nodeName: 'c' }],
+    })
+    await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+
+    const wrong = `postgresql://${user}:wrong@${encodeURIComponent(host!)}`
+    for (const [url, why] of [
+      [`${wrong}/${database}`, 'password authentication failed'],
+      [`postgresql://${login}/nothing`, 'database "nothing" does not exist'],
+      [`postgresql://${user}@${encodeURIComponent(host!)}/${database}`, 'password'],
+      [
+        `postgresql://muster_hub:${(other.access.hub as { password: string }).password}@${encodeURIComponent(host!)}/${database}`,
+        'permission denied',
+      ],
+    ] as const) {
+      const hub = await spawnHub({ dataDir: join(folder.path, 'd'), env: { MUSTER_DATABASE_URL: url } })
+      expect((await hub.exited).code).toBe(1)
+      const lines = hub.stderr().trim().split('\n')
+      expect(lines).toEqual([expect.stringMatching(/^MUSTER_DATABASE_URL: found .*, expected /)])
+      expect(lines[0]).toContain(why)
+      expect(lines[0]).not.toContain(password!)
+    }
+  })
+})
+
+describe.runIf(isRoot)('as root', () => {
+  it('the database runs under an account without privileges', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await using hub = await startedHub({ dataDir })
+    const { server, shells } = await databaseProcesses(dataDir)
+    for (const pid of [...server, ...shells, ...descendantsOf(server[0]!)]) expect(accountOf(pid)).not.toBe(0)
+    expect(accountOf(hub.pid)).toBe(0)
+    const socket = statSync(await socketDirOf(dataDir))
+    expect([socket.mode & 0o777, socket.uid]).toEqual([0o700, accountOf(server[0]!)])
+    expect(hub.stderr()).not.toContain('/var/lib/muster')
+  })
+
+  it('keeps the database where its account can enter, and finds it again when that changes', async () => {
+    await using folder = await newFolder()
+    const closed = join(folder.path, 'closed')
+    await mkdir(closed, { mode: 0o700 })
+    const dataDir = join(closed, 'data')
+    const first = await startedHub({ dataDir })
+    const [line] = first
+      .stderr()
+      .split('\n')
+      .filter(text => text.includes('/var/lib/muster/'))
+    expect(line).toContain('cannot enter')
+    const home = await databaseHome(dataDir)
+    expect(home).toMatch(/^\/var\/lib\/muster\/[0-9a-f]{16}\/18$/)
+    try {
+      const admin = await adminOf(dataDir)
+      await first[Symbol.asyncDispose]()
+      await chmod(closed, 0o755)
+      await using second = await startedHub({ dataDir })
+      expect(second.stdout()).not.toContain('--token')
+      expect(await adminOf(dataDir)).toEqual(admin)
+      expect(await databaseHome(dataDir)).toBe(home)
+      await signIn(second)
+      await second[Symbol.asyncDispose]()
+
+      // Who deletes the data folder begins anew; what is elsewhere has no passwords any more and is not in the way.
+      await rm(dataDir, { recursive: true })
+      await chmod(closed, 0o700)
+      await using third = await startedHub({ dataDir })
+      expect(third.logged('the database of an earlier data folder of this name was set aside')).toHaveLength(
+        1,
+      )
+      expect(await adminOf(dataDir)).not.toEqual(admin)
+      await signIn(third)
+    } finally {
+      const place = dirname(home)
+      for (const name of await readdir(dirname(place)))
+        if (name.startsWith(basename(place))) await rm(join(place, '..', name), { recursive: true })
+    }
+    // Without its files it does not begin anew as if there had been none.
+    const hub = await spawnHub({ dataDir })
+    expect((await hub.exited).code).toBe(1)
+    expect(hub.stderr()).toMatch(/^The files of the database are not in \/var\/lib\/muster\/.*\n$/)
+  })
+
+  it('does not begin anew when its account may no longer enter', async () => {
+    await using folder = await newFolder()
+    const parent = join(folder.path, 'parent')
+    await mkdir(parent, { mode: 0o755 })
+    const dataDir = join(parent, 'data')
+    await (await startedHub({ dataDir }))[Symbol.asyncDispose]()
+    await chmod(parent, 0o700)
+    const hub = await spawnHub({ dataDir })
+    expect((await hub.exited).code).toBe(1)
+    expect(hub.stderr()).toMatch(/^The account \w+ cannot enter .*\n$/)
+    await chmod(parent, 0o755)
+    await using again = await startedHub({ dataDir })
+    expect(again.stdout()).not.toContain('--token')
+  })
+
+  const mayRead =
+    spawnSync(process.execPath, ['--version'], { uid: 65534, gid: 65534, stdio: 'ignore' }).status === 0
+
+  it.runIf(mayRead)('an ordinary user can be the one who runs it', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await mkdir(dataDir)
+    await chown(dataDir, 65534, 65534)
+    const account = { uid: 65534, gid: 65534 }
+    const hub = await startedHub({ dataDir, account })
+    expect(accountOf(hub.pid)).toBe(65534)
+    const { server } = await databaseProcesses(dataDir)
+    expect(accountOf(server[0]!)).toBe(65534)
+    await using device = await connectDevice({ url: hub.url, token: printedToken(hub) })
+    expect(device.deviceId).toMatch(/^d_/)
+    const socketDir = await socketDirOf(dataDir)
+    hub.kill('SIGINT')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    await expectNothingLeft(dataDir, socketDir)
+    await using again = await startedHub({ dataDir, account })
+    await signIn(again)
+  })
+})

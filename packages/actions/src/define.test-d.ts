@@ -1,0 +1,92 @@
+// Read by the compiler only: each line below an expectation must not compile, and everything else must.
+import { z } from 'zod'
+import { type Action, command, optional, query, secret, telemetry } from './define.ts'
+import { DeploymentToken, DeviceFingerprint, DeviceId, ProjectId, UserToken } from './ids.ts'
+import type { ActionInput, ActionName, ActionOutput, ParsedInput } from './registry.ts'
+
+const Password = secret(z.string().min(8))
+const base = { summary: 'Does something.', output: z.object({}) }
+
+const input = z.object({
+  deviceId: DeviceId,
+  projectId: ProjectId,
+  maybeDeviceId: optional(DeviceId),
+  name: z.string(),
+  password: Password,
+  maybePassword: optional(Password),
+  login: z.object({ password: Password }),
+  logins: z.array(z.object({ password: optional(Password) })),
+  token: DeploymentToken,
+  maybeToken: optional(UserToken),
+  fingerprint: DeviceFingerprint,
+  flags: z.object({ autoAccept: z.boolean() }),
+})
+
+// A permission names an id of its own kind of resource.
+query({ ...base, input, permission: { can: 'view', on: 'device', id: 'deviceId' } })
+query({ ...base, input, permission: { can: 'view', on: 'project', id: 'projectId' } })
+// @ts-expect-error a device is no project
+query({ ...base, input, permission: { can: 'view', on: 'project', id: 'deviceId' } })
+// @ts-expect-error a project is no device
+query({ ...base, input, permission: { can: 'view', on: 'device', id: 'projectId' } })
+// @ts-expect-error a text is no id
+query({ ...base, input, permission: { can: 'view', on: 'device', id: 'name' } })
+// @ts-expect-error a field that may be absent protects nothing
+query({ ...base, input, permission: { can: 'view', on: 'device', id: 'maybeDeviceId' } })
+// @ts-expect-error there is no such field
+query({ ...base, input, permission: { can: 'view', on: 'device', id: 'device' } })
+// @ts-expect-error there is no such resource
+query({ ...base, input, permission: { can: 'view', on: 'gadget', id: 'deviceId' } })
+// @ts-expect-error there is no such right
+query({ ...base, input, permission: { can: 'own', on: 'device', id: 'deviceId' } })
+// @ts-expect-error there is no such word
+query({ ...base, input, permission: 'everyone' })
+// @ts-expect-error an action has a permission
+query({ ...base, input })
+
+// What is audited are fields of the input without a secret.
+command({ ...base, input, permission: 'user', audit: ['deviceId', 'maybeDeviceId', 'name', 'flags'] })
+telemetry({ ...base, input, permission: 'user', audit: ['deviceId'] })
+// @ts-expect-error a secret
+command({ ...base, input, permission: 'user', audit: ['password'] })
+// @ts-expect-error a secret, when there is one
+command({ ...base, input, permission: 'user', audit: ['maybePassword'] })
+// @ts-expect-error an object with a secret in it
+command({ ...base, input, permission: 'user', audit: ['login'] })
+// @ts-expect-error a list with secrets in it
+command({ ...base, input, permission: 'user', audit: ['logins'] })
+// @ts-expect-error a deployment token is a secret without saying so
+command({ ...base, input, permission: 'user', audit: ['token'] })
+// @ts-expect-error a user token likewise
+command({ ...base, input, permission: 'user', audit: ['maybeToken'] })
+// @ts-expect-error the fingerprint of a device likewise
+telemetry({ ...base, input, permission: 'user', audit: ['fingerprint'] })
+// @ts-expect-error there is no such field
+command({ ...base, input, permission: 'user', audit: ['deviceID'] })
+// @ts-expect-error a command says what is audited
+command({ ...base, input, permission: 'user' })
+// @ts-expect-error a query is not audited
+query({ ...base, input, permission: 'user', audit: ['deviceId'] })
+
+// Entries of the registry are actions, and their names are known.
+const someName: ActionName = 'devices_SetName'
+// @ts-expect-error there is no such action
+const noName: ActionName = 'devices_Rename'
+const some = query({ ...base, input, permission: 'user' }) satisfies Action
+
+// A caller sends plain text; a handler gets ids of their kind.
+const sent: ActionInput<'devices_GetDetails'> = { deviceId: 'd_aRWXQ2NyrvUXu4yikTrQvY' }
+declare const parsed: ParsedInput<'devices_GetDetails'>
+const deviceId: z.output<typeof DeviceId> = parsed.deviceId
+// @ts-expect-error a device id is no project id
+const projectId: z.output<typeof ProjectId> = parsed.deviceId
+// @ts-expect-error text that nobody checked is no device id
+const unchecked: z.output<typeof DeviceId> = sent.deviceId
+
+// Every outcome is in the type, so that a switch over them is complete.
+declare const outcome: ActionOutput<'devices_SetProperty'>
+const results: 'Set' | 'VersionConflict' | 'Deleted' = outcome.result
+// @ts-expect-error there is one more outcome
+const fewer: 'Set' | 'VersionConflict' = outcome.result
+
+export type { deviceId, fewer, noName, projectId, results, some, someName, unchecked }

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import type { Action } from './define.ts'
+import { actionsMarkdown, openApiDocument, whoMay } from './openapi.ts'
+import { actions } from './registry.ts'
+
+type Json = Record<string, unknown>
+type Operation = {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  security?: Json[]
+  requestBody: { required: boolean; content: Record<string, { schema: Json }> }
+  responses: Record<string, { description: string; content: Record<string, { schema: Json }> }>
+}
+
+const entries = Object.entries(actions) as [string, Action][]
+const document = openApiDocument() as {
+  openapi: string
+  info: Json
+  tags: { name: string }[]
+  paths: Record<string, { post: Operation }>
+  components: { schemas: Record<string, Json>; securitySchemes: Record<string, Json> }
+}
+const operations = Object.entries(document.paths).map(([path, { post }]) => ({ path, ...post }))
+
+/** Every schema inside a schema, itself included. */
+function* schemasIn(schema: unknown): Generator<Json> {
+  if (typeof schema !== 'object' || schema === null) return
+  if (!Array.isArray(schema)) yield schema as Json
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'properties') for (const member of Object.values(value as Json)) yield* schemasIn(member)
+    else if (!['enum', 'const', 'required', 'default'].includes(key)) yield* schemasIn(value)
+  }
+}
+
+describe('the OpenAPI document', () => {
+  it('is of version 3.1 and has what that insists on', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+    expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
+    expect(Object.keys(document).sort()).toEqual(['components', 'info', 'openapi', 'paths', 'tags'])
+  })
+
+  it('is plain JSON', () => {
+    expect(JSON.parse(JSON.stringify(document))).toEqual(document)
+  })
+
+  it('describes every action once, under its own name', () => {
+    expect(operations.map(({ operationId }) => operationId)).toEqual(entries.map(([name]) => name))
+    for (const { path, operationId } of operations) expect(path).toBe(`/api/v1/actions/invoke/${operationId}`)
+  })
+
+  it('lists the tags that it uses', () => {
+    const used = new Set(operations.flatMap(({ tags }) => tags))
+    expect(document.tags.map(({ name }) => name)).toEqual([...used])
+  })
+
+  it('names security schemes and schemas that exist', () => {
+    const { securitySchemes, schemas } = document.components
+    for (const { security = [] } of operations)
+      for (const scheme of security.flatMap(Object.keys)) expect(securitySchemes).toHaveProperty(scheme)
+    const text = JSON.stringify(document)
+    for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g))
+      expect(schemas).toHaveProperty(name!)
+    expect(text.match(/"\$ref":"(?!#\/components\/schemas\/)/g)).toBeNull()
+  })
+
+  it('asks for a sign-in wherever an action does', () => {
+    for (const [name, { permission }] of entries) {
+      const { security } = document.paths[`/api/v1/actions/invoke/${name}`]!.post
+      expect(security, name).toEqual(
+        permission === 'anyone' ? undefined : [{ session: [] }, { userToken: [] }],
+      )
+    }
+  })
+
+  it('has a schema that is valid for each body: known types, required members that exist, patterns that compile', () => {
+    const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+    for (const { operationId, requestBody, responses } of operations) {
+      const bodies = [requestBody, ...Object.values(responses)].map(
+        body => body.content['application/json']!.schema,
+      )
+      expect(bodies[0], operationId).toMatchObject({ type: 'object' })
+      for (const schema of bodies.flatMap(body => [...schemasIn(body)])) {
+        for (const type of [schema.type ?? []].flat()) expect(types, operationId).toContain(type)
+        if (schema.pattern !== undefined)
+          expect(() => new RegExp(schema.pattern as string, 'u')).not.toThrow()
+        for (const member of (schema.required as string[] | undefined) ?? [])
+          expect(schema.properties, operationId).toHaveProperty([member])
+      }
+    }
+  })
+
+  it('describes each failure with the error of the wire', () => {
+    for (const { responses } of operations) {
+      expect(Object.keys(responses)).toEqual(['200', '400', '401', '403', '413', '429', '500'])
+      for (const [status, { description, content }] of Object.entries(responses)) {
+        expect(description.length).toBeGreaterThan(0)
+        if (status !== '200')
+          expect(content['application/json']!.schema).toEqual({ $ref: '#/components/schemas/ActionError' })
+      }
+    }
+    expect(document.components.schemas.ActionError).toMatchObject({
+      required: ['kind', 'message'],
+      properties: { kind: { enum: ['Invalid', 'Forbidden', 'Internal', 'RateLimited'] } },
+    })
+  })
+
+  it('lets older and newer clients send more than it knows, and leaves optional fields optional', () => {
+    for (const [name, { input }] of entries) {
+      const schema =
+        document.paths[`/api/v1/actions/invoke/${name}`]!.post.requestBody.content['application/json']!.schema
+      expect(schema.additionalProperties, name).not.toBe(false)
+      for (const [field, member] of Object.entries(
+        (input as unknown as { shape: Record<string, Action['input']> }).shape,
+      )) {
+        const isRequired = ((schema.required as string[] | undefined) ?? []).includes(field)
+        expect(isRequired, `${name}.${field}`).toBe(!member.safeParse(undefined).success)
+      }
+    }
+  })
+})
+
+describe('the page of actions', () => {
+  const page = actionsMarkdown()
+
+  it('has each action with its summary, its older names and what is shown once', () => {
+    for (const [name, { summary, aliases, shownOnce }] of entries) {
+      const section = page.split(`### ${name}\n`)[1]?.split('\n### ')[0]
+      expect(section, name).toContain(summary)
+      for (const alias of aliases) expect(section).toContain(`\`${alias}\``)
+      for (const field of shownOnce) expect(section).toContain(`Shown this once: ${field}`)
+    }
+  })
+
+  it('shows shapes that a person can read', () => {
+    expect(page).not.toContain('undefined')
+    expect(page).not.toContain('[object')
+    expect(page).toContain('flags: {autoAccept?: boolean}')
+  })
+})
+
+describe('who may run an action', () => {
+  it.each([
+    ['anyone', 'anyone, signed in or not'],
+    ['user', 'every person who is signed in'],
+    ['admin', 'administrators of the instance'],
+    ['device', 'the device itself'],
+    [{ can: 'view', on: 'user', id: 'x' }, 'the person; administrators of the instance'],
+    [
+      { can: 'view', on: 'organization', id: 'x' },
+      'members of the organization; administrators of the instance',
+    ],
+    [{ can: 'manage', on: 'project', id: 'x' }, "members of the project's organization"],
+    [
+      { can: 'delete', on: 'deploymentToken', id: 'x' },
+      "members of the deployment token's organization; administrators of the instance",
+    ],
+    [
+      { can: 'delete', on: 'organization', id: 'x' },
+      'administrators of the organization; administrators of the instance',
+    ],
+    [{ can: 'administer', on: 'organization', id: 'x' }, 'administrators of the organization'],
+    [{ can: 'report', on: 'device', id: 'x' }, 'the device itself; members of its organization'],
+    [
+      { can: 'inspect', on: 'device', id: 'x' },
+      'the device itself; members of its organization; administrators of the instance',
+    ],
+  ] as const)('%j is told as %s', (permission, words) => {
+    expect(whoMay(permission)).toBe(words)
+  })
+})

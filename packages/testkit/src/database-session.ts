@@ -1,0 +1,49 @@
+import pg from 'pg'
+import type { TestHub } from './test-hub.ts'
+import { until } from './until.ts'
+
+/** A session on a hub's database beside the hub's own, to stand in its way and to see what it does. */
+export type DatabaseSession = AsyncDisposable & {
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
+  /** Locks a table against everything until `release()` or the end of the session. */
+  lock(table: string): Promise<void>
+  release(): Promise<void>
+  /** Resolves when so many statements of others wait for a lock. */
+  waitingStatements(count: number): Promise<void>
+  /** Ends every other session on this database, as a restart of the server does; returns how many there were. */
+  terminateOthers(): Promise<number>
+}
+
+/** Opens a session on the hub's database. */
+export async function databaseSession(hub: Pick<TestHub, 'pool'>): Promise<DatabaseSession> {
+  const client = new pg.Client(hub.pool.options)
+  client.on('error', () => {})
+  await client.connect()
+  const query: DatabaseSession['query'] = async (text, values) => (await client.query(text, values)).rows
+  return {
+    query,
+    async lock(table) {
+      await query('begin')
+      await query(`lock table ${table} in access exclusive mode`)
+    },
+    release: async () => void (await query('rollback')),
+    async waitingStatements(count) {
+      await until(`${count} statements wait`, async () => {
+        // Within a transaction the server shows what it showed first.
+        await query('select pg_stat_clear_snapshot()')
+        const waiting = await query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return waiting.length >= count
+      })
+    },
+    async terminateOthers() {
+      const ended = await query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+      )
+      return ended.length
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}

@@ -1,0 +1,36 @@
+import type { LiveChange } from '@muster/actions'
+import type { TestHub, TestUser } from './test-hub.ts'
+
+/** What a console of a person is told, as it comes. */
+export type LiveStream = AsyncDisposable & { changes: LiveChange[] }
+
+/** Opens the live stream of a person as a console does; resolves when the hub has said its first word. */
+export async function liveStream(hub: Pick<TestHub, 'url'>, { cookie }: TestUser): Promise<LiveStream> {
+  const stop = new AbortController()
+  const response = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie }, signal: stop.signal })
+  if (!response.ok || !response.body) throw new Error(`the live stream answered ${response.status}`)
+  const changes: LiveChange[] = []
+  const started = Promise.withResolvers<void>()
+  const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
+    let text = ''
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      const messages = text.split('\n\n')
+      text = messages.pop()!
+      for (const message of messages) {
+        const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? []
+        if (event === 'changes') changes.push(...(JSON.parse(data!) as LiveChange[]))
+        started.resolve()
+      }
+    }
+  }
+  const ended = read(response.body).catch(() => {})
+  await started.promise
+  return {
+    changes,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended
+    },
+  }
+}

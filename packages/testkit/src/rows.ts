@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { newId } from '@muster/actions'
+import type { TestHub } from './test-hub.ts'
+
+/** One audit row as a test reads it. */
+export type AuditRow = { action: string; actor: unknown; data: unknown; status: string }
+
+/** Audit rows of the hub in order, of one action when it is named. */
+export async function auditRows(hub: Pick<TestHub, 'db'>, action?: string): Promise<AuditRow[]> {
+  let query = hub.db
+    .selectFrom('audit_action')
+    .select(['action', 'actor', 'data', 'status'])
+    .orderBy('created_at')
+    .orderBy('action_id')
+  if (action !== undefined) query = query.where('action', '=', action)
+  return query.execute()
+}
+
+/** One audit event as a test reads it. */
+export type EventRow = {
+  event: string
+  actor: unknown
+  data: unknown
+  action: string | null
+  organizationId: string | null
+  projectId: string | null
+  deviceId: string | null
+}
+
+/** Audit events of the hub in order, each with the action that caused it; of one kind when it is named. */
+export async function auditEvents(hub: Pick<TestHub, 'db'>, event?: string): Promise<EventRow[]> {
+  let query = hub.db
+    .selectFrom('audit_event as e')
+    .leftJoin('audit_action as a', 'a.action_id', 'e.action_id')
+    .select([
+      'e.event',
+      'e.actor',
+      'e.data',
+      'a.action',
+      'e.organization_id as organizationId',
+      'e.project_id as projectId',
+      'e.device_id as deviceId',
+    ])
+    .orderBy('e.created_at')
+    .orderBy('e.event_id')
+  if (event !== undefined) query = query.where('e.event', '=', event)
+  return query.execute()
+}
+
+type DeviceValues = {
+  name?: string | null
+  hostname?: string | null
+  health?: string | null
+  firstSeen?: Date
+  isConnected?: boolean
+  pendingCertificates?: number
+}
+
+/** A device that never connected, for lists: its row and nothing else; returns its id. */
+export async function deviceRow(
+  hub: Pick<TestHub, 'db'>,
+  projectId: string,
+  { firstSeen, isConnected = false, pendingCertificates = 0, ...values }: DeviceValues = {},
+): Promise<string> {
+  const deviceId = newId('d')
+  await hub.db
+    .insertInto('device')
+    .values({
+      device_id: deviceId,
+      project_id: projectId,
+      fingerprint_id: `d_pk_${deviceId.slice(2)}`,
+      fingerprint_hash: randomBytes(32),
+      is_connected: isConnected,
+      pending_certificates: pendingCertificates,
+      ...values,
+      ...(firstSeen && { first_seen: firstSeen }),
+    })
+    .execute()
+  return deviceId
+}
+
+/** A certificate fingerprint that nobody else has. */
+export function randomFingerprint(): string {
+  return (randomBytes(32).toString('hex').toUpperCase().match(/../g) ?? []).join(':')
+}
