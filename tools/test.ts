@@ -10,7 +10,7 @@ const count = { passed: 0, failed: 0, skipped: 0 }
 
 check('types', 'tsc', ['-p', '.'])
 check('types of the console', 'tsc', ['-p', 'apps/console'])
-check('format and lint', 'biome', ['ci', '.'])
+check('format and lint', 'biome', ['ci', '--error-on-warnings', '.'])
 check('promises', 'oxlint', ['--type-aware', '-c', '.oxlintrc.json'])
 check('dead code', 'knip', [])
 check('generated files', 'node', ['tools/generate.ts', '--check'])
