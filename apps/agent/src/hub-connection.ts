@@ -33,7 +33,7 @@ export type HubConnection = {
 
 // A hub that is stormed by devices lets valid ones wait up to 30 s (decisions, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
-// The limits of public peers (protocol 1.1, 2.10): one frame of at most 1 MiB and 9 bytes a message.
+// Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that the link itself judges one that is too long.
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**

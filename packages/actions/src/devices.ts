@@ -77,7 +77,7 @@ const EventOutput = z.object({
   receivedAt: Timestamp,
 })
 
-/** Actions on devices (catalogue 2.6, 3.7, 3.8 and 3.9). */
+/** Actions on devices (catalogue 2.6, 3.7, 3.8 and 3.9; protocol 4.5 for operation work). */
 export const devices = {
   devices_Query: query({
     summary: 'Devices that the caller can see, by id.',

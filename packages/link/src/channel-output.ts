@@ -108,8 +108,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
       this.#transmit(frame, length)
       return true
     }
-    // One write beyond the mark, however long, is in order; one after being told to wait is not.
-    const wasFull = this.queuedBytes >= limits.channelHighWaterBytes
+    // One write beyond the mark, however long, is in order; one after being told to wait is not, nor one on top of what other
+    // channels of the link hold already when that is more than a link may hold.
+    const wasFull = this.queuedBytes >= limits.channelHighWaterBytes || outgoing.isDataOverfull
     this.#queue ??= new ByteQueue()
     this.#queue.push(bytes)
     outgoing.queuedBytes += length

@@ -416,3 +416,13 @@ describe('the end', () => {
     expect(peer.link.channelCount).toBe(1)
   })
 })
+
+describe('a peer that asks on every channel and reads nothing', () => {
+  it('ends as ConsumerTooSlow instead of filling memory channel by channel', () => {
+    const answer = 'x'.repeat(8 * 1024 * 1024)
+    const peer = new RawPeer({ onRequest: request => void serveExecutor(request.accept(), () => answer) })
+    for (let id = 1; id <= 32; id++) peer.request(id, 'executor')
+    for (let id = 1; id <= 32; id++) peer.sendData(id, GET_ACTOR)
+    expect(peer.link.end).toMatchObject({ kind: 'ConsumerTooSlow' })
+  })
+})

@@ -32,7 +32,8 @@ export interface LinkLimits {
   readonly flushMs: number
   /**
    * Bytes that wait to be sent, the transport's buffer included; fatal. Data counts when its writer goes on
-   * after being told to wait.
+   * after being told to wait, and when it comes on top of more than this, so that a link holds at most this
+   * and one write.
    */
   readonly maxQueuedBytes: number
   /** Frames other than data that wait to be sent; fatal. */

@@ -386,7 +386,7 @@ describe('R-16', () => {
   })
 })
 
-describe('R-17', () => {
+describe('the outgoing queue (2.10)', () => {
   it('a peer that reads nothing ends as ConsumerTooSlow once too many frames wait', () => {
     const peer = new RawPeer({
       limits: { transportBufferBytes: 100, controlFramesPerSecond: 1e6, requestsPerSecond: 1e6 },

@@ -12,7 +12,7 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`
 }
 
-/** A duration in seconds: "95 s" under 120 s, else days, hours and minutes without leading zero parts (spec 9). */
+/** A duration in seconds: "95 s" under 120 s, else days, hours and minutes without leading zero parts (spec 9, decisions). */
 export function formatDuration(secs: number): string {
   const whole = Math.max(0, Math.floor(secs))
   if (whole < 120) return `${whole} s`

@@ -47,7 +47,7 @@ describe('X-Client-Cert', () => {
   )
 
   it('is not believed from this machine by a hub that others reach', () => {
-    for (const publicUrl of ['https://hub.example', 'http://localhost.example'])
+    for (const publicUrl of ['https://hub.example', 'http://localhost.example', 'http://127.0.0.1.example'])
       expect(() => read({ publicUrl }, '127.0.0.1')).toThrow(expect.objectContaining(NOT_BELIEVED))
   })
 

@@ -431,6 +431,28 @@ describe('devices_QueryProperties', () => {
     expect(await owner.invoke('devices_QueryProperties', { deviceId: other })).toEqual({ properties: {} })
   })
 
+  it('tells that it is too much instead of answering more than a door carries', async () => {
+    const value = 'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)
+    await using large = await connectDevice({
+      url: hub.url,
+      token: (await hub.token(owner, projectId)).token,
+    })
+    for (let at = 0; at < 9; at++) {
+      await large.invoke('devices_SetProperty', { deviceId: large.deviceId, name: `large.${at}`, value })
+    }
+    await expect(owner.invoke('devices_QueryProperties', { deviceId: large.deviceId })).rejects.toMatchObject(
+      {
+        kind: 'Invalid',
+        status: 413,
+      } satisfies Partial<ActionError>,
+    )
+    expect(
+      await owner.invoke('devices_GetProperty', { deviceId: large.deviceId, name: 'large.0' }),
+    ).toMatchObject({
+      value,
+    })
+  })
+
   it('is for administrators of the instance too, who may read everywhere, and is on the record then', async () => {
     await setText('1')
     await hub.db.deleteFrom('audit_action').execute()
