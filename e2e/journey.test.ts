@@ -1,22 +1,24 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { agentCommand, startAgent } from './agent-child.ts'
 import { launchBrowser } from './browser.ts'
-import { agentCommand, type HubProcess, startAgent, startHub } from './processes.ts'
+import { type HubChild, newFolder, startedHub } from './hub-child.ts'
 
-let hub: HubProcess
+let hub: HubChild & { email: string; password: string }
 let page: Page
 let folder: string
 const resources = new AsyncDisposableStack()
 const faults: string[] = []
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'muster-journey-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  hub = resources.use(await startHub())
+  folder = resources.use(await newFolder()).path
+  const dataDir = join(folder, 'data')
+  const child = resources.use(await startedHub({ dataDir }))
+  const { email, password } = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8'))
+  hub = Object.assign(child, { email, password })
   const browser = await launchBrowser()
   resources.defer(() => browser.close())
   const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } })

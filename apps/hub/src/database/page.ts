@@ -89,7 +89,15 @@ function readCursor(cursor: string, order: string): [value: string, id: string] 
   throw new ActionError('Invalid', 'The cursor is not one of a list in this order: start again without it.')
 }
 
-/** A pattern that finds `text` anywhere, with the characters that `like` treats specially taken literally. */
-export function containing(text: string): string {
-  return `%${text.replace(/[\\%_]/g, '\\$&')}%`
+/** Condition that some of these columns hold a text, in any case; true without a text. */
+export function matchesText(
+  text: string | undefined,
+  ...columns: RawBuilder<unknown>[]
+): RawBuilder<boolean> {
+  if (!text) return sql<boolean>`true`
+  const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+  return sql<boolean>`(${sql.join(
+    columns.map(column => sql`${column} ilike ${pattern}`),
+    sql` or `,
+  )})`
 }

@@ -1,23 +1,15 @@
 import { sql } from 'kysely'
-import { personOf } from '../../caller.ts'
+import { isVisibleTo } from '../../access/visible.ts'
 import { queryPage } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../times.ts'
 
 export const devices_Query = handler('devices_Query', async ({ db, caller }, { filter: _, ...page }) => {
-  const person = personOf(caller)
-  let query = db
+  const query = db
     .selectFrom('device as d')
     .innerJoin('project as p', 'p.project_id', 'd.project_id')
+    .where(isVisibleTo(caller, sql`p.organization_id`))
     .select(['d.device_id', 'd.project_id', 'd.is_connected', 'd.last_connected_at'])
-  if (!person?.isAdmin) {
-    query = query.where('p.organization_id', 'in', members =>
-      members
-        .selectFrom('organization_member')
-        .where('user_id', '=', person?.userId ?? '')
-        .select('organization_id'),
-    )
-  }
   const sorts = { deviceId: { by: sql`d.device_id`, type: 'text' } } as const
   const { rows, ...rest } = await queryPage(query, page, sorts, sql`d.device_id`, 'deviceId')
   const now = new Date()

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containing, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/page.ts'
 import { refusalOf } from '../../database/refusals.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../times.ts'
@@ -7,9 +7,10 @@ import { wireTime } from '../../times.ts'
 export const projects_QueryDeploymentTokens = handler(
   'projects_QueryDeploymentTokens',
   async ({ db }, { projectId, filter, ...page }) => {
-    let query = db
+    const query = db
       .selectFrom('deployment_token as t')
       .where('t.project_id', '=', projectId)
+      .where(matchesText(filter?.text, sql`t.name`, sql`t.token_id`))
       .select([
         't.token_id',
         't.created_at',
@@ -19,11 +20,6 @@ export const projects_QueryDeploymentTokens = handler(
         't.last_refusal_reason',
         't.last_refusal_count',
       ])
-    const text = filter?.text
-    if (text)
-      query = query.where(
-        sql<boolean>`(t.name ilike ${containing(text)} or t.token_id ilike ${containing(text)})`,
-      )
     const sorts = {
       createdAt: { by: sql`t.created_at`, type: 'timestamptz' },
       name: { by: sql`coalesce(t.name, '')`, type: 'text' },

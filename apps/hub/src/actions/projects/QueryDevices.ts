@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containing, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../times.ts'
 
@@ -17,6 +17,7 @@ export const projects_QueryDevices = handler(
     let query = db
       .selectFrom('device as d')
       .where('d.project_id', '=', projectId)
+      .where(matchesText(filter?.text, sql`d.name`, sql`d.device_id`, sql`d.hostname`))
       .select([
         'd.device_id',
         'd.name',
@@ -29,12 +30,6 @@ export const projects_QueryDevices = handler(
       ])
     if (filter?.status === 'pending') query = query.where('d.pending_certificates', '>', 0)
     else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
-    const pattern = filter?.text && containing(filter.text)
-    if (pattern) {
-      query = query.where(
-        sql<boolean>`(d.name ilike ${pattern} or d.device_id ilike ${pattern} or d.hostname ilike ${pattern})`,
-      )
-    }
     const { rows, ...rest } = await queryPage(query, page, SORTS, sql`d.device_id`, 'firstSeen')
     const now = new Date()
     return {

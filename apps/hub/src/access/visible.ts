@@ -1,0 +1,10 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Caller, personOf } from '../caller.ts'
+
+/** Condition of a list across organizations: those of the caller, or all for administrators of the instance. */
+export function isVisibleTo(caller: Caller, organizationId: RawBuilder<unknown>): RawBuilder<boolean> {
+  const person = personOf(caller)
+  if (person?.isAdmin) return sql<boolean>`true`
+  return sql<boolean>`${organizationId} in
+    (select organization_id from organization_member where user_id = ${person?.userId ?? ''})`
+}

@@ -1,0 +1,39 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+const MAIN = join(import.meta.dirname, '../apps/agent/src/main.ts')
+
+export type AgentChild = AsyncDisposable & { output: () => string }
+
+/** The agent as users run it; ends with its scope. */
+export function startAgent(options: string[]): AgentChild {
+  const { child, output } = run(options)
+  return {
+    output,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** A one-shot command of the agent; resolves to what it printed. */
+export async function agentCommand(options: string[]): Promise<string> {
+  const { child, output } = run(options)
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`the agent ended with ${code}: ${output()}`)
+  return output()
+}
+
+function run(options: string[]): { child: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, [MAIN, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return { child, output: () => Buffer.concat(chunks).toString() }
+}
