@@ -303,7 +303,7 @@ describe('a hub that is killed', () => {
 
       const { server } = await databaseProcesses(dataDir)
       const doomed = [hub.pid, ...(withDatabase ? [...server, ...descendantsOf(hub.pid)] : [])]
-      for (const pid of doomed) killNow(pid)
+      for (const pid of doomed) signalNow(pid, 'SIGKILL')
       await hub.exited
       expect(await command).toBe('lost')
       await Promise.all(all.map(ledger => ledger.stop()))
@@ -392,7 +392,7 @@ describe('a database server that dies alone', () => {
       await using hub = await startedHub({ dataDir })
       const all = await ledgers(hub, printedToken(hub), 6)
       const killedAt = performance.now()
-      for (const pid of victims(await databaseProcesses(dataDir))) process.kill(pid, 'SIGKILL')
+      for (const pid of victims(await databaseProcesses(dataDir))) signalNow(pid, 'SIGKILL')
       const counts = all.map(({ acknowledged }) => acknowledged.length)
       await until(
         'every device is acknowledged again',
@@ -422,12 +422,12 @@ describe('a database server that dies alone', () => {
     const { server } = await databaseProcesses(dataDir)
     // Stopped and not dead: nothing answers and nothing fails.
     const all = [...server, ...descendantsOf(server[0]!)]
-    for (const pid of all) process.kill(pid, 'SIGSTOP')
+    for (const pid of all) signalNow(pid, 'SIGSTOP')
     const response = await fetch(`${hub.url}/readyz`)
     expect(response.status).toBe(503)
     expect(await response.json()).toEqual({ status: 'not ready', reason: 'the database does not answer' })
     expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
-    for (const pid of all) process.kill(pid, 'SIGCONT')
+    for (const pid of all) signalNow(pid, 'SIGCONT')
     await until('it is ready again', async () => (await fetch(`${hub.url}/readyz`)).ok)
   })
 })
@@ -721,10 +721,10 @@ describe.runIf(isRoot)('as root', () => {
   })
 })
 
-/** Kills a process; one of the database's may have ended between the look and the signal, as its children do when it dies. */
-function killNow(pid: number): void {
+/** Signals a process; one of the database's may have ended between the look and the signal, as its children do with it. */
+function signalNow(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
