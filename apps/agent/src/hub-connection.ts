@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net'
-import { type ChannelRequest, Link } from '@muster/link'
+import { type ChannelRequest, Link, WebSocketTransport } from '@muster/link'
 import { WebSocket } from 'ws'
 import type { DeviceCertificate } from './certificate.ts'
 import { readRefusal } from './refusal.ts'
-import { WebSocketTransport } from './websocket-transport.ts'
 
 /** A hub and who wants to connect to it. */
 export type HubCredentials = {

@@ -2,10 +2,9 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { errorEnvelope, Link, okEnvelopeOfJson, serveExecutor } from '@muster/link'
+import { errorEnvelope, Link, okEnvelopeOfJson, serveExecutor, WebSocketTransport } from '@muster/link'
 import { WebSocketServer } from 'ws'
 import type { DeviceCertificate } from '../certificate.ts'
-import { WebSocketTransport } from '../websocket-transport.ts'
 
 /** A way of refusing a connection. */
 export type FakeRefusal = { status: number; body?: string; headers?: Record<string, string> }

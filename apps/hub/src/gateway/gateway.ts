@@ -8,6 +8,7 @@ import {
   type LinkEnd,
   okEnvelopeOfJson,
   serveExecutor,
+  WebSocketTransport,
 } from '@muster/link'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
@@ -27,7 +28,6 @@ import type { Presence } from './presence.ts'
 import { Refusal } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
 import type { DeviceRegistry, DeviceSession } from './registry.ts'
-import { driveLink, webSocketTransport } from './web-socket-transport.ts'
 
 const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message: the largest frame of a link (protocol 2.10). */
@@ -174,7 +174,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     const about = { ...idsOf(connected.caller), remote: remoteOf(request) }
     // What a device asks for before it is known to be let in waits for that.
     let admitted: Promise<boolean> = Promise.resolve(true)
-    const link = new Link(webSocketTransport(webSocket, socket), {
+    const transport = new WebSocketTransport(webSocket, socket)
+    const link = new Link(transport, {
       onRequest: channel =>
         void admitted
           .then(isAdmitted => isAdmitted && serve(connected, channel))
@@ -182,7 +183,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       onError: error => log.error({ ...about, err: error }, 'link failed'),
     })
     links.add(link)
-    driveLink(link, webSocket, socket)
+    transport.deliverTo(link)
     if (connected.kind === 'device') {
       const isRegistered = request.headers['x-register-connection'] === 'true'
       const admission = Promise.withResolvers<boolean>()
