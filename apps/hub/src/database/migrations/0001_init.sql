@@ -375,6 +375,8 @@ begin
       if to_regclass(name) is not null then
         continue;
       end if;
+      -- Nobody may add a row of that day to the default partition between the move and the attachment.
+      execute format('lock table %I in access exclusive mode', parent || '_default');
       -- Rows of that day may already lie in the default partition: they move, or the new partition could not be attached.
       execute format('create table %I (like %I including all)', name, parent);
       if parent = 'device_event' then
