@@ -6,12 +6,19 @@ export const devices_AddCertificate = handler(
   'devices_AddCertificate',
   async ({ tx, events, scope, caller, changed }, { deviceId, fingerprint, status = 'Pending' }) => {
     await lockDevice(tx, deviceId)
-    // Whoever adds a certificate by hand means it: a tombstone of an earlier rejection is cleared.
-    await tx
+    // Adding it by hand takes back an earlier rejection or revocation, which is for administrators (decisions, "Devices").
+    const tombstone = await tx
       .deleteFrom('device_certificate_tombstone')
       .where('device_id', '=', deviceId)
       .where('fingerprint', '=', fingerprint)
-      .execute()
+      .returning('status')
+      .executeTakeFirst()
+    if (tombstone && scope.role === 'Member') {
+      throw new ActionError(
+        'Forbidden',
+        `This certificate was ${tombstone.status.toLowerCase()}: only administrators of the organization add it again.`,
+      )
+    }
     const present = await tx
       .selectFrom('device_certificate')
       .where('device_id', '=', deviceId)

@@ -312,7 +312,7 @@ describe('devices_DeleteCertificate', () => {
     expect(back.deviceId).toBe(id)
   })
 
-  it('keeps a revoked one out after it was deleted, until it is added by hand', async () => {
+  it('keeps a revoked one out after it was deleted, until an administrator adds it by hand', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { identity, deviceId: id } = device
     const [certificate] = await certificatesNow(id)
@@ -325,6 +325,17 @@ describe('devices_DeleteCertificate', () => {
       body: expect.stringContaining('certificate is revoked'),
     })
     expect(await certificatesNow(id)).toEqual([])
+    const member = await hub.user()
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: member.userId })
+      .execute()
+    await expect(
+      member.invoke('devices_AddCertificate', { deviceId: id, fingerprint }),
+    ).rejects.toMatchObject({
+      kind: 'Forbidden',
+    })
+    await expect(connectDevice({ url: hub.url, token, identity })).rejects.toMatchObject({ status: 403 })
     await owner.invoke('devices_AddCertificate', { deviceId: id, fingerprint, status: 'Active' })
     await using back = await connectDevice({ url: hub.url, token, identity })
     expect(back.deviceId).toBe(id)
