@@ -3,7 +3,7 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { actionsMarkdown, openApiDocument } from '@muster/actions/openapi'
+import { actionsMarkdown, openApiDocument, permissionsMarkdown } from '@muster/actions/openapi'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { migrate } from '@muster/hub/database/migrate'
 import { createLog } from '@muster/hub/log'
@@ -14,6 +14,7 @@ const isCheck = process.argv.includes('--check')
 
 const files: Record<string, string> = {
   'docs/actions.md': actionsMarkdown(),
+  'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
   'apps/hub/src/database/schema.ts': await schemaOfMigrations(),
 }

@@ -1,6 +1,18 @@
 import { z } from 'zod'
-import { query } from './define.ts'
-import { ClusterNodeId, DeploymentTokenId, DeviceId, OrganizationId, UserId, UserTokenId } from './ids.ts'
+import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
+import {
+  ClusterNodeId,
+  DeploymentTokenId,
+  DeviceId,
+  OrganizationId,
+  OrganizationInvitationId,
+  UserId,
+  UserSessionId,
+  UserToken,
+  UserTokenId,
+} from './ids.ts'
+import { MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
+import { Email, Empty, MailedJwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
 /** Who runs an action, as told on the wire (catalogue appendix A). */
 export const Actor = z.discriminatedUnion('actor', [
@@ -13,13 +25,52 @@ export const Actor = z.discriminatedUnion('actor', [
 ])
 export type Actor = z.output<typeof Actor>
 
-/** Actions on the caller and on accounts (catalogue 2.2). */
+/** Where a registration stands (catalogue appendix A). */
+const RegistrationState = {
+  status: z.object({ tag: z.enum(['Pending', 'Waiting', 'Completed', 'Failed']) }),
+  message: z.string().optional(),
+  createdAt: Timestamp,
+}
+
+const Result = <const Name extends string, Shape extends z.ZodRawShape>(result: Name, shape: Shape) =>
+  z.object({ result: z.literal(result), ...shape })
+
+const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name, address or id.') })
+
+const CurrentPassword = optional(Password).describe('In place of a sign-in that is no longer recent.')
+
+const ofOneself = { can: 'own', on: 'user', id: 'userId' } as const
+const ofAccount = { can: 'view', on: 'user', id: 'userId' } as const
+
+const MINUTE_SECS = 60
+const HOUR_SECS = 60 * MINUTE_SECS
+
+/** Actions on the caller and on accounts (catalogue 2.2, 2.3 and 3.1). */
 export const accounts = {
   actor_GetActor: query({
     summary: 'Tells the caller which identity the hub resolved from its credentials.',
     input: z.object({}),
     output: z.object({ actor: Actor }),
     permission: 'anyone',
+  }),
+  users_Query: query({
+    summary: 'Accounts of the instance, newest first.',
+    input: z.object(listInput(['createdAt', 'email', 'displayName'], TextFilter)),
+    output: z.object({
+      users: z.array(
+        z.object({
+          userId: UserId,
+          email: z.string(),
+          displayName: z.string().optional(),
+          isAdmin: z.boolean(),
+          isActive: z.boolean(),
+          createdAt: Timestamp,
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: 'admin',
+    aliases: ['users_QueryUsers'],
   }),
   users_GetDetails: query({
     summary: 'Profile of one account.',
@@ -30,8 +81,141 @@ export const accounts = {
       displayName: z.string().optional(),
       isAdmin: z.boolean(),
     }),
-    permission: { can: 'view', on: 'user', id: 'userId' },
+    permission: ofAccount,
     aliases: ['users_GetUserDetails'],
+  }),
+  users_Create: command({
+    summary: 'Creates an account; without `password` its owner gets a mail with a link to set one.',
+    input: z.object({
+      email: Email,
+      displayName: optionalText(Name),
+      name: optionalText(Name).describe('The same as `displayName`, which comes first.'),
+      password: optional(NewPassword),
+      isAdmin: optional(z.boolean()),
+      currentPassword: CurrentPassword,
+    }),
+    output: z.discriminatedUnion('result', [
+      Result('Created', { userId: UserId }),
+      Result('EmailAlreadyExists', {}),
+    ]),
+    permission: 'admin',
+    recentSignIn: {
+      when: 'for an administrator, or with `password`',
+      isNeeded: ({ isAdmin, password }) => isAdmin === true || password !== undefined,
+    },
+    audit: ['email', 'displayName', 'name', 'isAdmin'],
+    aliases: ['users_CreateUser'],
+  }),
+  users_Delete: command({
+    summary:
+      'Deletes an account with its tokens, sessions and memberships; not one’s own, not the last administrator’s.',
+    input: z.object({ userId: UserId }),
+    output: Empty,
+    permission: 'admin',
+    audit: ['userId'],
+    aliases: ['users_DeleteUser'],
+  }),
+  users_SetIsAdmin: command({
+    summary: 'Grants or takes away the administration of the instance; the last administrator keeps it.',
+    input: z.object({ userId: UserId, isAdmin: z.boolean(), currentPassword: CurrentPassword }),
+    output: Empty,
+    permission: 'admin',
+    recentSignIn: { when: 'always', isNeeded: () => true },
+    audit: ['userId', 'isAdmin'],
+    aliases: ['users_SetUserIsAdmin'],
+  }),
+  users_SetDisplayName: command({
+    summary: 'Changes the name that is shown.',
+    input: z.object({ userId: UserId, displayName: Name }),
+    output: Empty,
+    permission: { can: 'manage', on: 'user', id: 'userId' },
+    audit: ['userId', 'displayName'],
+    aliases: ['users_SetUserDisplayName'],
+  }),
+  users_SetPassword: command({
+    summary: 'Sets a password; every other session of that account ends.',
+    input: z.object({ userId: UserId, password: NewPassword, currentPassword: CurrentPassword }),
+    output: Empty,
+    permission: { can: 'manage', on: 'user', id: 'userId' },
+    recentSignIn: {
+      when: 'for the account of somebody else, and with a user token',
+      isNeeded: ({ userId }, person) => userId !== person.userId || person.actor === 'UserToken',
+    },
+    audit: ['userId'],
+    aliases: ['users_SetUserPassword'],
+  }),
+  users_ChangePassword: command({
+    summary: 'Sets a password by knowing the current one; every other session of that account ends.',
+    input: z.object({ userId: UserId, currentPassword: Password, newPassword: NewPassword }),
+    output: z.discriminatedUnion('result', [Result('Completed', {}), Result('InvalidCurrentPassword', {})]),
+    permission: ofOneself,
+    rateLimit: { perPerson: { calls: 10, perSecs: 15 * MINUTE_SECS } },
+    audit: ['userId'],
+  }),
+  users_ResetPassword: command({
+    summary:
+      'Mails a link to set a password, if there is such an account; the answer is the same in every case.',
+    input: z.object({ email: Email }),
+    output: Empty,
+    permission: 'anyone',
+    rateLimit: {
+      perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS },
+      perField: { field: 'email', calls: 5, perSecs: HOUR_SECS },
+    },
+    audit: ['email'],
+  }),
+  users_CompletePasswordReset: command({
+    summary: 'Sets a password with the mailed JWT, which works once; every session of that account ends.',
+    input: z.object({ resetToken: MailedJwt, password: NewPassword }),
+    output: z.discriminatedUnion('result', [Result('Completed', {}), Result('InvalidToken', {})]),
+    permission: 'anyone',
+    rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
+    audit: [],
+  }),
+  users_Register: command({
+    summary: 'Signs up: mails a link that activates the account.',
+    input: z.object({
+      displayName: optionalText(
+        text(MAX_SIGN_UP_NAME_LENGTH)
+          .regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
+          .trim(),
+      ),
+      email: Email,
+      password: NewPassword,
+      consentedToTerms: z.literal(true, 'the terms must be consented to'),
+      consentedToMarketing: optional(z.boolean()),
+    }),
+    output: z.discriminatedUnion('result', [
+      Result('Created', RegistrationState),
+      Result('Pending', RegistrationState),
+      Result('EmailAlreadyExists', {}),
+    ]),
+    permission: 'anyone',
+    rateLimit: {
+      perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS },
+      perField: { field: 'email', calls: 10, perSecs: HOUR_SECS },
+    },
+    audit: ['email', 'displayName', 'consentedToTerms', 'consentedToMarketing'],
+    aliases: ['users_RegisterUser'],
+  }),
+  users_ResendRegistrationEmail: command({
+    summary: 'Mails the link of an unfinished registration again; the answer is the same in every case.',
+    input: z.object({ email: Email }),
+    output: Empty,
+    permission: 'anyone',
+    rateLimit: {
+      perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS },
+      perField: { field: 'email', calls: 5, perSecs: HOUR_SECS },
+    },
+    audit: ['email'],
+  }),
+  users_CompleteRegistration: command({
+    summary: 'Activates an account with the mailed JWT, which works once.',
+    input: z.object({ activationToken: MailedJwt }),
+    output: z.discriminatedUnion('result', [Result('Completed', {}), Result('Failed', {})]),
+    permission: 'anyone',
+    rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
+    audit: [],
   }),
   users_QueryOrganizations: query({
     summary: 'Organizations that a person belongs to, by name.',
@@ -41,6 +225,81 @@ export const accounts = {
         z.object({ organizationId: OrganizationId, name: z.string(), requiresSubscription: z.boolean() }),
       ),
     }),
-    permission: { can: 'view', on: 'user', id: 'userId' },
+    permission: ofAccount,
+  }),
+  users_QueryOrganizationInvitations: query({
+    summary: 'Open invitations to the address of a person, newest first.',
+    input: z.object({ userId: UserId, ...listInput(['createdAt'], z.object({})) }),
+    output: z.object({
+      invitations: z.array(
+        z.object({
+          invitationId: OrganizationInvitationId,
+          organization: z.object({ organizationId: OrganizationId, name: z.string() }),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: ofAccount,
+  }),
+  users_AcceptOrganizationInvitation: command({
+    summary: 'Joins the organization that invited the caller; the invitation is used up.',
+    input: z.object({ invitationId: OrganizationInvitationId }),
+    output: Empty,
+    permission: { can: 'own', on: 'invitation', id: 'invitationId' },
+    audit: ['invitationId'],
+  }),
+  users_QuerySessions: query({
+    summary: 'Browser sessions of a person that have not expired, newest first.',
+    input: z.object({ userId: UserId, ...listInput(['createdAt', 'expiresAt'], z.object({})) }),
+    output: z.object({
+      sessions: z.array(
+        z.object({
+          sessionId: UserSessionId,
+          createdAt: Timestamp,
+          expiresAt: Timestamp,
+          userAgent: z.string(),
+          isCurrent: z.boolean().describe('It is the session of this very call.'),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: ofAccount,
+    aliases: ['users_QueryUserSessions'],
+  }),
+  users_TerminateSession: command({
+    summary: 'Ends a browser session of one’s own.',
+    input: z.object({ sessionId: UserSessionId }),
+    output: Empty,
+    permission: { can: 'own', on: 'session', id: 'sessionId' },
+    audit: ['sessionId'],
+    aliases: ['users_TerminateUserSession'],
+  }),
+  users_QueryTokens: query({
+    summary: 'Personal access tokens of a person, without their secrets, newest first.',
+    input: z.object({ userId: UserId, ...listInput(['createdAt', 'name'], TextFilter) }),
+    output: z.object({
+      tokens: z.array(z.object({ tokenId: UserTokenId, createdAt: Timestamp, name: z.string().optional() })),
+      ...listOutput,
+    }),
+    permission: ofAccount,
+    aliases: ['users_QueryUserTokens'],
+  }),
+  users_CreateToken: command({
+    summary: 'Issues a personal access token of one’s own; its secret is shown this once.',
+    input: z.object({ userId: UserId, name: optionalText(Name), currentPassword: CurrentPassword }),
+    output: z.object({ tokenId: UserTokenId, token: UserToken }),
+    permission: ofOneself,
+    recentSignIn: { when: 'always', isNeeded: () => true },
+    audit: ['userId', 'name'],
+    shownOnce: ['token'],
+    aliases: ['users_CreateUserToken'],
+  }),
+  users_DeleteToken: command({
+    summary: 'Revokes a personal access token.',
+    input: z.object({ tokenId: UserTokenId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'userToken', id: 'tokenId' },
+    audit: ['tokenId'],
+    aliases: ['users_DeleteUserToken'],
   }),
 }

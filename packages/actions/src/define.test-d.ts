@@ -38,7 +38,7 @@ query({ ...base, input, permission: { can: 'view', on: 'device', id: 'device' } 
 // @ts-expect-error there is no such resource
 query({ ...base, input, permission: { can: 'view', on: 'gadget', id: 'deviceId' } })
 // @ts-expect-error there is no such right
-query({ ...base, input, permission: { can: 'own', on: 'device', id: 'deviceId' } })
+query({ ...base, input, permission: { can: 'possess', on: 'device', id: 'deviceId' } })
 // @ts-expect-error there is no such word
 query({ ...base, input, permission: 'everyone' })
 // @ts-expect-error an action has a permission

@@ -3,16 +3,20 @@ import { MAX_PAGE_SIZE } from './limits.ts'
 import { text } from './scalars.ts'
 
 /**
- * What one may do: read, read what the device itself may read too, change, delete, report as the device itself, or administer
- * an organization. Deleting is apart from changing because administrators of the instance may read and delete in any organization
- * and change in none but their own (decisions).
+ * What one may do: read, read what the device itself may read too, change, delete, report as the device itself, administer an
+ * organization, or what only the person behind a thing may do. Deleting is apart from changing because administrators of the
+ * instance may read and delete in any organization and change in none but their own (decisions).
  */
-export type Right = 'view' | 'inspect' | 'manage' | 'delete' | 'report' | 'administer'
+export type Right = 'view' | 'inspect' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
 
 /** Resources that a permission can name, by the brand of their id. */
 type ResourceIds = {
   user: 'u'
+  userToken: 'u_pk'
+  session: 'u_session_pk'
   organization: 'org'
+  invitation: 'org_invite'
+  repository: 'repo'
   project: 'p'
   deploymentToken: 'deployment_id'
   device: 'd'
@@ -26,7 +30,13 @@ type FieldsBranded<Input, Brand extends string> = {
 }[keyof Input & string]
 
 type ScopedPermission<Input> = {
-  [Kind in ResourceKind]: { can: Right; on: Kind; id: FieldsBranded<Input, ResourceIds[Kind]> }
+  [Kind in ResourceKind]: {
+    can: Right
+    on: Kind
+    id: FieldsBranded<Input, ResourceIds[Kind]>
+    /** Input field with a person's id: who names themself there needs to be no more than a member. */
+    orOneself?: FieldsBranded<Input, 'u'>
+  }
 }[ResourceKind]
 
 /**
@@ -46,7 +56,33 @@ export type AnyPermission =
   | 'user'
   | 'admin'
   | 'device'
-  | { can: Right; on: ResourceKind; id: string }
+  | { can: Right; on: ResourceKind; id: string; orOneself?: string }
+
+/** A person who runs an action, as far as a rule on them needs to know. */
+type Person = { actor: 'User' | 'UserToken'; userId: string }
+
+/**
+ * When an action needs a session whose sign-in is younger than `RECENT_SIGN_IN_SECS`, or the current password in the input field
+ * `currentPassword` (decisions, "Actions and audit").
+ */
+export type RecentSignIn<Input = Record<string, unknown>> = {
+  /** The condition in words, for documents. */
+  when: string
+  isNeeded(input: Input, person: Person): boolean
+}
+
+/** So many calls in so many seconds; what is beyond is `RateLimited` until the oldest are that old. */
+type Rate = { calls: number; perSecs: number }
+
+/**
+ * How often an action may be called from one address, by one person, and for one value of an input field (case does not matter).
+ * A field is for actions that anyone may call: elsewhere strangers would use up the calls of whom the thing belongs to.
+ */
+export type RateLimit<Field extends string = string> = {
+  perAddress?: Rate
+  perPerson?: Rate
+  perField?: Rate & { field: Field }
+}
 
 /** `query` reads, `command` writes and is audited, `telemetry` is what devices send all day and is batched. */
 export type ActionKind = 'query' | 'command' | 'telemetry'
@@ -82,6 +118,8 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   aliases: readonly string[]
   /** Output fields that carry a secret on purpose, shown once. */
   shownOnce: readonly string[]
+  recentSignIn?: RecentSignIn<never>
+  rateLimit?: RateLimit
 }
 
 type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
@@ -89,6 +127,8 @@ type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
   input: Input
   output: Output
   permission: Permission<z.output<Input>>
+  recentSignIn?: RecentSignIn<z.output<Input>>
+  rateLimit?: RateLimit<keyof z.output<Input> & string>
   aliases?: readonly string[]
   shownOnce?: readonly string[]
 }

@@ -31,6 +31,8 @@ export const UserId = flat('u', 'a user id')
 export const UserTokenId = flat('u_pk', 'a user token id')
 export const UserSessionId = flat('u_session_pk', 'a session id')
 export const OrganizationId = flat('org', 'an organization id')
+export const OrganizationInvitationId = flat('org_invite', 'an invitation id')
+export const RepositoryId = flat('repo', 'a repository id')
 export const ProjectId = flat('p', 'a project id')
 export const DeploymentTokenId = flat('deployment_id', 'a deployment token id')
 export const DeviceId = flat('d', 'a device id')
@@ -38,6 +40,9 @@ export const DeviceFingerprintId = flat('d_pk', 'a device fingerprint id')
 export const DeviceCertificateId = flat('d_c', 'a certificate id')
 export const DeviceConnectionId = flat('d_conn', 'a connection id')
 export const DeviceEventId = dated('d_ev', 'a device event id')
+export const AuditLogActionId = dated('audit_act', 'an audit action id')
+export const AuditLogEventId = dated('audit_ev', 'an audit event id')
+export const JobId = dated('job', 'a job id')
 
 export const UserToken = flat('u_sk', 'a user token', 66)
 export const UserSessionToken = flat('u_session_sk', 'a session token', 66)
@@ -57,6 +62,8 @@ const RAW_LENGTH = {
   cluster_node: FLAT,
   u: FLAT,
   org: FLAT,
+  org_invite: FLAT,
+  repo: FLAT,
   p: FLAT,
   d: FLAT,
   d_c: FLAT,

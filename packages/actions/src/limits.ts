@@ -18,3 +18,11 @@ export const MIN_PASSWORD_LENGTH = 8
 export const MAX_PASSWORD_LENGTH = 256
 /** Longest name of an organization, project, token or device, in characters. */
 export const MAX_NAME_LENGTH = 128
+/** Longest name that a person gives themself when signing up, in characters. */
+export const MAX_SIGN_UP_NAME_LENGTH = 64
+/** Longest address of a mail, in characters. */
+export const MAX_EMAIL_LENGTH = 254
+/** Most rows that a bare call of a log answers; paged calls reach all of them. */
+export const MAX_LOG_ROWS = 1000
+/** How young a sign-in must be for passwords, tokens and administration, in seconds (decisions). */
+export const RECENT_SIGN_IN_SECS = 15 * 60

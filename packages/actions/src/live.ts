@@ -1,6 +1,8 @@
 /** What changed, in words that a client can map to the queries it shows. */
 export type LiveTopic =
   | 'organizations'
+  | 'members'
+  | 'invitations'
   | 'projects'
   | 'tokens'
   | 'devices'

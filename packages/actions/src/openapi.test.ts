@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Action } from './define.ts'
-import { actionsMarkdown, openApiDocument, whoMay } from './openapi.ts'
+import { actionsMarkdown, openApiDocument, permissionsMarkdown, whoMay } from './openapi.ts'
+import { ROLES, rolesOf } from './permissions.ts'
 import { actions } from './registry.ts'
 
 type Json = Record<string, unknown>
@@ -133,6 +134,19 @@ describe('the page of actions', () => {
     }
   })
 
+  it('tells when a sign-in must be recent, and how often an action may be called', () => {
+    for (const [name, { recentSignIn, rateLimit }] of entries) {
+      const section = page.split(`### ${name}\n`)[1]?.split('\n### ')[0]
+      const { description } = document.paths[`/api/v1/actions/invoke/${name}`]!.post
+      for (const text of [section, description]) {
+        expect(text?.includes('Needs a recent sign-in'), name).toBe(recentSignIn !== undefined)
+        expect(text?.includes('calls in'), name).toBe(rateLimit !== undefined)
+      }
+    }
+    expect(page).toContain('- 5 calls in 60 min with one `email`\n')
+    expect(page).toContain('- 10 calls in 15 min by one person\n')
+  })
+
   it('shows shapes that a person can read', () => {
     expect(page).not.toContain('undefined')
     expect(page).not.toContain('[object')
@@ -160,7 +174,24 @@ describe('who may run an action', () => {
       { can: 'delete', on: 'organization', id: 'x' },
       'administrators of the organization; administrators of the instance',
     ],
-    [{ can: 'administer', on: 'organization', id: 'x' }, 'administrators of the organization'],
+    [
+      { can: 'administer', on: 'organization', id: 'x' },
+      'administrators of the organization; administrators of the instance',
+    ],
+    [
+      { can: 'administer', on: 'organization', id: 'x', orOneself: 'y' },
+      'administrators of the organization; the member in question; administrators of the instance',
+    ],
+    [
+      { can: 'administer', on: 'invitation', id: 'x' },
+      'administrators of the organization; administrators of the instance',
+    ],
+    [{ can: 'administer', on: 'project', id: 'x' }, 'administrators of the organization'],
+    [{ can: 'own', on: 'invitation', id: 'x' }, 'the invited person'],
+    [{ can: 'own', on: 'user', id: 'x' }, 'the person'],
+    [{ can: 'own', on: 'session', id: 'x' }, 'the person'],
+    [{ can: 'manage', on: 'user', id: 'x' }, 'the person; administrators of the instance'],
+    [{ can: 'manage', on: 'userToken', id: 'x' }, 'the person; administrators of the instance'],
     [{ can: 'report', on: 'device', id: 'x' }, 'the device itself; members of its organization'],
     [
       { can: 'inspect', on: 'device', id: 'x' },
@@ -168,5 +199,30 @@ describe('who may run an action', () => {
     ],
   ] as const)('%j is told as %s', (permission, words) => {
     expect(whoMay(permission)).toBe(words)
+  })
+})
+
+describe('the page of permissions', () => {
+  const rows = permissionsMarkdown()
+    .split('\n')
+    .filter(line => line.startsWith('| '))
+    .map(line => line.split('|').map(cell => cell.trim()))
+
+  it('has one row for each action, marked by the rule that the hub decides by', () => {
+    expect(rows.slice(2).map(([, name]) => name)).toEqual(entries.map(([name]) => name))
+    for (const [name, { permission }] of entries) {
+      const marks = rows.find(row => row[1] === name)!.slice(2, 2 + ROLES.length)
+      const roles = rolesOf(permission)
+      expect(marks, name).toEqual(ROLES.map(role => (roles.has(role) ? 'yes' : '–')))
+    }
+  })
+
+  it('has a heading for every column and a note for every condition', () => {
+    for (const row of rows) expect(row).toHaveLength(ROLES.length + 4)
+    expect(rows[0]!.slice(1, -1).every(heading => heading !== '')).toBe(true)
+    for (const [name, { recentSignIn, rateLimit }] of entries)
+      expect(rows.find(row => row[1] === name)!.at(-2) !== '', name).toBe(
+        recentSignIn !== undefined || rateLimit !== undefined,
+      )
   })
 })

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Action, AnyPermission } from './define.ts'
 import { ERROR_STATUS } from './errors.ts'
+import { RECENT_SIGN_IN_SECS } from './limits.ts'
+import { ROLES, type Role, rolesOf } from './permissions.ts'
 import { actions } from './registry.ts'
 
 type JsonSchema = Record<string, unknown>
@@ -79,6 +81,7 @@ export function actionsMarkdown(): string {
       '',
       `- Kind: ${action.kind}`,
       `- Who: ${whoMay(action.permission)}`,
+      ...conditionsOf(action).map(condition => `- ${capital(condition)}`),
       ...(action.aliases.length > 0
         ? [`- Older names: ${action.aliases.map(alias => `\`${alias}\``).join(', ')}`]
         : []),
@@ -91,23 +94,105 @@ export function actionsMarkdown(): string {
   return `${lines.join('\n')}\n`
 }
 
+/** Columns of the table of permissions. */
+const COLUMNS: Record<Role, string> = {
+  anyone: 'Anyone',
+  person: 'Signed in',
+  oneself: 'Oneself',
+  member: 'Member',
+  organizationAdmin: 'Organization administrator',
+  instanceAdmin: 'Instance administrator',
+  device: 'Device itself',
+}
+
+/** Who may run each action, as a page for people, in Markdown. */
+export function permissionsMarkdown(): string {
+  const columns = ROLES.map(role => COLUMNS[role])
+  const rows = entries.map(([name, action]) => {
+    const roles = rolesOf(action.permission)
+    const marks = ROLES.map(role => (roles.has(role) ? 'yes' : '–'))
+    return [name, ...marks, conditionsOf(action).join('; ')]
+  })
+  const lines = [['Action', ...columns, 'Notes'], Array(ROLES.length + 2).fill('---'), ...rows]
+  return `${PERMISSIONS_INTRODUCTION}${lines.map(cells => `| ${cells.join(' | ')} |`).join('\n')}\n`
+}
+
+const PERMISSIONS_INTRODUCTION = `# Permissions
+
+Who may do what. Generated from \`packages/actions\` by \`npm run gen\`; do not edit. The hub decides by the same rule that this
+table is made from (\`rolesOf\` in \`packages/actions/src/permissions.ts\`), and a test runs every action as every kind of caller.
+
+## Roles
+
+- **Anyone** needs no credentials: to sign up, to activate an account, to set a password with a mailed link.
+- **Signed in** is every person with a session or a user token. A user token may do what its person may, except where a recent
+  sign-in is needed: then it needs the current password as well.
+- **Oneself** is the person whose own the thing is: their account, sessions, tokens, invitations and memberships.
+- **Member** of an organization: sees everything in it and works with its projects, devices and repositories.
+- **Organization administrator**: a member who also manages members and invitations, and renames or deletes the organization. The
+  last one can neither leave nor be removed nor step down.
+- **Instance administrator**: keeps accounts, organizations and their members in order, and reads and deletes in every
+  organization, which is always audited. They change nothing else there unless they are members, and see no secrets.
+- **Device itself**: what a device may do to itself over its own connection. It may do nothing to any other.
+
+Whatever a caller may not do, is not there, or belongs to others gets one answer: 403 \`Forbidden\` with one text, or 401 without
+valid credentials. Memberships, sessions and tokens are read at each call, so a right that ends has ended with the next one. The
+lists that every person may ask for (\`organizations_Query\`, \`projects_Query\`, \`devices_Query\`) hold what is in their
+organizations only; instance administrators see all.
+
+Two actions look closer: only instance administrators name the administrators of a new organization (\`organizations_Create\`),
+and only administrators add a certificate again that was rejected or revoked (\`devices_AddCertificate\`).
+
+A recent sign-in is at most ${RECENT_SIGN_IN_SECS / 60} min old; the current password in \`currentPassword\` does instead.
+
+## Actions
+
+`
+
 /** A permission in words. */
 export function whoMay(permission: AnyPermission): string {
   if (permission === 'anyone') return 'anyone, signed in or not'
   if (permission === 'user') return 'every person who is signed in'
-  if (permission === 'admin') return 'administrators of the instance'
-  if (permission === 'device') return 'the device itself'
-  const { can, on } = permission
-  if (on === 'user') return 'the person; administrators of the instance'
-  const what = on === 'deploymentToken' ? 'deployment token' : on
-  if (can === 'report') return 'the device itself; members of its organization'
-  if (can === 'inspect')
-    return 'the device itself; members of its organization; administrators of the instance'
-  if (can === 'administer') return 'administrators of the organization'
-  if (can === 'delete' && on === 'organization')
-    return 'administrators of the organization; administrators of the instance'
-  const members = `members of the ${on === 'organization' ? '' : `${what}'s `}organization`
-  return can === 'manage' ? members : `${members}; administrators of the instance`
+  const roles = rolesOf(permission)
+  const { on, orOneself } = typeof permission === 'object' ? permission : {}
+  const thing = on === 'deploymentToken' ? 'deployment token' : on
+  const owner = roles.has('device')
+    ? 'its organization'
+    : on === 'organization'
+      ? 'the organization'
+      : `the ${thing}'s organization`
+  const words: [Role, string][] = [
+    ['device', 'the device itself'],
+    ['member', `members of ${owner}`],
+    // Where members may, their administrators may, too.
+    ...(roles.has('member')
+      ? []
+      : [['organizationAdmin', 'administrators of the organization'] satisfies [Role, string]]),
+    [
+      'oneself',
+      orOneself ? 'the member in question' : on === 'invitation' ? 'the invited person' : 'the person',
+    ],
+    ['instanceAdmin', 'administrators of the instance'],
+  ]
+  return words
+    .filter(([role]) => roles.has(role))
+    .map(([, text]) => text)
+    .join('; ')
+}
+
+/** What an action needs beside a permission, in words: a recent sign-in, and how often it may be called. */
+export function conditionsOf({ recentSignIn, rateLimit }: Action): string[] {
+  const { perAddress, perPerson, perField } = rateLimit ?? {}
+  return [
+    ...(recentSignIn ? [`needs a recent sign-in (${recentSignIn.when})`] : []),
+    ...(perAddress ? [`${rateWords(perAddress)} from one address`] : []),
+    ...(perPerson ? [`${rateWords(perPerson)} by one person`] : []),
+    ...(perField ? [`${rateWords(perField)} with one \`${perField.field}\``] : []),
+  ]
+}
+
+function rateWords({ calls, perSecs }: { calls: number; perSecs: number }): string {
+  return `${calls} calls in ${perSecs / 60} min`
 }
 
 function operation(name: string, action: Action): JsonSchema {
@@ -124,7 +209,13 @@ function operation(name: string, action: Action): JsonSchema {
     operationId: name,
     tags: [areaOf(name)],
     summary: action.summary,
-    description: `Kind: ${action.kind}. Who: ${whoMay(action.permission)}.`,
+    description: [
+      `Kind: ${action.kind}`,
+      `Who: ${whoMay(action.permission)}`,
+      ...conditionsOf(action).map(capital),
+    ]
+      .map(sentence => `${sentence}.`)
+      .join(' '),
     ...(action.permission !== 'anyone' && { security: [{ session: [] }, { userToken: [] }] }),
     requestBody: { required: true, content: { 'application/json': { schema: inputSchema(action) } } },
     responses: {
@@ -134,6 +225,10 @@ function operation(name: string, action: Action): JsonSchema {
       ),
     },
   }
+}
+
+function capital(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`
 }
 
 function areaOf(name: string): string {

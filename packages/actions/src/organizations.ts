@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
-import { OrganizationId, ProjectId, UserId } from './ids.ts'
-import { Empty, Name, text } from './scalars.ts'
+import { OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
+import { Email, Empty, Name, text } from './scalars.ts'
 
 const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
+
+const asMember = { can: 'view', on: 'organization', id: 'organizationId' } as const
+const asAdministrator = { can: 'administer', on: 'organization', id: 'organizationId' } as const
 
 /** Actions on organizations (catalogue 2.4 and 3.3). */
 export const organizations = {
@@ -41,6 +44,97 @@ export const organizations = {
       projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
       ...listOutput,
     }),
-    permission: { can: 'view', on: 'organization', id: 'organizationId' },
+    permission: asMember,
+  }),
+  organizations_SetName: command({
+    summary: 'Renames an organization.',
+    input: z.object({ organizationId: OrganizationId, name: Name }),
+    output: Empty,
+    permission: asAdministrator,
+    audit: ['organizationId', 'name'],
+  }),
+  organizations_QueryRepositories: query({
+    summary: 'Repositories of an organization, by name.',
+    input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'createdAt'], TextFilter) }),
+    output: z.object({
+      repositories: z.array(
+        z.object({
+          repositoryId: RepositoryId,
+          name: z.string(),
+          displayName: z.string(),
+          slug: z.string().optional(),
+          publicName: z.string(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: asMember,
+  }),
+  organizations_QueryMembers: query({
+    summary: 'Members of an organization with their role in it, by name.',
+    input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'email'], TextFilter) }),
+    output: z.object({
+      members: z.array(
+        z.object({
+          userId: UserId,
+          displayName: z.string().optional(),
+          email: z.string(),
+          isAdmin: z.boolean().describe('Administrator of this organization.'),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: asMember,
+  }),
+  organizations_AddMember: command({
+    summary: 'Adds an account to an organization without an invitation.',
+    input: z.object({ organizationId: OrganizationId, userId: UserId, isAdmin: optional(z.boolean()) }),
+    output: Empty,
+    permission: 'admin',
+    audit: ['organizationId', 'userId', 'isAdmin'],
+  }),
+  organizations_SetMemberIsAdmin: command({
+    summary: 'Changes a member’s role; the last administrator keeps theirs.',
+    input: z.object({ organizationId: OrganizationId, userId: UserId, isAdmin: z.boolean() }),
+    output: Empty,
+    permission: asAdministrator,
+    audit: ['organizationId', 'userId', 'isAdmin'],
+  }),
+  organizations_RemoveMember: command({
+    summary: 'Removes a member, or leaves; the last administrator stays.',
+    input: z.object({ organizationId: OrganizationId, userId: UserId }),
+    output: Empty,
+    permission: { ...asAdministrator, orOneself: 'userId' },
+    audit: ['organizationId', 'userId'],
+  }),
+  organizations_QueryInvitations: query({
+    summary: 'Open invitations of an organization, newest first.',
+    input: z.object({ organizationId: OrganizationId, ...listInput(['createdAt', 'email'], TextFilter) }),
+    output: z.object({
+      invitations: z.array(
+        z.object({
+          invitationId: OrganizationInvitationId,
+          email: z.string(),
+          invitingUserId: UserId.optional(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: asMember,
+  }),
+  organizations_InviteMember: command({
+    summary: 'Invites an address by mail; an open invitation of that address is answered again.',
+    input: z.object({ organizationId: OrganizationId, email: Email }),
+    output: z.object({ invitationId: OrganizationInvitationId }),
+    permission: asAdministrator,
+    rateLimit: { perPerson: { calls: 100, perSecs: 60 * 60 } },
+    audit: ['organizationId', 'email'],
+  }),
+  organizations_DeleteInvitation: command({
+    summary: 'Withdraws an invitation.',
+    input: z.object({ invitationId: OrganizationInvitationId }),
+    output: Empty,
+    permission: { can: 'administer', on: 'invitation', id: 'invitationId' },
+    audit: ['invitationId'],
   }),
 }

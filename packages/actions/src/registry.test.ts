@@ -8,26 +8,42 @@ const entries = Object.entries(actions) as [string, Action][]
 
 /** Older names that clients in the field may still use (catalogue, appendix B). */
 const OLDER_NAMES = {
+  cluster_GetClusterDetails: 'cluster_GetDetails',
   devices_AddDeviceCertificate: 'devices_AddCertificate',
   devices_DeleteDevice: 'devices_Delete',
   devices_DeleteDeviceCertificate: 'devices_DeleteCertificate',
+  devices_Devices: 'devices_Query',
   devices_GetDeviceDetails: 'devices_GetDetails',
   devices_GetDeviceProperty: 'devices_GetProperty',
   devices_PublishDeviceEvents: 'devices_PublishEvents',
-  devices_Devices: 'devices_Query',
-  devices_QueryDevices: 'devices_Query',
   devices_QueryDeviceEvents: 'devices_QueryEvents',
   devices_QueryDeviceProperties: 'devices_QueryProperties',
+  devices_QueryDevices: 'devices_Query',
   devices_SetDeviceCertificateStatus: 'devices_SetCertificateStatus',
   devices_SetDeviceName: 'devices_SetName',
   devices_SetDeviceProperty: 'devices_SetProperty',
+  instance_GetInstanceStatistics: 'instance_GetStatistics',
+  jobs_QueryJobs: 'jobs_Query',
   projects_CreateProject: 'projects_Create',
   projects_DeleteProject: 'projects_Delete',
   projects_GetProjectDetails: 'projects_GetDetails',
-  projects_QueryProjects: 'projects_Query',
   projects_QueryProjectDeploymentTokens: 'projects_QueryDeploymentTokens',
   projects_QueryProjectDevices: 'projects_QueryDevices',
+  projects_QueryProjects: 'projects_Query',
+  repositories_QueryAuditLogEvents: 'repositories_QueryAuditLog',
+  users_CreateUser: 'users_Create',
+  users_CreateUserToken: 'users_CreateToken',
+  users_DeleteUser: 'users_Delete',
+  users_DeleteUserToken: 'users_DeleteToken',
   users_GetUserDetails: 'users_GetDetails',
+  users_QueryUserSessions: 'users_QuerySessions',
+  users_QueryUserTokens: 'users_QueryTokens',
+  users_QueryUsers: 'users_Query',
+  users_RegisterUser: 'users_Register',
+  users_SetUserDisplayName: 'users_SetDisplayName',
+  users_SetUserIsAdmin: 'users_SetIsAdmin',
+  users_SetUserPassword: 'users_SetPassword',
+  users_TerminateUserSession: 'users_TerminateSession',
 } as const
 
 describe('findAction', () => {
@@ -83,13 +99,29 @@ describe.each(entries)('%s', (_name, action) => {
 
   it('names fields of its own input for its permission and its audit row', () => {
     const { shape } = action.input as z.ZodObject
-    if (typeof action.permission === 'object') expect(shape).toHaveProperty(action.permission.id)
+    if (typeof action.permission === 'object') {
+      const { id, orOneself = id } = action.permission
+      for (const field of [id, orOneself]) expect(shape).toHaveProperty(field)
+    }
+    const field = action.rateLimit?.perField?.field
+    if (field === undefined) return
+    expect(shape).toHaveProperty(field)
+    // Elsewhere strangers would use up the calls of whom the field names.
+    expect(action.permission).toBe('anyone')
     for (const field of action.audit) expect(shape).toHaveProperty(field)
   })
 
   it('is a query unless it writes', () => {
+    const { shape } = action.input as z.ZodObject
+    // What consists of secrets alone leaves nothing to keep.
+    const hasNoSecrets = Object.keys(shape).some(field => !/password|token$/i.test(field))
     if (action.kind === 'query') expect(action.audit).toEqual([])
-    else expect(action.audit.length).toBeGreaterThan(0)
+    else if (hasNoSecrets) expect(action.audit.length).toBeGreaterThan(0)
+  })
+
+  it('asks for the current password where it may do in place of a recent sign-in', () => {
+    const { shape } = action.input as z.ZodObject
+    if (action.recentSignIn) expect(shape).toHaveProperty('currentPassword')
   })
 
   it('takes null for each field that may be absent, and treats it as absent', () => {

@@ -1,12 +1,14 @@
 import type { z } from 'zod'
 import { accounts } from './accounts.ts'
+import { audit } from './audit.ts'
 import type { Action } from './define.ts'
 import { devices } from './devices.ts'
+import { instance } from './instance.ts'
 import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 
 /** Every action of the hub by its wire name: the one list that all doors, clients and documents read. */
-export const actions = { ...accounts, ...organizations, ...projects, ...devices }
+export const actions = { ...accounts, ...organizations, ...projects, ...devices, ...instance, ...audit }
 
 export type Actions = typeof actions
 export type ActionName = keyof Actions

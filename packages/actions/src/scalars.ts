@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { MAX_NAME_LENGTH } from './limits.ts'
+import { secret } from './define.ts'
+import { MAX_EMAIL_LENGTH, MAX_NAME_LENGTH, MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './limits.ts'
 
 const NOT_A_TIMESTAMP = 'expected an RFC 3339 timestamp with an offset'
 /** Times that every part of the hub can hold and tell again: later ones have no four-digit year once rounded. */
@@ -35,6 +36,44 @@ export const Name = z
   .refine(value => hasAtMost(MAX_NAME_LENGTH, value), `must have at most ${MAX_NAME_LENGTH} characters`)
   .refine(value => /^[^\p{Cc}\p{Cs}]*$/u.test(value), 'must not contain control characters')
   .meta({ maxLength: MAX_NAME_LENGTH })
+
+/**
+ * The address of a person: something@something.something, without blanks (catalogue legend) and without what means more than one
+ * address in a mail's head.
+ */
+export const Email = z
+  .string()
+  .trim()
+  // The pattern takes time by the square of the length.
+  .refine(value => hasAtMost(MAX_EMAIL_LENGTH, value), {
+    error: `must have at most ${MAX_EMAIL_LENGTH} characters`,
+    abort: true,
+  })
+  .refine(
+    value =>
+      /^[^\s@<>()[\]\\,;:"\p{Cc}\p{Cs}]+@[^\s@<>()[\]\\,;:"\p{Cc}\p{Cs}]+\.[^\s@<>()[\]\\,;:"\p{Cc}\p{Cs}]+$/u.test(
+        value,
+      ),
+    'expected an email address',
+  )
+  .meta({ maxLength: MAX_EMAIL_LENGTH })
+
+/** A password that is about to be set: 8 to 256 characters, never trimmed (decisions). */
+export const NewPassword = secret(
+  z
+    .string()
+    .refine(
+      value => hasAtMost(MAX_PASSWORD_LENGTH, value) && [...value].length >= MIN_PASSWORD_LENGTH,
+      `must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`,
+    )
+    .meta({ minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH }),
+)
+
+/** A password to compare with the one that is set: whatever was typed, up to a length nobody types. */
+export const Password = secret(z.string().max(4 * MAX_PASSWORD_LENGTH))
+
+/** A mailed JWT; whether it is one is found out by verifying it, so that a wrong one is an outcome and no error. */
+export const MailedJwt = secret(z.string().max(4096))
 
 /** Whether a text has at most so many characters; those beyond the basic plane take two places of a string. */
 function hasAtMost(max: number, value: string): boolean {
