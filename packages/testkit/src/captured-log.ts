@@ -1,4 +1,4 @@
-import { createLog, type Logger } from '@muster/hub/log'
+import { createLog, type LOG_LEVELS, type Logger } from '@muster/hub/log'
 
 /** One line of the hub's log, parsed. */
 export type LogLine = { level: string; msg: string; [field: string]: unknown }
@@ -12,8 +12,8 @@ export type CapturedLog = {
 }
 
 /** A log for `testHub` that keeps its lines. */
-export function capturedLog(): CapturedLog {
+export function capturedLog(level: (typeof LOG_LEVELS)[number] = 'debug'): CapturedLog {
   const lines: LogLine[] = []
-  const log = createLog('debug', { write: line => void lines.push(JSON.parse(line) as LogLine) })
+  const log = createLog(level, { write: line => void lines.push(JSON.parse(line) as LogLine) })
   return { log, lines, named: message => lines.filter(({ msg }) => msg === message) }
 }

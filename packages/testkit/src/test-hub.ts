@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient, type Invoke, newId, publicIdOf } from '@muster/actions'
-import { createHub, type Hub } from '@muster/hub'
+import { type ActionOutput, createClient, type Invoke, newId, publicIdOf } from '@muster/actions'
+import { createHub, type Hub, type JobData, type JobName } from '@muster/hub'
 import { type Config, loadConfig } from '@muster/hub/config'
 import { createLog, type Logger } from '@muster/hub/log'
 import { hashPassword } from '@muster/hub/passwords'
 import { hashSecret } from '@muster/hub/secrets'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { mailsIn, type ReceivedMail } from './mail.ts'
+import { until } from './until.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -18,6 +20,11 @@ export type TestUser = { userId: string; email: string; password: string; invoke
 export type TestHub = Hub & {
   /** Where the hub listens, for sockets. */
   url: string
+  dataDir: string
+  /** Mails to an address that are in the outbox, oldest first, once there are so many. */
+  mailsTo(address: string, count?: number): Promise<ReceivedMail[]>
+  /** Queues a job and waits until it has ended, however that is. */
+  runJob<N extends JobName>(job: N, data: JobData[N]): Promise<ActionOutput<'jobs_Query'>['jobs'][number]>
   /** Actions without credentials. */
   anonymous: Invoke
   /** Actions with a bearer token. */
@@ -105,6 +112,20 @@ export async function testHub(
   return {
     ...hub,
     url,
+    dataDir,
+    mailsTo: (address, count = 1) =>
+      until(`${count} mails to ${address}`, async () => {
+        const mails = (await mailsIn(dataDir)).filter(({ to }) => to.includes(address))
+        return mails.length >= count && mails
+      }),
+    async runJob(job, data) {
+      const jobId = await hub.db.transaction().execute(tx => hub.jobs.enqueue(tx, job, data))
+      hub.jobs.wake(job)
+      return until(`${job} ends`, async () => {
+        const { jobs } = await hub.pipeline.run({ actor: 'System' }, 'jobs_Query', { filter: { job } })
+        return jobs.find(one => one.jobId === jobId && one.status !== 'Pending')
+      })
+    },
     anonymous: client({}),
     withToken: bearer => client({ authorization: `Bearer ${bearer}` }),
     user,

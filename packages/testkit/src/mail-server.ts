@@ -1,0 +1,90 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import { parseMail, type ReceivedMail } from './mail.ts'
+
+/** A mail with the recipients that its sender named to the server. */
+export type DeliveredMail = ReceivedMail & { envelope: string[] }
+
+/** A real mail server on a free port of this machine. */
+export type MailServer = AsyncDisposable & {
+  /** For `smtpUrl` of a hub. */
+  url: string
+  /** What came, oldest first. */
+  mails: DeliveredMail[]
+  /** How many times somebody tried to hand over a mail, taken or not. */
+  attempts(): number
+  /** Answers the next so many recipients with this status instead of taking them. */
+  refuseNext(count: number, status: number): void
+  /** Takes mails and never answers. */
+  hang(): void
+  /** Ends the server; its port refuses connections. */
+  stop(): Promise<void>
+}
+
+type MailServerOptions = {
+  /** That of an earlier one; any free one without it. */
+  port?: number
+  /** TLS from the first byte, with a certificate that nobody vouches for. */
+  secure?: boolean
+  /** Who sends has to know it. */
+  password?: string
+}
+
+/** Starts a mail server. */
+export async function mailServer({
+  port = 0,
+  secure = false,
+  password,
+}: MailServerOptions = {}): Promise<MailServer> {
+  const mails: DeliveredMail[] = []
+  let attempts = 0
+  let refusals = { count: 0, status: 0 }
+  let isHanging = false
+  const server = new SMTPServer({
+    secure,
+    authOptional: password === undefined,
+    allowInsecureAuth: true,
+    disabledCommands: ['STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    closeTimeout: 10,
+    onAuth: (auth, _session, done) =>
+      auth.password === password ? done(null, { user: auth.username }) : done(new Error('wrong password')),
+    onRcptTo(_address, _session, done) {
+      attempts++
+      if (refusals.count-- > 0) {
+        done(Object.assign(new Error('told to refuse'), { responseCode: refusals.status }))
+      } else done()
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        if (isHanging) return
+        parseMail(Buffer.concat(chunks)).then(mail => {
+          mails.push({ ...mail, envelope: session.envelope.rcptTo.map(({ address }) => address) })
+          done()
+        }, done)
+      })
+    },
+  })
+  server.on('error', () => {})
+  server.listen(port, '127.0.0.1')
+  await once(server.server, 'listening')
+  let stopped: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopped ??= new Promise(done => server.close(() => done())))
+  return {
+    url: `${secure ? 'smtps' : 'smtp'}://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    mails,
+    attempts: () => attempts,
+    refuseNext(count, status) {
+      refusals = { count, status }
+    },
+    hang() {
+      isHanging = true
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}

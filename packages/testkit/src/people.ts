@@ -1,0 +1,30 @@
+import { type Answer, ask } from './http.ts'
+import type { TestHub } from './test-hub.ts'
+
+/** Tries to sign in, as the console's form does. */
+export function signIn(
+  hub: Pick<TestHub, 'url'>,
+  email: string,
+  password: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return ask(hub, '/api/private/login', { body: { email, password }, headers })
+}
+
+/** The JWT in the newest link that was mailed to an account and not opened yet; throws when there is none. */
+export async function mailedJwt(
+  hub: Pick<TestHub, 'db' | 'jwts'>,
+  purpose: 'Activation' | 'PasswordReset',
+  email: string,
+): Promise<string> {
+  const row = await hub.db
+    .selectFrom('mailed_token as t')
+    .innerJoin('user as u', 'u.user_id', 't.user_id')
+    .where(({ eb, fn, val }) => eb(fn('lower', ['u.email']), '=', fn('lower', [val(email)])))
+    .where('t.purpose', '=', purpose)
+    .where('t.used_at', 'is', null)
+    .orderBy('t.created_at', 'desc')
+    .select(['t.jwt_id', 't.user_id', 't.expires_at'])
+    .executeTakeFirstOrThrow()
+  return hub.jwts.sign(purpose, { jwtId: row.jwt_id, userId: row.user_id }, row.expires_at)
+}
