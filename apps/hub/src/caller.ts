@@ -4,7 +4,7 @@ import type { Actor } from '@muster/actions'
 export type Caller =
   | { actor: 'Anonymous' }
   | { actor: 'System' }
-  | { actor: 'User'; userId: string; isAdmin: boolean; sessionId: string }
+  | { actor: 'User'; userId: string; isAdmin: boolean; sessionId: string; signedInAt: Date }
   | { actor: 'UserToken'; userId: string; tokenId: string; isAdmin: boolean }
   | { actor: 'Device'; deviceId: string; tokenId: string; projectId: string; organizationId: string }
   | { actor: 'ClusterNode'; nodeId: string }
@@ -44,7 +44,10 @@ export function actorId(caller: Caller): string | null {
   }
 }
 
+/** A signed-in person, by session or by user token. */
+export type PersonCaller = Caller & { actor: 'User' | 'UserToken' }
+
 /** The person behind a session or a user token, if it is one. */
-export function personOf(caller: Caller): { userId: string; isAdmin: boolean } | undefined {
+export function personOf(caller: Caller): PersonCaller | undefined {
   return caller.actor === 'User' || caller.actor === 'UserToken' ? caller : undefined
 }

@@ -41,6 +41,11 @@ describe('settings', () => {
       proxySecret: undefined,
       allowPlaintextDevices: false,
       eventRetentionDays: 90,
+      auditRetentionDays: undefined,
+      instanceKey: undefined,
+      signup: 'open',
+      smtpUrl: undefined,
+      mailFrom: 'Muster <muster@localhost>',
       logLevel: 'info',
       console: {},
     })
@@ -63,6 +68,11 @@ describe('settings', () => {
       MUSTER_PROXY_SECRET: 'sixteen letters!',
       MUSTER_ALLOW_PLAINTEXT_DEVICES: '1',
       MUSTER_EVENT_RETENTION_DAYS: '7',
+      MUSTER_AUDIT_RETENTION_DAYS: '365',
+      MUSTER_INSTANCE_KEY: '0123456789abcdef'.repeat(4),
+      MUSTER_SIGNUP: 'invite',
+      MUSTER_SMTP_URL: 'smtps://ada:secret@mail.example',
+      MUSTER_MAIL_FROM: 'hub@example.com',
       MUSTER_LOG_LEVEL: 'debug',
       MUSTER_TERMS_URL: 'https://example.com/terms#a',
       MUSTER_PRIVACY_URL: 'https://example.com/privacy',
@@ -80,6 +90,11 @@ describe('settings', () => {
       proxySecret: 'sixteen letters!',
       allowPlaintextDevices: true,
       eventRetentionDays: 7,
+      auditRetentionDays: 365,
+      instanceKey: '0123456789abcdef'.repeat(4),
+      signup: 'invite',
+      smtpUrl: 'smtps://ada:secret@mail.example',
+      mailFrom: 'hub@example.com',
       logLevel: 'debug',
       console: { termsUrl: 'https://example.com/terms#a', privacyUrl: 'https://example.com/privacy' },
     })
@@ -126,12 +141,21 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_EVENT_RETENTION_DAYS', '3651', days],
     ['MUSTER_EVENT_RETENTION_DAYS', '1.5', days],
     ['MUSTER_EVENT_RETENTION_DAYS', 'for ever', days],
+    ['MUSTER_AUDIT_RETENTION_DAYS', '29', 'a number of days from 30 to 36500'],
+    ['MUSTER_SIGNUP', 'yes', 'open, invite or closed'],
+    [
+      'MUSTER_MAIL_FROM',
+      'Hub\r\nBcc: x@evil.example <hub@a.example>',
+      'an address, or a name and an address in <>',
+    ],
     ['MUSTER_LOG_LEVEL', 'verbose', 'one of trace, debug, info, warn, error, silent'],
     ['MUSTER_TERMS_URL', 'javascript:alert(1)', link],
     ['MUSTER_TERMS_URL', '/terms', link],
     ['MUSTER_PRIVACY_URL', 'mailto:a@b.c', link],
   ])('is told with what was found and what is expected: %s=%s', (name, value, expected) => {
-    expect(refusalOf({ [name]: value })).toBe(`${name}: found "${value}", expected ${expected}.`)
+    expect(refusalOf({ [name]: value })).toBe(
+      `${name}: found ${JSON.stringify(value)}, expected ${expected}.`,
+    )
   })
 
   it('is told in one line whatever it holds', () => {
@@ -144,6 +168,8 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_PROXY_SECRET', 'hunter2', 'at least 16 characters'],
     ['MUSTER_DATABASE_URL', 'mysql://root:hunter2@db', 'a postgresql:// URL'],
     ['MUSTER_DATABASE_URL', 'hunter2', 'a postgresql:// URL'],
+    ['MUSTER_INSTANCE_KEY', 'hunter2', '64 hexadecimal digits (openssl rand -hex 32)'],
+    ['MUSTER_SMTP_URL', 'http://ada:hunter2@mail', 'an smtp:// or smtps:// URL'],
   ])('is not shown when it is a secret: %s', (name, value, expected) => {
     const refusal = refusalOf({ [name]: value })
     expect(refusal).toBe(`${name}: found a value that is not shown, expected ${expected}.`)
@@ -158,7 +184,8 @@ describe('a setting that cannot be used', () => {
 })
 
 describe('the file of the console', () => {
-  const expected = 'expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}]}.'
+  const expected =
+    'expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}], "connect"?: [origin]}.'
 
   it('holds a banner and scripts, and what it holds beyond that is left out', async () => {
     const file = await consoleFile(
@@ -177,6 +204,12 @@ describe('the file of the console', () => {
       termsUrl: 'https://a.example/',
     })
     expect(loadConfig({ MUSTER_CONFIG_JSON: await consoleFile('{}') }).console).toEqual({})
+  })
+
+  it('names where its scripts may connect to', async () => {
+    const connect = ['https://collect.example', 'wss://live.example:8443', 'https://*.stats.example']
+    const file = await consoleFile(JSON.stringify({ connect }))
+    expect(loadConfig({ MUSTER_CONFIG_JSON: file }).console).toEqual({ connect })
   })
 
   it('that is not there is told', () => {
@@ -206,6 +239,30 @@ describe('the file of the console', () => {
       '{"scripts":[{"src":"//a.example/x.js"}]}',
       'expected an http(s) URL or a path',
     ],
+    [
+      'has a script of another host behind a backslash',
+      '{"scripts":[{"src":"/\\\\evil.example/x.js"}]}',
+      'expected an http(s) URL or a path',
+    ],
+    [
+      'has a script whose host would end the policy',
+      '{"scripts":[{"src":"https://a;b.example/"}]}',
+      'expected an http(s) URL or a path',
+    ],
+    [
+      'has a handler among the attributes',
+      '{"scripts":[{"src":"/x","attributes":{"onload":"x()"}}]}',
+      'expected attribute names that are no event handlers',
+    ],
+    [
+      'has an attribute that no element can have',
+      '{"scripts":[{"src":"/x","attributes":{"a b":"c"}}]}',
+      'expected attribute names that are no event handlers',
+    ],
+    ['connects to a path', '{"connect":["https://a.example/x"]}', 'connect.0: '],
+    ['connects to a word of the policy', `{"connect":["'unsafe-inline'"]}`, 'connect.0: '],
+    ['connects to everything', '{"connect":["*"]}', 'connect.0: '],
+    ['connects to a host that would end the policy', '{"connect":["https://a;b"]}', 'connect.0: '],
     [
       'has attributes that are no text',
       '{"scripts":[{"src":"/x","attributes":{"a":1}}]}',

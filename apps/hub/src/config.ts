@@ -23,7 +23,7 @@ const Origin = z
   .string()
   .refine(text => {
     const url = URL.parse(text)
-    return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
+    return url !== null && /^https?:$/.test(url.protocol) && isBare(url)
   }, 'an http:// or https:// URL without a path')
   .transform(url => new URL(url).origin)
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
@@ -53,11 +53,28 @@ const Settings = z.object({
   MUSTER_PROXY_SECRET: z.string().min(16, 'at least 16 characters').optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
   MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
+  MUSTER_AUDIT_RETENTION_DAYS: wholeNumber(30, 36500, 'a number of days from 30 to 36500').optional(),
+  MUSTER_INSTANCE_KEY: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits (openssl rand -hex 32)')
+    .optional(),
+  MUSTER_SIGNUP: z.enum(['open', 'invite', 'closed'], { error: 'open, invite or closed' }).default('open'),
+  MUSTER_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'an smtp:// or smtps:// URL' }).optional(),
+  MUSTER_MAIL_FROM: z
+    .string()
+    .regex(
+      /^[^<>@\s]+@[^<>@\s]+$|^[^<>\r\n]+ <[^<>@\s]+@[^<>@\s]+>$/,
+      'an address, or a name and an address in <>',
+    )
+    .default('Muster <muster@localhost>'),
   MUSTER_LOG_LEVEL: z.enum(LOG_LEVELS, { error: `one of ${LOG_LEVELS.join(', ')}` }).default('info'),
   MUSTER_CONFIG_JSON: z.string().min(1, 'a file').optional(),
   MUSTER_TERMS_URL: LinkUrl.optional(),
   MUSTER_PRIVACY_URL: LinkUrl.optional(),
 })
+
+/** A host that can stand in a Content-Security-Policy: nothing that would end its directive. */
+const POLICY_HOST = /^[\w.*:[\]-]+$/
 
 /** The file behind `MUSTER_CONFIG_JSON`: what the console shows and loads beyond its own (spec 1). */
 const ConsoleConfig = z.object({
@@ -68,11 +85,26 @@ const ConsoleConfig = z.object({
         src: z
           .string()
           .refine(
-            src => /^\/(?!\/)/.test(src) || (/^https?:\/\//.test(src) && URL.canParse(src)),
+            src => /^\/(?![/\\])/.test(src) || (/^https?:\/\//.test(src) && hasPolicyHost(src)),
             'expected an http(s) URL or a path',
           ),
-        attributes: z.record(z.string(), z.string()).default({}),
+        attributes: z
+          .record(z.string(), z.string())
+          .refine(
+            // Handlers would not run under the console's policy.
+            attributes => Object.keys(attributes).every(name => /^(?!on)[a-z][a-z0-9-]*$/i.test(name)),
+            'expected attribute names that are no event handlers',
+          )
+          .default({}),
       }),
+    )
+    .optional(),
+  connect: z
+    .array(
+      z.string().refine(text => {
+        const url = URL.parse(text)
+        return url !== null && /^(https?|wss?):$/.test(url.protocol) && isBare(url) && hasPolicyHost(text)
+      }, 'expected an http(s) or ws(s) URL without a path'),
     )
     .optional(),
 })
@@ -89,6 +121,14 @@ export type Config = {
   proxySecret: string | undefined
   allowPlaintextDevices: boolean
   eventRetentionDays: number
+  /** How long sealed audit rows are kept; nothing for ever. */
+  auditRetentionDays: number | undefined
+  /** Secret of the instance, shared by its nodes; nothing for the one in the data folder. */
+  instanceKey: string | undefined
+  signup: 'open' | 'invite' | 'closed'
+  /** Nothing for the outbox folder. */
+  smtpUrl: string | undefined
+  mailFrom: string
   logLevel: (typeof LOG_LEVELS)[number]
   console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string }
 }
@@ -122,6 +162,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     proxySecret: settings.MUSTER_PROXY_SECRET,
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
+    auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
+    instanceKey: settings.MUSTER_INSTANCE_KEY,
+    signup: settings.MUSTER_SIGNUP,
+    smtpUrl: settings.MUSTER_SMTP_URL,
+    mailFrom: settings.MUSTER_MAIL_FROM,
     logLevel: settings.MUSTER_LOG_LEVEL,
     console: {
       ...readConsoleConfig(settings.MUSTER_CONFIG_JSON),
@@ -149,6 +194,15 @@ export function isLoopback(url: string): boolean {
   )
 }
 
+/** Whether there is nothing beyond scheme, host and port. */
+function isBare(url: URL): boolean {
+  return url.href === `${url.origin}/`
+}
+
+function hasPolicyHost(text: string): boolean {
+  return POLICY_HOST.test(URL.parse(text)?.host ?? '')
+}
+
 function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleConfig> {
   if (path === undefined) return {}
   const file = isAbsolute(path) ? path : resolve(path)
@@ -162,14 +216,14 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
           ? error.message
           : String(error)
     throw new ConfigError(
-      `MUSTER_CONFIG_JSON: found ${file} (${problem.replace(/\s+/g, ' ')}), expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}]}.`,
+      `MUSTER_CONFIG_JSON: found ${file} (${problem.replace(/\s+/g, ' ')}), expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}], "connect"?: [origin]}.`,
     )
   }
 }
 
 function found(key: string, value: string | undefined): string {
   if (value === undefined) return 'nothing'
-  if (key.includes('SECRET') || key.includes('DATABASE_URL')) return 'a value that is not shown'
+  if (/SECRET|DATABASE_URL|INSTANCE_KEY|SMTP_URL/.test(key)) return 'a value that is not shown'
   // One line, whatever the value holds.
   return JSON.stringify(value)
 }

@@ -6,11 +6,20 @@ import type { Caller } from './caller.ts'
 import type { Db, Tx } from './database/connection.ts'
 import type { Ingest } from './gateway/ingest.ts'
 import type { DeviceRegistry } from './gateway/registry.ts'
+import type { Sessions } from './http/sessions.ts'
+import type { JobData, JobName, Jobs } from './jobs/jobs.ts'
+import type { Jwts } from './jwts.ts'
 
 /** What handlers use beyond the database. */
 export type Services = {
   ingest: Ingest
   devices: DeviceRegistry
+  sessions: Sessions
+  jobs: Jobs
+  jwts: Jwts
+  /** Who may sign up by themselves. */
+  signup: 'open' | 'invite' | 'closed'
+  dataDir: string
   nodeId: string
 }
 
@@ -31,6 +40,8 @@ export type CommandContext = CommonContext & {
   events: { emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E]): Promise<void> }
   /** Tells open consoles after the commit that something in the action's scope changed; `userIds` besides its members so far. */
   changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
+  /** Queues a job that runs only if the transaction commits. */
+  enqueue<N extends JobName>(job: N, data: JobData[N]): Promise<string>
   /** Runs after the commit; what it throws is logged and changes nothing. */
   afterCommit(effect: () => void | Promise<void>): void
 }

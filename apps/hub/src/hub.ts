@@ -19,14 +19,21 @@ import { DeviceRegistry } from './gateway/registry.ts'
 import { createServer } from './http/server.ts'
 import { Sessions } from './http/sessions.ts'
 import { InFlight } from './in-flight.ts'
+import { loadInstanceKey } from './instance-key.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
+import type { JobContext } from './jobs/handler.ts'
+import { jobHandlers } from './jobs/handlers.ts'
+import { maintainPartitions } from './jobs/MaintainPartitions.ts'
+import { type JobQueue, openQueue } from './jobs/queue.ts'
+import { Jwts } from './jwts.ts'
 import { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
+import { createMailer } from './mail/mailer.ts'
+import { RateLimits } from './rate-limits.ts'
 
-/** How often partitions are made and dropped and expired sessions deleted, in milliseconds. */
-const UPKEEP_MS = 60 * 60 * 1000
+export type { JobData, JobName } from './jobs/jobs.ts'
 
-/** How long actions under way may take when the hub stops, in milliseconds. */
+/** How long actions under way, and after them jobs, may take when the hub stops, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 5_000
 
 /** What the doors lead to once the hub is ready. */
@@ -34,7 +41,10 @@ export type Core = {
   db: Db
   pipeline: Pipeline
   sessions: Sessions
+  jwts: Jwts
   live: LiveHub
+  limits: RateLimits
+  nodeId: string
   /** Why requests cannot be served now, or nothing. */
   readiness(): Promise<string | undefined>
 }
@@ -43,7 +53,7 @@ export type Hub = AsyncDisposable &
   Core & {
     pool: pg.Pool
     devices: DeviceRegistry
-    nodeId: string
+    jobs: JobQueue
     /** Where the listener really is, and what people are told. */
     address: { host: string; port: number }
     publicUrl: string
@@ -74,11 +84,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   const { db, pool } = database
   // Without it the hub can go on: rows of a day that has no partition wait in the default one.
-  const keepUp = (): Promise<void> =>
-    upkeep(db, config).catch(error => log.error({ err: error }, 'upkeep failed'))
-  await keepUp()
-  const timer = setInterval(() => void keepUp(), UPKEEP_MS)
-  stack.defer(() => clearInterval(timer))
+  await maintainPartitions(db, config.eventRetentionDays).catch(error =>
+    log.error({ err: error }, 'no partitions were made'),
+  )
 
   const devices = new DeviceRegistry()
   const node = stack.use(
@@ -92,11 +100,25 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   const live = new LiveHub()
   stack.defer(() => live.close())
-  const services = { ingest: new Ingest(pool, live), devices, nodeId: node.nodeId }
-  const pipeline = drained(createPipeline({ db, pool, handlers, services, live, log }), stack)
+  const key = await loadInstanceKey(config.dataDir, config.instanceKey)
+  const jwts = new Jwts(key)
+  const limits = new RateLimits()
+  const sessions = new Sessions(db, limits)
+  const mailer = stack.use(createMailer({ ...config, log }))
+  const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
+  const services = {
+    ingest: new Ingest(pool, live),
+    devices,
+    sessions,
+    jobs,
+    jwts,
+    signup: config.signup,
+    dataDir: config.dataDir,
+    nodeId: node.nodeId,
+  }
+  const pipeline = drained(createPipeline({ db, pool, handlers, services, live, limits, log }), stack)
   const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 
-  const sessions = new Sessions(db)
   const presence = new Presence(pool, node.nodeId)
   const gateway = createGateway({
     config: { ...config, publicUrl },
@@ -107,12 +129,25 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     presence,
     devices,
     live,
+    limits,
     log,
   })
   gateway.attach(server.server)
   stack.defer(() => gateway.close())
 
-  core = { db, pipeline, sessions, live, readiness: () => readiness(db) }
+  const jobContext: JobContext = { ...config, db, mailer, jwts, key, log, publicUrl }
+  await jobs.work((name, data, job) => jobHandlers[name](jobContext, data, job))
+
+  core = {
+    db,
+    pipeline,
+    sessions,
+    jwts,
+    live,
+    limits,
+    nodeId: node.nodeId,
+    readiness: () => readiness(db),
+  }
   // From here on requests get a definite answer instead of half a hub while it stops.
   stack.defer(() => {
     core = undefined
@@ -122,7 +157,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     ...core,
     pool,
     devices,
-    nodeId: node.nodeId,
+    jobs,
     address: { host, port },
     publicUrl,
     firstRun,
@@ -186,15 +221,6 @@ async function databaseAccess(
   await checkExternalDatabase(config.databaseUrl)
   const connection = { connectionString: config.databaseUrl }
   return { owner: connection, hub: connection }
-}
-
-async function upkeep(db: Db, config: Config): Promise<void> {
-  await db.transaction().execute(async tx => {
-    // Dropping and moving a day of many devices may take longer than any statement of a request.
-    await sql`set local statement_timeout = 0`.execute(tx)
-    await sql`select maintain_partitions(${config.eventRetentionDays})`.execute(tx)
-  })
-  await db.deleteFrom('session').where('expires_at', '<', new Date()).execute()
 }
 
 async function readiness(db: Db): Promise<string | undefined> {

@@ -7,18 +7,21 @@ import {
   findAction,
   type InputIssue,
   MAX_JSON_DEPTH,
+  RECENT_SIGN_IN_SECS,
 } from '@muster/actions'
 import type pg from 'pg'
 import type { z } from 'zod'
 import { type Authorization, authorize } from './access/authorize.ts'
 import { closeAuditAction, openAuditAction, recordAuditAction } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, personOf } from './caller.ts'
 import type { Db } from './database/connection.ts'
 import { expectedError, sqlState } from './expected-error.ts'
 import type { CommandContext, Handlers, Services } from './handler.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
+import { verifyPassword } from './passwords.ts'
+import type { RateLimits } from './rate-limits.ts'
 import { jsonDepth, stringify } from './raw-json.ts'
 
 type PipelineOptions = {
@@ -27,6 +30,7 @@ type PipelineOptions = {
   handlers: Handlers
   services: Services
   live: LiveHub
+  limits: RateLimits
   log: Logger
 }
 
@@ -39,20 +43,45 @@ const MAX_ATTEMPTS = 3
 /** The one way to run an action, whatever door it came through. */
 export type Pipeline = {
   /** Runs an action on the JSON text of its input; resolves to the JSON text of its output, rejects with `ActionError` only. */
-  invoke(caller: Caller, name: string, inputText: string, requestId: string): Promise<string>
+  invoke(
+    caller: Caller,
+    name: string,
+    inputText: string,
+    requestId: string,
+    /** Where the call came from; nothing for the hub's own. */
+    address?: string,
+  ): Promise<string>
   /** The same for code of the hub and its tests, with values instead of text. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
 }
 
 /**
- * Builds the pipeline: look up by own property, parse, open the audit row, authorize, run, commit, after-commit effects.
+ * Builds the pipeline: look up by own property, parse, rate limit, open the audit row, authorize, run, commit, after-commit effects.
  * Handlers contain none of this, and nothing leaves the process before the commit.
  */
-export function createPipeline({ db, pool, handlers, services, live, log }: PipelineOptions): Pipeline {
-  async function invoke(caller: Caller, name: string, inputText: string, requestId: string): Promise<string> {
+export function createPipeline({
+  db,
+  pool,
+  handlers,
+  services,
+  live,
+  limits,
+  log,
+}: PipelineOptions): Pipeline {
+  async function invoke(
+    caller: Caller,
+    name: string,
+    inputText: string,
+    requestId: string,
+    address?: string,
+  ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
     const input = parseInput(found.action, inputText)
+    // Before anything is written: a flood must not fill the audit log.
+    const { rateLimit } = found.action
+    if (rateLimit && caller.actor !== 'System')
+      await limits.takeAction(found.name, rateLimit, input, caller, address)
     try {
       const output = await dispatch(found.name, found.action, caller, input, inputText, requestId)
       return stringify(found.action.output.parse(output))
@@ -110,6 +139,7 @@ export function createPipeline({ db, pool, handlers, services, live, log }: Pipe
     let authorization: Authorization
     try {
       authorization = await authorize(db, caller, action.permission, input)
+      await requireRecentSignIn(action, caller, input)
     } catch (error) {
       await close(actionId, error instanceof ActionError ? 'Rejected' : 'Panicked')
       throw error
@@ -129,6 +159,10 @@ export function createPipeline({ db, pool, handlers, services, live, log }: Pipe
               events: { emit: (event, data) => recordEvent(tx, { caller, scope, actionId }, event, data) },
               changed: (topic, ids, userIds) =>
                 effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
+              enqueue: (job, data) => {
+                effects.push(() => services.jobs.wake(job))
+                return services.jobs.enqueue(tx, job, data)
+              },
               afterCommit: effect => effects.push(effect),
             }
             const output = action.output.parse(await run(context, input))
@@ -145,6 +179,28 @@ export function createPipeline({ db, pool, handlers, services, live, log }: Pipe
     } catch (error) {
       await close(actionId, expectedError(error) ? 'Failed' : 'Panicked')
       throw error
+    }
+  }
+
+  /** Some actions need a sign-in that is recent, or the current password (decisions); throws `Forbidden` with what is missing. */
+  async function requireRecentSignIn(action: Action, caller: Caller, input: Input): Promise<void> {
+    const person = personOf(caller)
+    if (!person || !action.recentSignIn?.isNeeded(input as never, person)) return
+    const { currentPassword } = input
+    if (typeof currentPassword === 'string') {
+      await limits.take('current password', person.userId)
+      const user = await db
+        .selectFrom('user')
+        .where('user_id', '=', person.userId)
+        .select('password_hash')
+        .executeTakeFirst()
+      if (!(await verifyPassword(currentPassword, user?.password_hash)))
+        throw needsPassword('The current password is wrong.')
+      await limits.giveBack('current password', person.userId)
+    } else if (person.actor === 'UserToken') {
+      throw needsPassword('A token alone cannot do this: it needs the current password.')
+    } else if (Date.now() - person.signedInAt.getTime() > RECENT_SIGN_IN_SECS * 1000) {
+      throw needsPassword('Your sign-in is too old for this: it needs the current password.')
     }
   }
 
@@ -203,6 +259,11 @@ function parseInput(action: Action, text: string): Input {
     .slice(0, 5)
     .map(issue => (issue.path ? `${issue.path}: ${issue.message}` : issue.message))
   throw new ActionError('Invalid', `The input is not valid: ${told.join('; ')}.`, { issues })
+}
+
+/** Clients find the field that is missing in the issues. */
+function needsPassword(message: string): ActionError {
+  return new ActionError('Forbidden', message, { issues: [{ path: 'currentPassword', message }] })
 }
 
 function issueOf(issue: z.core.$ZodIssue): InputIssue {

@@ -1,17 +1,25 @@
-import { ActionError, type AnyPermission, type ResourceKind, type Right } from '@muster/actions'
+import { ActionError, type AnyPermission, type ResourceKind, type Role, rolesOf } from '@muster/actions'
 import { type Caller, personOf } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { resolveCertificate } from './certificate.ts'
 import { resolveDeploymentToken } from './deployment-token.ts'
 import { resolveDevice } from './device.ts'
+import { resolveInvitation } from './invitation.ts'
 import { resolveOrganization } from './organization.ts'
 import { resolveProject } from './project.ts'
+import { resolveRepository } from './repository.ts'
 import type { Resolve, Scope } from './scope.ts'
+import { resolveSession } from './session.ts'
 import { resolveUser } from './user.ts'
+import { resolveUserToken } from './user-token.ts'
 
 const RESOLVE: Record<ResourceKind, Resolve> = {
   user: resolveUser,
+  userToken: resolveUserToken,
+  session: resolveSession,
   organization: resolveOrganization,
+  invitation: resolveInvitation,
+  repository: resolveRepository,
   project: resolveProject,
   deploymentToken: resolveDeploymentToken,
   device: resolveDevice,
@@ -36,47 +44,40 @@ export async function authorize(
   if (permission === 'anyone') return OWN
   if (caller.actor === 'System' && typeof permission === 'string') return OWN
   if (caller.actor === 'Anonymous') throw refusal(401)
-  if (permission === 'user') {
-    if (personOf(caller)) return OWN
-  } else if (permission === 'admin') {
-    if (personOf(caller)?.isAdmin) return OWN
-  } else if (permission === 'device') {
-    if (caller.actor === 'Device' && input.deviceId === caller.deviceId)
-      return { scope: ownScope(caller), asInstanceAdmin: false }
-  } else {
-    return authorizeOn(db, caller, permission.can, permission.on, input[permission.id] as string)
-  }
-  throw refusal()
-}
-
-async function authorizeOn(
-  db: Db,
-  caller: Caller,
-  can: Right,
-  on: ResourceKind,
-  id: string,
-): Promise<Authorization> {
+  const roles = rolesOf(permission)
   if (caller.actor === 'Device') {
-    if ((can === 'report' || can === 'inspect') && on === 'device' && id === caller.deviceId) {
+    const deviceId = input[typeof permission === 'object' ? permission.id : 'deviceId']
+    if (roles.has('device') && deviceId === caller.deviceId)
       return { scope: ownScope(caller), asInstanceAdmin: false }
-    }
     throw refusal()
   }
   const person = personOf(caller)
   if (!person && caller.actor !== 'System') throw refusal()
-  const scope = await RESOLVE[on](db, id, person?.userId)
+  if (typeof permission === 'string') {
+    if (roles.has('person') || (roles.has('instanceAdmin') && person?.isAdmin)) return OWN
+    throw refusal()
+  }
+  const scope = await RESOLVE[permission.on](db, input[permission.id] as string, person?.userId)
   if (!scope) throw refusal()
-  if (!person) return { scope, asInstanceAdmin: false }
-  if (mayAsMember(can, on, scope, person.userId)) return { scope, asInstanceAdmin: false }
-  const isForInstanceAdmins = can === 'view' || can === 'inspect' || can === 'delete'
-  if (person.isAdmin && isForInstanceAdmins) return { scope, asInstanceAdmin: true }
+  if (!person || rolesOn(scope, person.userId, permission, input).some(role => roles.has(role)))
+    return { scope, asInstanceAdmin: false }
+  if (person.isAdmin && roles.has('instanceAdmin')) return { scope, asInstanceAdmin: true }
   throw refusal()
 }
 
-function mayAsMember(can: Right, on: ResourceKind, scope: Scope, userId: string): boolean {
-  if (on === 'user') return scope.userId === userId
-  if (can === 'administer' || (can === 'delete' && on === 'organization')) return scope.role === 'Admin'
-  return scope.role !== undefined
+/** What a person is to a resource, apart from the administration of the instance. */
+function rolesOn(
+  scope: Scope,
+  userId: string,
+  { orOneself }: Exclude<AnyPermission, string>,
+  input: Record<string, unknown>,
+): Role[] {
+  const isMember = scope.role !== undefined
+  const isOneself = scope.userId === userId || (isMember && orOneself && input[orOneself] === userId)
+  return [
+    ...(isOneself ? ['oneself' as const] : []),
+    ...(isMember ? [scope.role === 'Admin' ? ('organizationAdmin' as const) : ('member' as const)] : []),
+  ]
 }
 
 function ownScope({ organizationId, projectId, deviceId }: Caller & { actor: 'Device' }): Scope {

@@ -5,6 +5,7 @@ export type Scope = {
   organizationId?: string
   projectId?: string
   deviceId?: string
+  repositoryId?: string
   userId?: string
   /** Role in the organization that owns the resource; nothing for people outside of it. */
   role?: 'Admin' | 'Member' | undefined

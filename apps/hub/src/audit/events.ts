@@ -7,11 +7,30 @@ import type { Tx } from '../database/connection.ts'
 /** Every kind of audit event and the data that it carries (catalogue 5). */
 export type AuditEvents = {
   users_Created: { userId: string; email: string }
+  users_Deleted: { userId: string }
+  users_SetIsAdmin: { userId: string; isAdmin: boolean }
+  users_SetPassword: { userId: string }
+  users_DisplayNameChanged: { userId: string; displayName: string }
+  users_TokenCreated: { userId: string; tokenId: string }
+  users_TokenDeleted: { userId: string; tokenId: string }
+  users_RegistrationCreated: { userId: string; email: string }
+  users_RegistrationEmailSent: { userId: string; email: string }
+  users_RegistrationCompleted: { userId: string }
+  users_RegistrationExpired: { userId: string; email: string }
+  users_PasswordResetRequested: { userId: string }
+  users_PasswordResetEmailSent: { userId: string; email: string }
+  users_PasswordResetCompleted: { userId: string }
   users_SessionInitiated: { userId: string; sessionId: string }
   users_SessionTerminated: { userId: string; sessionId: string }
   organizations_Created: { organizationId: string }
   organizations_Deleted: { organizationId: string }
+  organizations_NameChanged: { organizationId: string; name: string }
   organizations_MemberAdded: { organizationId: string; userId: string; isAdmin: boolean }
+  organizations_MemberRemoved: { organizationId: string; userId: string }
+  organizations_MemberAdminStatusChanged: { organizationId: string; userId: string; isAdmin: boolean }
+  organizations_InvitationCreated: { organizationId: string; invitationId: string; email: string }
+  organizations_InvitationEmailSent: { organizationId: string; invitationId: string; email: string }
+  organizations_InvitationDeleted: { organizationId: string; invitationId: string }
   projects_Created: { projectId: string }
   projects_Deleted: { projectId: string }
   projects_NameChanged: { projectId: string; name: string }
@@ -33,16 +52,19 @@ export type AuditEvents = {
   }
 }
 
-type Cause = { caller: Caller; scope: Scope; actionId?: string }
+/** Who caused an event, in what, and by which action or job. */
+type Cause = { caller: Caller; scope: Scope; actionId?: string; jobId?: string }
 
 /** Writes one audit event in the transaction of what it tells. */
 export async function recordEvent<E extends keyof AuditEvents>(
   tx: Tx,
-  { caller, scope, actionId }: Cause,
+  { caller, scope, actionId, jobId }: Cause,
   event: E,
   data: AuditEvents[E],
 ): Promise<void> {
-  const ids: Partial<Record<'userId' | 'organizationId' | 'projectId' | 'deviceId', string>> = {
+  const ids: Partial<
+    Record<'userId' | 'organizationId' | 'projectId' | 'repositoryId' | 'deviceId', string>
+  > = {
     ...scope,
     ...data,
   }
@@ -55,11 +77,11 @@ export async function recordEvent<E extends keyof AuditEvents>(
       actor_id: actorId(caller),
       data: JSON.stringify(data),
       action_id: actionId ?? null,
-      job_id: null,
+      job_id: jobId ?? null,
       user_id: ids.userId ?? null,
       organization_id: ids.organizationId ?? null,
       project_id: ids.projectId ?? null,
-      repository_id: null,
+      repository_id: ids.repositoryId ?? null,
       device_id: ids.deviceId ?? null,
       // Events of one transaction keep their order; `now()` is the same for all of them.
       created_at: sql<Date>`clock_timestamp()` as never,

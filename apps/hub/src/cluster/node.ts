@@ -55,6 +55,18 @@ export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOpti
   }
 }
 
+/** The nodes that say that they live, the longest there first. */
+export async function runningNodes(db: Db) {
+  return db
+    .selectFrom('cluster_node')
+    .where('left_at', 'is', null)
+    .where('last_heartbeat', '>', sql<Date>`now() - make_interval(secs => ${STALE_AFTER_MS / 1000})`)
+    .orderBy('joined_at')
+    .orderBy('node_id')
+    .selectAll()
+    .execute()
+}
+
 /** Renews the heartbeat; tells whether another node had buried this one. */
 async function sayAlive(db: Db, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ wasBuried: boolean }>`

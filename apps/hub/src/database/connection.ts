@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import { RawJson } from '../raw-json.ts'
@@ -26,9 +27,40 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
+/** Most different statements that a connection keeps prepared; the hub has a few hundred, and lists of values make more. */
+const MAX_PREPARED = 1000
+
+/** Texts that came once, and the names of those that came again; each connection prepares a named one at its first use. */
+const preparedNames = new Map<string, string | undefined>()
+
+/**
+ * A connection that prepares what it is asked again and again: planning a short statement costs more than running it. The second
+ * time a text comes it gets a name; texts beyond the bound run as they are.
+ */
+class PreparingClient extends pg.Client {
+  // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
+  override query(config: any, values?: any, callback?: any): any {
+    const name = typeof config === 'string' && Array.isArray(values) ? preparedName(config) : undefined
+    return name
+      ? super.query({ name, text: config, values }, callback)
+      : super.query(config, values, callback)
+  }
+}
+
+function preparedName(text: string): string | undefined {
+  const isKnown = preparedNames.has(text)
+  if (!isKnown && preparedNames.size >= MAX_PREPARED) return undefined
+  const name =
+    preparedNames.get(text) ??
+    (isKnown ? `muster_${createHash('sha256').update(text).digest('hex').slice(0, 16)}` : undefined)
+  preparedNames.set(text, name)
+  return name
+}
+
 /** The hub's connections. Statements that run longer than 30 s are ended by the server. */
 export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) => void): Database {
   const pool = new pg.Pool({
+    Client: PreparingClient,
     ...connection,
     max: 12,
     idleTimeoutMillis: 30_000,

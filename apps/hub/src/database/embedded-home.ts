@@ -122,16 +122,23 @@ async function canEnter(folder: string, account: Account): Promise<boolean> {
 
 /** A socket folder with an unpredictable name; the name of the last one is kept so that one left by a crash is removed. */
 export async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
-  const last = await readFile(record, 'utf8').catch(() => '')
-  const owner = account?.uid ?? process.getuid?.()
-  if (basename(last).startsWith('muster-')) {
-    const leftover = await lstat(last).catch(() => undefined)
-    if (leftover?.isDirectory() && leftover.uid === owner) await rm(last, { recursive: true, force: true })
-  }
+  const leftover = await recordedSocketDir(record, account)
+  if (leftover !== undefined) await rm(leftover, { recursive: true, force: true })
   const folder = await mkdtemp(join(await temporaryFolder(account), 'muster-'))
   if (account) await chown(folder, account.uid, account.gid)
   await writeFile(record, folder)
   return folder
+}
+
+/** The socket folder that a record names, where it is there and the server's account owns it. */
+export async function recordedSocketDir(
+  record: string,
+  account: Account | undefined,
+): Promise<string | undefined> {
+  const last = await readFile(record, 'utf8').catch(() => '')
+  if (!basename(last).startsWith('muster-')) return undefined
+  const found = await lstat(last).catch(() => undefined)
+  return found?.isDirectory() && found.uid === (account?.uid ?? process.getuid?.()) ? last : undefined
 }
 
 /** A folder for temporary files that the server's account can enter and whose name is short enough for a socket. */

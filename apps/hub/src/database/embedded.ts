@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { lockDataDir } from '../data-lock.ts'
 import type { Logger } from '../log.ts'
 import {
   type Account,
@@ -12,6 +13,7 @@ import {
   exists,
   findHome,
   freshSocketDir,
+  recordedSocketDir,
   secretsFile,
 } from './embedded-home.ts'
 
@@ -26,6 +28,8 @@ const SILENCE_TIMEOUT_MS = 60_000
 const PREDECESSOR_TIMEOUT_MS = 60_000
 const PREDECESSOR_NOTICE_MS = 3_000
 const STOP_TIMEOUT_MS = 20_000
+/** How long a visitor waits at the door of a hub's server. */
+const VISIT_TIMEOUT_MS = 5_000
 const MAX_RESTART_PAUSE_MS = 2_000
 const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
@@ -115,6 +119,42 @@ export async function startEmbeddedDatabase(dataDir: string, log: Logger): Promi
     },
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/**
+ * The embedded database for a visitor, as the hub's role: the server of the hub that runs in this data folder, else one that is
+ * started and ends with the visit. Never makes a database. Throws `EmbeddedDatabaseError`, and `ConfigError` while a hub that
+ * holds the folder does not let anybody in.
+ */
+export async function visitEmbeddedDatabase(
+  dataDir: string,
+  log: Logger,
+): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {
+  const isThere = await exists(secretsFile(dataDir))
+  const account = await unprivilegedAccount()
+  const { version } = await findBinaries()
+  const base = isThere ? await findHome(dataDir, account, version.split('.')[0]!, log) : dataDir
+  if (!isThere || !(await exists(join(base, 'data/PG_VERSION'))))
+    throw new EmbeddedDatabaseError(`There is no database in ${dataDir}: MUSTER_DATA_DIR names another?`)
+
+  const host = await recordedSocketDir(join(base, 'socket'), account)
+  if (host !== undefined) {
+    const { hub: password } = await readSecrets(secretsFile(dataDir))
+    const connection = { host, user: 'muster_hub', password, database: 'muster' }
+    const isLetIn = await asAdmin(
+      { ...connection, connectionTimeoutMillis: VISIT_TIMEOUT_MS },
+      async () => {},
+    ).then(
+      () => true,
+      () => false,
+    )
+    if (isLetIn) return { connection, [Symbol.asyncDispose]: async () => {} }
+  }
+  await using stack = new AsyncDisposableStack()
+  stack.use(await lockDataDir(dataDir))
+  const connection = stack.use(await startEmbeddedDatabase(dataDir, log)).access.hub
+  const visit = stack.move()
+  return { connection, [Symbol.asyncDispose]: () => visit.disposeAsync() }
 }
 
 /** PostgreSQL refuses to run as root; then it runs under an account that has a passwd entry, which initdb needs. */
@@ -380,10 +420,11 @@ async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: 
     }
     await client.query('create database muster owner muster_owner')
   })
-  // Rights on future tables belong to a database, not to the server; granting them again changes nothing.
+  // Rights on future tables and schemas belong to a database, not to the server; granting them again changes nothing.
   await asAdmin(admin('muster'), client =>
     client.query(
-      'alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub',
+      `alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub;
+       alter default privileges for role muster_owner grant usage on schemas to muster_hub`,
     ),
   )
 }

@@ -11,13 +11,16 @@ export async function checkExternalDatabase(connectionString: string): Promise<v
   try {
     await client.connect()
     const { rows } = await client.query<{ mayCreate: boolean }>(
-      `select coalesce(has_schema_privilege(current_schema(), 'create'), false) as "mayCreate"`,
+      // The job queue has a schema of its own.
+      `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
+              and (to_regnamespace('pgboss') is not null
+                   or has_database_privilege(current_database(), 'create')) as "mayCreate"`,
     )
-    if (!rows[0]!.mayCreate) throw new Error('permission denied to create tables in its schema')
+    if (!rows[0]!.mayCreate) throw new Error('permission denied to create tables in its schema, or schemas')
   } catch (error) {
     const reason = error instanceof Error ? error.message || error.name : String(error)
     throw new ConfigError(
-      `MUSTER_DATABASE_URL: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables.`,
+      `MUSTER_DATABASE_URL: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables and schemas.`,
     )
   } finally {
     await client.end().catch(() => {})

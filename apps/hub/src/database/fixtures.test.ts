@@ -1,10 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { testHub } from '@muster/testkit'
+import { scratchDatabase, testHub } from '@muster/testkit'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { expect, it } from 'vitest'
+import { SealKeys } from '../audit/chain.ts'
+import { verifyAuditLog } from '../audit/verify.ts'
 import { SYSTEM } from '../caller.ts'
+import { loadInstanceKey } from '../instance-key.ts'
 
+const FIXTURE_KEY = 'f1'.repeat(32)
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 
 it('has a fixture for every migration, so that the next one can be tried on data', () => {
@@ -12,10 +17,17 @@ it('has a fixture for every migration, so that the next one can be tried on data
   expect(readdirSync(FIXTURES)).toEqual(migrations.filter(name => name.endsWith('.sql')))
 })
 
-it('reads an instance as the first migration left it', async () => {
-  await using hub = await testHub()
-  await hub.pool.query(readFileSync(join(FIXTURES, '0001_init.sql'), 'utf8'))
+it('reads an instance as the migrations left it, and can still verify what was sealed then', async () => {
+  await using database = await scratchDatabase('muster')
+  for (const name of readdirSync(FIXTURES).toSorted())
+    await database.query(readFileSync(join(FIXTURES, name), 'utf8'))
+  const client = new pg.Client(database.connection)
+  await client.connect()
+  const keys = new SealKeys(await loadInstanceKey('', FIXTURE_KEY))
+  expect(await verifyAuditLog(client, keys)).toMatchObject({ isIntact: true, seals: 2, removedSeals: 1 })
+  await client.end()
 
+  await using hub = await testHub({ databaseUrl: database.url, instanceKey: FIXTURE_KEY })
   const { rows: tables } = await sql<{ name: string }>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition`.execute(hub.db)

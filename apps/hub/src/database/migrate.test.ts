@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { capturedLog } from '@muster/testkit'
+import { capturedLog, type ScratchDatabase, scratchDatabase } from '@muster/testkit'
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { databaseTypes } from '../../../../tools/database-types.ts'
@@ -10,28 +9,6 @@ import { MigrationError, migrate } from './migrate.ts'
 
 const SHIPPED = join(import.meta.dirname, 'migrations')
 const { log } = capturedLog()
-
-type Scratch = AsyncDisposable & { connection: pg.PoolConfig; query: (text: string) => Promise<unknown[]> }
-
-/** An empty database of its own. */
-async function newDatabase(template = 'template0'): Promise<Scratch> {
-  const database = `test_${randomUUID().replaceAll('-', '')}`
-  const admin = new pg.Client({ ...inject('database'), database: 'postgres' })
-  await admin.connect()
-  await admin.query(`create database ${database} template ${template}`)
-  const connection = { ...inject('database'), database }
-  const client = new pg.Client(connection)
-  await client.connect()
-  return {
-    connection,
-    query: async text => (await client.query(text)).rows,
-    async [Symbol.asyncDispose]() {
-      await client.end()
-      await admin.query(`drop database ${database} with (force)`)
-      await admin.end()
-    },
-  }
-}
 
 /** A folder of migrations, besides the shipped ones when `base` says so. */
 async function folderOf(
@@ -46,7 +23,7 @@ async function folderOf(
 
 describe('migrations', () => {
   it('are applied in order, each once, and nothing happens the second time', async () => {
-    await using database = await newDatabase()
+    await using database = await scratchDatabase()
     await migrate(database.connection, log)
     const applied = await database.query('select name from migration order by name')
     expect(applied).toEqual((await readdir(SHIPPED)).toSorted().map(name => ({ name })))
@@ -56,7 +33,7 @@ describe('migrations', () => {
   })
 
   it('are applied once by many nodes that start at the same moment', async () => {
-    await using database = await newDatabase()
+    await using database = await scratchDatabase()
     const captured = capturedLog()
     await using folder = await folderOf(
       { '9999_last.sql': 'create table last (); select pg_sleep(0.2)' },
@@ -70,7 +47,7 @@ describe('migrations', () => {
   })
 
   it('leave nothing of one that fails, and go on when it is mended', async () => {
-    await using database = await newDatabase()
+    await using database = await scratchDatabase()
     const first = { '0001_first.sql': 'create table first ()' }
     await using broken = await folderOf({ ...first, '0002_second.sql': 'create table second (); select 1/0' })
     await expect(migrate(database.connection, log, broken.path)).rejects.toThrow('division by zero')
@@ -116,7 +93,7 @@ describe('migrations', () => {
       'Migration 1_first.sql has no name of the form 0001_what_changes.sql.',
     ],
   ])('are refused when %s', async (_what, before, after, message) => {
-    await using database = await newDatabase()
+    await using database = await scratchDatabase()
     await using applied = await folderOf(before)
     await migrate(database.connection, log, applied.path)
     const tables = `select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`
@@ -138,13 +115,13 @@ describe('partitions', () => {
   const dayOf = (offset: number): string => new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10)
   const nameOf = (parent: string, offset: number): string => `${parent}_${dayOf(offset).replaceAll('-', '')}`
 
-  async function migrated(): Promise<Scratch> {
-    const database = await newDatabase()
+  async function migrated(): Promise<ScratchDatabase> {
+    const database = await scratchDatabase()
     await migrate(database.connection, log)
     return database
   }
 
-  function partitionsOf(database: Scratch, parent: string): Promise<string[]> {
+  function partitionsOf(database: ScratchDatabase, parent: string): Promise<string[]> {
     return database
       .query(
         `select inhrelid::regclass::text as name from pg_inherits where inhparent = '${parent}'::regclass order by 1`,

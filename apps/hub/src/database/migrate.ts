@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { installQueue } from '../jobs/install.ts'
 import type { Logger } from '../log.ts'
 
 const FOLDER = join(import.meta.dirname, 'migrations')
@@ -15,7 +16,7 @@ type Migration = { name: string; sql: string; checksum: string }
 
 /**
  * Brings the schema up to date: plain SQL files in number order, forward only, each in a transaction, under an advisory lock so
- * that of many starting nodes one does it. Throws `MigrationError` when an applied file was edited or is not known here.
+ * that of many starting nodes one does it; then the job queue's own schema. Throws `MigrationError` when an applied file was edited or is not known here.
  */
 export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
   const migrations = await readMigrations(folder)
@@ -55,6 +56,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
       }
       log.info({ migration: name }, 'migrated')
     }
+    await installQueue(client, log)
   } finally {
     await client.end()
   }

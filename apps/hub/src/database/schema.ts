@@ -24,6 +24,7 @@ type AuditActionRow = {
   request_id: string
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
   finished_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  seal_no: number | null
 }
 
 type AuditEventRow = {
@@ -40,6 +41,22 @@ type AuditEventRow = {
   repository_id: string | null
   device_id: string | null
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  seal_no: number | null
+}
+
+type AuditSealRow = {
+  seal_no: number
+  action_count: number
+  event_count: number
+  row_hashes: Buffer | null
+  rows_hash: Buffer
+  previous_hash: Buffer
+  hash: Buffer
+  signature: Buffer
+  sealed_at: ColumnType<Date, Date | string, Date | string>
+  newest_at: ColumnType<Date, Date | string, Date | string>
+  removed_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  removal_signature: Buffer | null
 }
 
 type ClusterNodeRow = {
@@ -298,6 +315,7 @@ export type Tables = {
   asset: AssetRow
   audit_action: AuditActionRow
   audit_event: AuditEventRow
+  audit_seal: AuditSealRow
   cluster_node: ClusterNodeRow
   deployment_token: DeploymentTokenRow
   device: DeviceRow

@@ -1,0 +1,11 @@
+import { handler } from '../../handler.ts'
+
+export const instance_GetStatistics = handler('instance_GetStatistics', async ({ db }) =>
+  db
+    .selectNoFrom(({ selectFrom, fn }) => [
+      selectFrom('user').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('users'),
+      selectFrom('project').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('projects'),
+      selectFrom('device').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('devices'),
+    ])
+    .executeTakeFirstOrThrow(),
+)

@@ -1,0 +1,149 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import type { InstanceKey } from '../instance-key.ts'
+import { parseExact, RawJson } from '../raw-json.ts'
+
+/**
+ * How audit rows become hashes, and seals a chain (docs/operating.md, "Audit log"): what is written here must never change for
+ * rows that are sealed.
+ */
+
+/** An audit row in the form that is hashed. */
+export type SealedRow = {
+  id: string
+  /** Time and id: the order of rows in a seal. */
+  place: string
+  /** JSON text of all its values; formatting and order of keys do not count. */
+  value: string
+}
+
+/** What a seal says about its rows; times as `timeText` gives them, hashes of 32 bytes. */
+export type Seal = {
+  sealNo: number
+  actionCount: number
+  eventCount: number
+  rowsHash: Buffer
+  previousHash: Buffer
+  newestAt: string
+  sealedAt: string
+}
+
+/** What the first seal follows. */
+export const NO_HASH: Buffer = Buffer.alloc(32)
+
+/** An Ed25519 private key around its seed of 32 bytes (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** SQL that tells a time to the microsecond, the same on every server. */
+export function timeText(expression: string): string {
+  return `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+}
+
+/** SQL of the columns of `SealedRow` for an audit action. */
+export const SEALED_ACTION = sealedColumns('action_id', [
+  "'action'",
+  'action_id',
+  'action',
+  'actor',
+  'actor_id',
+  'data',
+  'status',
+  'node_id',
+  'request_id',
+  timeText('created_at'),
+  timeText('finished_at'),
+])
+
+/** SQL of the columns of `SealedRow` for an audit event. */
+export const SEALED_EVENT = sealedColumns('event_id', [
+  "'event'",
+  'event_id',
+  'event',
+  'actor',
+  'actor_id',
+  'data',
+  'action_id',
+  'job_id',
+  'user_id',
+  'organization_id',
+  'project_id',
+  'repository_id',
+  'device_id',
+  timeText('created_at'),
+])
+
+function sealedColumns(id: string, values: string[]): string {
+  return `${id} as id, ${timeText('created_at')} || ' ' || ${id} as place, json_build_array(${values.join(', ')})::text as value`
+}
+
+/** Each row's hash, in the order of a seal: the actions, then the events, each by time and id. */
+export function hashRows(actions: SealedRow[], events: SealedRow[]): { id: string; hash: Buffer }[] {
+  return [...inOrder(actions), ...inOrder(events)].map(({ id, value }) => ({
+    id,
+    hash: sha256(canonical(parseExact(value))),
+  }))
+}
+
+/** Hash of a seal: of its rows' hash, the hash of the seal before and what else it says. */
+export function hashSeal(seal: Seal): Buffer {
+  const { sealNo, actionCount, eventCount, rowsHash, previousHash, newestAt, sealedAt } = seal
+  return sha256(
+    canonical([
+      'muster audit seal 1',
+      sealNo,
+      actionCount,
+      eventCount,
+      rowsHash.toString('hex'),
+      previousHash.toString('hex'),
+      newestAt,
+      sealedAt,
+    ]),
+  )
+}
+
+/** Hash of the removal of a seal's rows by retention, which is signed like the seal. */
+export function hashRemoval(sealHash: Buffer, removedAt: string): Buffer {
+  return sha256(canonical(['muster audit removal 1', sealHash.toString('hex'), removedAt]))
+}
+
+/** The keys of an instance's seals: who has the public one can check them, who has the instance key can make them. */
+export class SealKeys {
+  readonly #private: KeyObject
+  readonly #public: KeyObject
+
+  constructor(key: InstanceKey) {
+    const der = Buffer.concat([PKCS8_PREFIX, key('audit seal')])
+    this.#private = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+    this.#public = createPublicKey(this.#private)
+  }
+
+  sign(hash: Buffer): Buffer {
+    return sign(null, hash, this.#private)
+  }
+
+  isSigned(hash: Buffer, signature: Buffer): boolean {
+    return verify(null, hash, this.#public, signature)
+  }
+
+  /** The public key as base64 of its DER form. */
+  get publicKey(): string {
+    return this.#public.export({ format: 'der', type: 'spki' }).toString('base64')
+  }
+}
+
+function inOrder(rows: SealedRow[]): SealedRow[] {
+  return rows.toSorted((a, b) => (a.place < b.place ? -1 : 1))
+}
+
+/** JSON without white space, keys in the order of their UTF-16 code units, numbers as they are written. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (value instanceof RawJson) return value.text
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
+}
+
+/** SHA-256, in 32 bytes. */
+export function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest()
+}

@@ -1,0 +1,111 @@
+import { type Actor, MAX_LOG_ROWS, type ParsedInput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../database/connection.ts'
+import { matchesText, queryPage } from '../database/page.ts'
+import { wireTime } from '../times.ts'
+
+type EventsInput = ParsedInput<'audit_QueryAuditLogEvents'>
+type ActionsInput = ParsedInput<'audit_QueryAuditLogActions'>
+
+/** Whose log is asked for: the column by which events belong to it, and its id. */
+type LogOf = {
+  column: 'organization_id' | 'project_id' | 'repository_id' | 'device_id'
+  id: string
+}
+
+/** Ids that an audit row can have as its actor; a user token's rows have its person's. */
+const ACTOR_ID = /^(u|d|cluster_node)_[1-9A-HJ-NP-Za-km-z]{22}$/
+
+const SORTS = { createdAt: { by: sql`a.created_at`, type: 'timestamptz' } } as const
+
+/** A person's name or address, a device's or node's name, as it is now; people outside of an organization are told as well. */
+const ACTOR_NAME = sql<string | null>`coalesce(
+  (select coalesce(nullif(u.display_name, ''), u.email) from "user" u where u.user_id = a.actor_id),
+  (select d.name from device d where d.device_id = a.actor_id),
+  (select n.name from cluster_node n where n.node_id = a.actor_id))`.as('actor_name')
+
+/** Audit events, newest first, of the instance or of one thing; a bare call answers the newest `MAX_LOG_ROWS`. */
+export async function queryAuditEvents(
+  db: Db,
+  { filter, limit = MAX_LOG_ROWS, cursor, sort }: EventsInput,
+  of?: LogOf,
+) {
+  let query = db
+    .selectFrom('audit_event as a')
+    .where(matches('event', filter))
+    .select([
+      'a.event_id',
+      'a.event',
+      'a.actor',
+      'a.data',
+      'a.action_id',
+      'a.job_id',
+      'a.created_at',
+      ACTOR_NAME,
+    ])
+  if (of) query = query.where(`a.${of.column}`, '=', of.id)
+  const page = { limit, cursor, sort, countTotal: false }
+  const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.event_id`, '-createdAt')
+  return {
+    events: rows.map(row => ({
+      eventId: row.event_id,
+      event: row.event,
+      ...common(row),
+      ...(row.action_id !== null && { action: { actionId: row.action_id } }),
+      ...(row.job_id !== null && { job: { jobId: row.job_id } }),
+    })),
+    ...rest,
+  }
+}
+
+/** What was tried on the instance, newest first; a bare call answers the newest `MAX_LOG_ROWS`. */
+export async function queryAuditActions(
+  db: Db,
+  { filter, limit = MAX_LOG_ROWS, cursor, sort }: ActionsInput,
+) {
+  let query = db
+    .selectFrom('audit_action as a')
+    .where(matches('action', filter))
+    .select(['a.action_id', 'a.action', 'a.actor', 'a.data', 'a.status', 'a.created_at', ACTOR_NAME])
+  if (filter?.statuses?.length) query = query.where('a.status', 'in', filter.statuses)
+  const page = { limit, cursor, sort, countTotal: false }
+  const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.action_id`, '-createdAt')
+  return {
+    actions: rows.map(row => ({
+      actionId: row.action_id,
+      action: row.action,
+      ...common(row),
+      status: row.status as NonNullable<NonNullable<ActionsInput['filter']>['statuses']>[number],
+    })),
+    ...rest,
+  }
+}
+
+type CommonColumns = { actor: unknown; actor_name: string | null; data: unknown; created_at: Date }
+
+function common({ actor, actor_name, data, created_at }: CommonColumns) {
+  return {
+    actor: actor as Actor,
+    actorName: actor_name ?? undefined,
+    data: data as Record<string, unknown>,
+    createdAt: wireTime(created_at),
+  }
+}
+
+/** The filters that both logs have, on the rows `a` and their kind in the column `kind`. */
+function matches(
+  kind: 'event' | 'action',
+  { types, actor, since, until }: Partial<NonNullable<EventsInput['filter']>> = {},
+): RawBuilder<boolean> {
+  const conditions = [
+    types?.length ? sql`${sql.ref(`a.${kind}`)} in (${sql.join(types)})` : undefined,
+    actor === undefined
+      ? undefined
+      : ACTOR_ID.test(actor)
+        ? sql`a.actor_id = ${actor}`
+        : sql`a.actor_id in (select user_id from "user" u where ${matchesText(actor, sql`u.display_name`, sql`u.email`)})`,
+    since === undefined ? undefined : sql`a.created_at >= ${since}::timestamptz`,
+    until === undefined ? undefined : sql`a.created_at < ${until}::timestamptz`,
+  ]
+  return sql<boolean>`${sql.join([sql`true`, ...conditions.filter(part => part !== undefined)], sql` and `)}`
+}

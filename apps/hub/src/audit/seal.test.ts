@@ -1,0 +1,469 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { capturedLog, scratchDatabase, until } from '@muster/testkit'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../caller.ts'
+import { type Database, openDatabase } from '../database/connection.ts'
+import { loadInstanceKey } from '../instance-key.ts'
+import { type FinalStatus, openAuditAction, recordAuditAction } from './actions.ts'
+import { hashSeal, type Seal, SealKeys, sha256 } from './chain.ts'
+import { recordEvent } from './events.ts'
+import { removeSealed, sealFinishedRows } from './seal.ts'
+import { type AuditReport, verifyAuditLog } from './verify.ts'
+
+const SECRET = 'ab'.repeat(32)
+const key = await loadInstanceKey('', SECRET)
+const { log, named } = capturedLog()
+
+const IN_SEAL_2 = 'where seal_no = 2'
+const ONE_ACTION = `where action_id = (select min(action_id) from audit_action ${IN_SEAL_2})`
+const ONE_EVENT = `where event_id = (select min(event_id) from audit_event ${IN_SEAL_2})`
+
+/** A migrated database that no hub works on, so that nobody else seals. */
+type Log = AsyncDisposable &
+  Database & {
+    connection: pg.PoolConfig
+    /** Writes an audit action with an event of it, which happened so many days ago, and seals. */
+    sealed(count?: number, daysAgo?: number): Promise<void>
+    seal(): Promise<void>
+    /** Makes everything that is not sealed older. */
+    age(interval: string): Promise<void>
+    change(statement: string): Promise<void>
+    verify(anchor?: string): Promise<AuditReport>
+    problem(anchor?: string): Promise<string | undefined>
+  }
+
+async function newLog(): Promise<Log> {
+  const scratch = await scratchDatabase('muster')
+  const { connection } = scratch
+  const database = openDatabase(connection, () => {})
+  const { db } = database
+  const change: Log['change'] = async statement => void (await database.pool.query(statement))
+  const seal: Log['seal'] = () => sealFinishedRows(db, key, log)
+  const age: Log['age'] = async interval => {
+    for (const table of ['audit_action', 'audit_event'])
+      await change(
+        `update ${table} set created_at = created_at - interval '${interval}' where seal_no is null`,
+      )
+  }
+  const verify: Log['verify'] = async anchor => {
+    const client = await database.pool.connect()
+    try {
+      return await verifyAuditLog(client, new SealKeys(key), anchor)
+    } finally {
+      client.release()
+    }
+  }
+  return {
+    ...database,
+    connection,
+    change,
+    seal,
+    age,
+    verify,
+    problem: async anchor => (await verify(anchor)).problem,
+    async sealed(count = 3, daysAgo = 1) {
+      for (let made = 0; made < count; made++) await write(database, 'Succeeded')
+      await age(`${daysAgo} days`)
+      await seal()
+    },
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]()
+      await scratch[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function write({ db }: Database, status: FinalStatus | 'Pending'): Promise<void> {
+  const data = { name: 'Ünicode "x"', size: 12345678901234567890n.toString(), flags: { b: 1, a: [null, 2] } }
+  const entry = { action: 'projects_Create', caller: SYSTEM, data, nodeId: 'n', requestId: 'r' }
+  if (status === 'Pending') await openAuditAction(db, entry)
+  else await recordAuditAction(db, entry, status)
+  await db
+    .transaction()
+    .execute(tx => recordEvent(tx, { caller: SYSTEM, scope: {} }, 'users_Deleted', { userId: 'u' }))
+}
+
+describe('sealing', () => {
+  it('covers every finished row once, in batches that follow each other', async () => {
+    await using audit = await newLog()
+    await audit.sealed(3)
+    await audit.sealed(2)
+    await audit.seal()
+    const report = await audit.verify()
+    expect(report).toMatchObject({ isIntact: true, seals: 2, actions: 5, events: 5, unsealed: { rows: 0 } })
+    const [first, second] = await audit.db.selectFrom('audit_seal').selectAll().orderBy('seal_no').execute()
+    expect(second!.previous_hash).toEqual(first!.hash)
+    expect(report.head!.hash).toBe(second!.hash.toString('hex'))
+    expect(named('audit rows sealed').at(-1)).toMatchObject({ seal: 2, hash: report.head!.hash })
+  })
+
+  it('splits a long backlog into seals of a bounded size', async () => {
+    await using audit = await newLog()
+    await write(audit, 'Succeeded')
+    await audit.change(`
+      insert into audit_action (action_id, action, actor, data, status, node_id, request_id, created_at, finished_at)
+      select action_id || n, action, actor, data, status, node_id, request_id, created_at - n * interval '1 minute', now()
+        from audit_action, generate_series(1, 4500) n`)
+    await audit.sealed(0)
+    const seals = await audit.db.selectFrom('audit_seal').select('action_count').orderBy('seal_no').execute()
+    expect(seals.map(seal => seal.action_count)).toEqual([2000, 2000, 501])
+    expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 4501 })
+  })
+
+  it('leaves what is Pending or has just happened for later, and nothing waits for it', async () => {
+    await using audit = await newLog()
+    await write(audit, 'Pending')
+    await audit.sealed(2)
+    expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 2, unsealed: { rows: 1 } })
+    await write(audit, 'Failed')
+    await audit.seal()
+    expect(await audit.verify()).toMatchObject({ seals: 1, unsealed: { rows: 3 } })
+    await audit.change(
+      `update audit_action set status = 'Panicked', finished_at = now() where status = 'Pending'`,
+    )
+    await audit.sealed(0)
+    expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 4, unsealed: { rows: 0 } })
+  })
+
+  it('is done by one node at a time', async () => {
+    await using audit = await newLog()
+    await audit.sealed(0)
+    for (let made = 0; made < 20; made++) await write(audit, 'Rejected')
+    await audit.age('1 minute')
+    await Promise.all([audit.seal(), audit.seal(), audit.seal(), audit.seal()])
+    expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 1, actions: 20 })
+  })
+
+  it('is whole or not at all when its process is killed in the middle', { timeout: 120_000 }, async () => {
+    await using audit = await newLog()
+    await audit.sealed(2)
+    for (let made = 0; made < 3; made++) await write(audit, 'Succeeded')
+    await audit.age('1 minute')
+    const blocker = new pg.Client(audit.connection)
+    await blocker.connect()
+    // The actions get their seal, then the events are in the way.
+    await blocker.query('begin; lock table audit_event in access exclusive mode')
+    const { password, ...connection } = audit.connection
+    const child = spawn(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { createLog } from '${join(import.meta.dirname, '../log.ts')}'
+         import { openDatabase } from '${join(import.meta.dirname, '../database/connection.ts')}'
+         import { loadInstanceKey } from '${join(import.meta.dirname, '../instance-key.ts')}'
+         import { sealFinishedRows } from '${join(import.meta.dirname, 'seal.ts')}'
+         const { db } = openDatabase(JSON.parse(process.env.CONNECTION), () => {})
+         await sealFinishedRows(db, await loadInstanceKey('', '${SECRET}'), createLog('silent'))`,
+      ],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { CONNECTION: JSON.stringify({ ...connection, password }) },
+      },
+    )
+    const ended = once(child, 'exit')
+    const isWaiting = async (): Promise<boolean> => {
+      await blocker.query('select pg_stat_clear_snapshot()')
+      const { rows } = await blocker.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    }
+    await until('the child waits for the events', isWaiting, 60_000)
+    child.kill('SIGKILL')
+    await ended
+    await blocker.query('rollback')
+    await blocker.end()
+    expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 1, unsealed: { rows: 6 } })
+    await until('the next one gets the lock', async () => {
+      await audit.seal()
+      return (await audit.verify()).seals === 2
+    })
+    expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 5, events: 5 })
+  })
+})
+
+describe('verification', () => {
+  const TABLES = ['audit_action', 'audit_event', 'audit_seal']
+  let audit: Log
+
+  beforeAll(async () => {
+    audit = await newLog()
+    for (let made = 0; made < 3; made++) await audit.sealed()
+    for (const table of TABLES) await audit.change(`create table ${table}_copy as table ${table}`)
+  })
+  afterAll(() => audit[Symbol.asyncDispose]())
+
+  it.each([
+    [
+      'other data of an action',
+      `update audit_action set data = data || '{"name": "x"}' ${ONE_ACTION}`,
+      'changed: audit_act_',
+    ],
+    [
+      'other data of an event',
+      `update audit_event set data = '{"userId": "v"}' ${ONE_EVENT}`,
+      'changed: audit_ev_',
+    ],
+    ['another status', `update audit_action set status = 'Failed' ${ONE_ACTION}`, 'changed: audit_act_'],
+    [
+      'another actor',
+      `update audit_event set actor = '{"actor": "Anonymous"}' ${ONE_EVENT}`,
+      'changed: audit_ev_',
+    ],
+    [
+      'an event moved to another log',
+      `update audit_event set project_id = 'p' ${ONE_EVENT}`,
+      'changed: audit_ev_',
+    ],
+    [
+      'a time that is off by a microsecond',
+      `update audit_event set created_at = created_at + interval '1 microsecond' ${ONE_EVENT}`,
+      'changed: audit_ev_',
+    ],
+    [
+      'another end of an action',
+      `update audit_action set finished_at = finished_at - interval '1 s' ${ONE_ACTION}`,
+      'changed: audit_act_',
+    ],
+    [
+      'a row taken out of its seal',
+      `update audit_action set seal_no = null ${ONE_ACTION}`,
+      'rows were removed: found 2 actions and 3 events, sealed were 3 actions and 3 events',
+    ],
+    [
+      'a row moved to another seal',
+      `update audit_action set seal_no = 1 ${ONE_ACTION}`,
+      'In seal 1, added: audit_act_',
+    ],
+    [
+      'a missing row',
+      `delete from audit_event ${ONE_EVENT}`,
+      'rows were removed: found 3 actions and 2 events',
+    ],
+    [
+      'a seal without its rows',
+      `delete from audit_event ${IN_SEAL_2}; delete from audit_action ${IN_SEAL_2}`,
+      'rows were removed: found 0 actions and 0 events',
+    ],
+    ['another number of rows', `update audit_seal set action_count = 2 ${IN_SEAL_2}`, 'Seal 2 was changed'],
+    [
+      'other hashes of rows',
+      `update audit_seal set row_hashes = substring(row_hashes for 64) ${IN_SEAL_2}`,
+      'Seal 2 was changed: the hashes of its rows',
+    ],
+    [
+      'another time of a seal',
+      `update audit_seal set sealed_at = sealed_at - interval '1 s' ${IN_SEAL_2}`,
+      'Seal 2 was changed',
+    ],
+    [
+      'another signature',
+      `update audit_seal set signature = (select signature from audit_seal where seal_no = 1) ${IN_SEAL_2}`,
+      'Seal 2 is not signed',
+    ],
+    ['a missing seal', `delete from audit_seal ${IN_SEAL_2}`, 'Seal 2 is missing; the next one is 3.'],
+    [
+      'a missing seal with its rows',
+      `delete from audit_seal ${IN_SEAL_2}; delete from audit_event ${IN_SEAL_2}; delete from audit_action ${IN_SEAL_2}`,
+      'Seal 2 is missing; the next one is 3.',
+    ],
+    [
+      'that the first seal is missing with its rows',
+      `delete from audit_seal where seal_no = 1; delete from audit_event where seal_no = 1; delete from audit_action where seal_no = 1`,
+      'Seal 1 is missing; the next one is 2.',
+    ],
+    [
+      'that the last seal is missing, but not its rows',
+      'delete from audit_seal where seal_no = 3',
+      'belongs to seal 3, which is not there',
+    ],
+    [
+      'rows that are there although retention is said to have removed them',
+      `update audit_seal set row_hashes = null, removed_at = now(), removal_signature = signature ${IN_SEAL_2}`,
+      'which this instance did not sign',
+    ],
+    [
+      'missing rows although retention is said to have removed them',
+      `delete from audit_event where seal_no = 1; delete from audit_action where seal_no = 1;
+       update audit_seal set row_hashes = null, removed_at = now(), removal_signature = signature where seal_no = 1`,
+      'The rows of seal 1 are marked as removed by retention, which this instance did not sign',
+    ],
+    [
+      'two seals that changed places, with their rows',
+      ['audit_seal', 'audit_action', 'audit_event']
+        .flatMap(table =>
+          [
+            [2, 9],
+            [3, 2],
+            [9, 3],
+          ].map(([from, to]) => `update ${table} set seal_no = ${to} where seal_no = ${from}`),
+        )
+        .join(';'),
+      'Seal 2 does not follow seal 1',
+    ],
+    [
+      'a forged row',
+      `insert into audit_event (event_id, event, actor, data, created_at, seal_no)
+       select event_id || 'x', event, actor, data, created_at, seal_no from audit_event ${ONE_EVENT}`,
+      'In seal 2, added: audit_ev_',
+    ],
+    [
+      'a row in the place of another',
+      `update audit_event set event_id = event_id || 'x' ${ONE_EVENT}`,
+      'In seal 2, changed: audit_ev_',
+    ],
+  ])('notices %s', async (_what, statement, expected) => {
+    expect(await audit.problem()).toBeUndefined()
+    await audit.change(statement)
+    const report = await audit.verify()
+    for (const table of TABLES)
+      await audit.change(`delete from ${table}; insert into ${table} select * from ${table}_copy`)
+    expect(report.problem).toContain(expected)
+    expect(report.isIntact).toBe(false)
+  })
+})
+
+describe('verification of a whole log', () => {
+  it('finds a chain that was computed anew without the key', async () => {
+    await using audit = await newLog()
+    await audit.sealed()
+    await audit.sealed()
+    await audit.change(`delete from audit_event ${ONE_EVENT}`)
+    const row = await audit.db
+      .selectFrom('audit_seal')
+      .selectAll()
+      .where('seal_no', '=', 2)
+      .executeTakeFirstOrThrow()
+    const { rows: kept } = await sql<{ hashes: Buffer }>`
+      select substring(row_hashes for 96) || substring(row_hashes from 129) as hashes from audit_seal where seal_no = 2`.execute(
+      audit.db,
+    )
+    const { rows: times } = await sql<{ newestAt: string; sealedAt: string }>`
+      select to_char(newest_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "newestAt",
+             to_char(sealed_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "sealedAt" from audit_seal where seal_no = 2`.execute(
+      audit.db,
+    )
+    const seal: Seal = {
+      sealNo: 2,
+      actionCount: 3,
+      eventCount: 2,
+      rowsHash: sha256(kept[0]!.hashes),
+      previousHash: row.previous_hash,
+      ...times[0]!,
+    }
+    const hash = hashSeal(seal)
+    const forged = new SealKeys(await loadInstanceKey('', 'cd'.repeat(32)))
+    await audit.db
+      .updateTable('audit_seal')
+      .set({
+        event_count: 2,
+        row_hashes: kept[0]!.hashes,
+        rows_hash: seal.rowsHash,
+        hash,
+        signature: forged.sign(hash),
+      })
+      .where('seal_no', '=', 2)
+      .execute()
+    expect(await audit.problem()).toBe('Seal 2 is not signed with the key of this instance.')
+  })
+
+  it('finds by the anchor that the end was cut off, even when it was sealed again', async () => {
+    await using audit = await newLog()
+    await audit.sealed()
+    await audit.sealed()
+    const anchor = (await audit.verify()).head!.hash
+    expect(await audit.problem(anchor)).toBeUndefined()
+    await audit.sealed()
+    expect(await audit.problem(anchor)).toBeUndefined()
+    await audit.change('delete from audit_seal where seal_no > 1')
+    await audit.change('delete from audit_action where seal_no > 1')
+    await audit.change('update audit_event set seal_no = null where seal_no > 1')
+    expect(await audit.problem()).toBeUndefined()
+    expect(await audit.problem(anchor)).toContain('No seal has the hash of the anchor: seals after number 1')
+    await audit.seal()
+    expect(await audit.problem()).toBeUndefined()
+    expect(await audit.problem(anchor)).toContain('No seal has the hash of the anchor')
+  })
+
+  it('does not mind in which order keys of data were written', async () => {
+    await using audit = await newLog()
+    await audit.sealed()
+    await audit.change(`update audit_action set data = (
+      select jsonb_object_agg(key, value order by key desc) from jsonb_each(data))`)
+    expect(await audit.problem()).toBeUndefined()
+  })
+
+  it('sees one moment of a log that goes on being sealed', async () => {
+    await using audit = await newLog()
+    await audit.sealed()
+    let isOver = false
+    const sealing = (async () => {
+      while (!isOver) await audit.sealed(1)
+    })()
+    try {
+      for (let times = 0; times < 20; times++) expect(await audit.problem()).toBeUndefined()
+    } finally {
+      isOver = true
+      await sealing
+    }
+  })
+
+  it('changes nothing, and finds nothing wrong with a log that has no seals', async () => {
+    await using audit = await newLog()
+    await write(audit, 'Succeeded')
+    expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 0, unsealed: { rows: 2 } })
+  })
+})
+
+describe('retention', () => {
+  it('removes the rows of whole seals that are old enough, and the rest can be verified', async () => {
+    await using audit = await newLog()
+    await audit.sealed(2, 100)
+    await audit.sealed(3, 95)
+    const anchor = (await audit.verify()).head!.hash
+    await audit.sealed(4, 1)
+    await removeSealed(audit.db, key, 90, log)
+    expect(await audit.verify(anchor)).toMatchObject({
+      isIntact: true,
+      seals: 3,
+      removedSeals: 2,
+      actions: 4,
+      events: 4,
+    })
+    await removeSealed(audit.db, key, 90, log)
+    await audit.sealed(1)
+    expect(await audit.verify(anchor)).toMatchObject({ isIntact: true, seals: 4, removedSeals: 2 })
+  })
+
+  it('stops at the first seal with a row that has to stay', async () => {
+    await using audit = await newLog()
+    await audit.sealed(1, 2)
+    await audit.sealed(1, 100)
+    await removeSealed(audit.db, key, 90, log)
+    expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 2, removedSeals: 0 })
+  })
+
+  it('lets nobody put rows back or remove more under its name', async () => {
+    await using audit = await newLog()
+    await audit.sealed(1, 100)
+    await audit.sealed(1, 100)
+    await audit.sealed(1, 1)
+    await removeSealed(audit.db, key, 90, log)
+    await audit.change(`insert into audit_event (event_id, event, actor, data, seal_no)
+      values ('audit_ev_forged', 'users_Deleted', '{}', '{}', 2)`)
+    expect(await audit.problem()).toContain('In seal 2, added after its rows were removed: audit_ev_forged')
+    await audit.change(
+      `delete from audit_event where seal_no in (2, 3); delete from audit_action where seal_no = 3`,
+    )
+    await audit.change(`update audit_seal set row_hashes = null, removed_at = now(),
+      removal_signature = (select removal_signature from audit_seal where seal_no = 2) where seal_no = 3`)
+    expect(await audit.problem()).toContain('which this instance did not sign')
+    await audit.change(`update audit_seal set removed_at = removed_at + interval '1 s' where seal_no = 1`)
+    expect(await audit.problem()).toContain('The rows of seal 1 are marked as removed')
+  })
+})

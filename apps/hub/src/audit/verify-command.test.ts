@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { capturedLog, scratchDatabase, until } from '@muster/testkit'
+import { afterAll, expect, it } from 'vitest'
+import { loadConfig } from '../config.ts'
+import { openDatabase } from '../database/connection.ts'
+import { visitEmbeddedDatabase } from '../database/embedded.ts'
+import { createHub, type Hub } from '../hub.ts'
+import { loadInstanceKey } from '../instance-key.ts'
+import { sealFinishedRows } from './seal.ts'
+import type { AuditReport } from './verify.ts'
+import { runAuditCommand } from './verify-command.ts'
+
+const MAIN = join(import.meta.dirname, '../main.ts')
+const { log } = capturedLog()
+const root = await mkdtemp(join(tmpdir(), 'muster-verify-'))
+await chmod(root, 0o755)
+afterAll(() => rm(root, { recursive: true, force: true, maxRetries: 5 }))
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(root, 'data-'))
+  await chmod(folder, 0o755)
+  return folder
+}
+
+type Outcome = { code: number; out: string }
+
+/** Runs the command in this process. */
+async function verify(settings: Record<string, string>, ...words: string[]): Promise<Outcome> {
+  let out = ''
+  const code = await runAuditCommand(['verify', ...words], loadConfig(settings), text => {
+    out += text
+  })
+  return { code, out }
+}
+
+/** Runs it as a person does. */
+async function verifyAsProcess(settings: Record<string, string>, ...words: string[]) {
+  const child = spawn(process.execPath, [MAIN, 'audit', 'verify', ...words], { env: settings })
+  const ended = once(child, 'close')
+  const [out, errors] = await Promise.all([child.stdout, child.stderr].map(stream => stream.toArray()))
+  return { code: (await ended)[0] as number, out: out!.join(''), errors: errors!.join('') }
+}
+
+async function embeddedHub(dataDir: string): Promise<Hub> {
+  return createHub(loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }), log)
+}
+
+/** Does something as somebody who can write to the database, whether its hub runs or not. */
+async function intrude(dataDir: string, statement: string): Promise<void> {
+  await using visit = await visitEmbeddedDatabase(dataDir, log)
+  await using database = openDatabase(visit.connection, () => {})
+  await database.pool.query(statement)
+}
+
+it('verifies beside the hub, which goes on, and after it', { timeout: 120_000 }, async () => {
+  const dataDir = await newFolder()
+  const settings = { MUSTER_DATA_DIR: dataDir }
+  let anchor: string
+  {
+    await using hub = await embeddedHub(dataDir)
+    const key = await loadInstanceKey(dataDir, undefined)
+    await until('something is sealed', async () => {
+      await sealFinishedRows(hub.db, key, log)
+      return (await hub.db.selectFrom('audit_seal').select('seal_no').execute()).length > 0
+    })
+    const report = JSON.parse((await verify(settings, '--json')).out) as AuditReport
+    expect(report).toMatchObject({
+      isIntact: true,
+      publicKey: expect.stringMatching(/^MCowBQYDK2VwAyEA.{44}$/),
+    })
+    expect(report.actions + report.events).toBeGreaterThan(0)
+    anchor = report.head!.hash
+    const told = await verifyAsProcess(settings, '--anchor', anchor)
+    expect(told).toMatchObject({ code: 0, errors: '' })
+    expect(told.out).toContain('The audit log is intact.')
+    expect(told.out).toContain('The anchor is one of the seals.')
+    expect(told.out).toMatch(/hash [0-9a-f]{64}\n/)
+    expect(await hub.readiness()).toBeUndefined()
+  }
+  expect(await verify(settings, '--anchor', anchor)).toMatchObject({ code: 0 })
+  expect(await readdir(dataDir)).not.toContain('hub.lock')
+
+  await intrude(dataDir, `update audit_event set data = data || '{"more": 1}' where seal_no = 1`)
+  const changed = await verifyAsProcess(settings)
+  expect(changed).toMatchObject({ code: 1, errors: '' })
+  expect(changed.out).toMatch(/^THE AUDIT LOG IS NOT INTACT\. In seal 1, changed: audit_ev_/)
+
+  await intrude(
+    dataDir,
+    'delete from audit_seal; update audit_event set seal_no = null; update audit_action set seal_no = null',
+  )
+  const cut = await verify(settings, '--json', '--anchor', anchor.toUpperCase())
+  expect(cut.code).toBe(1)
+  expect(JSON.parse(cut.out)).toMatchObject({
+    isIntact: false,
+    problem: expect.stringContaining('the anchor'),
+  })
+})
+
+it('verifies a database of the operator’s with the key of its setting', async () => {
+  await using database = await scratchDatabase('muster')
+  const settings = { MUSTER_DATABASE_URL: database.url, MUSTER_INSTANCE_KEY: 'ab'.repeat(32) }
+  const told = await verify({ ...settings, MUSTER_DATA_DIR: join(root, 'none') }, '--json')
+  expect(told.code).toBe(0)
+  expect(JSON.parse(told.out)).toMatchObject({ isIntact: true, seals: 0 })
+})
+
+it('says what is in the way, with a code of its own, and makes nothing', { timeout: 120_000 }, async () => {
+  const dataDir = await newFolder()
+  await using empty = await scratchDatabase()
+  const key = 'ab'.repeat(32)
+  for (const [settings, words, expected] of [
+    [{}, [], /^MUSTER_INSTANCE_KEY: found neither it nor .*instance-key, expected/],
+    [{ MUSTER_INSTANCE_KEY: key }, [], /^There is no database in /],
+    [
+      { MUSTER_INSTANCE_KEY: key, MUSTER_DATABASE_URL: empty.url },
+      [],
+      /^The database is one of an older hub/,
+    ],
+    [
+      { MUSTER_INSTANCE_KEY: key, MUSTER_DATABASE_URL: 'postgresql://127.0.0.1:1/x' },
+      [],
+      /^MUSTER_DATABASE_URL: found a database that does not let the hub in/,
+    ],
+    [{}, ['--anchor', 'abc'], /^--anchor: found "abc", expected 64 hexadecimal digits\. Usage: /],
+    [{}, ['--fast'], /^Unknown option '--fast'.* Usage: /],
+  ] as const)
+    await expect(verify({ MUSTER_DATA_DIR: dataDir, ...settings }, ...words)).rejects.toThrow(expected)
+  const outcome = await verifyAsProcess({ MUSTER_DATA_DIR: dataDir }, 'twice')
+  expect(outcome).toEqual({
+    code: 2,
+    out: '',
+    errors: 'found "audit verify twice". Usage: muster-hub audit verify [--anchor HASH] [--json]\n',
+  })
+  expect(await readdir(dataDir)).toEqual([])
+})

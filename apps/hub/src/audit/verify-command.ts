@@ -1,0 +1,93 @@
+import { parseArgs } from 'node:util'
+import type { Config } from '../config.ts'
+import { openDatabase } from '../database/connection.ts'
+import { visitEmbeddedDatabase } from '../database/embedded.ts'
+import { checkExternalDatabase } from '../database/external.ts'
+import { MigrationError } from '../database/migrate.ts'
+import { sqlState } from '../expected-error.ts'
+import { loadInstanceKey } from '../instance-key.ts'
+import { createLog } from '../log.ts'
+import { SealKeys } from './chain.ts'
+import { type AuditReport, verifyAuditLog } from './verify.ts'
+
+const UNDEFINED_TABLE = '42P01'
+const UNDEFINED_COLUMN = '42703'
+const USAGE = 'Usage: muster-hub audit verify [--anchor HASH] [--json]'
+
+/** What was asked for cannot be understood: one line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/**
+ * `muster-hub audit …`, with the words after `audit`: verifies the log of the instance that the settings name, beside its hub or
+ * without, and prints what it found. Resolves to the exit code: 0 intact, 1 not. Throws `UsageError` and what keeps it from looking.
+ */
+export async function runAuditCommand(
+  words: string[],
+  config: Config,
+  print: (text: string) => void,
+): Promise<0 | 1> {
+  const { anchor, isJson } = readOptions(words)
+  const keys = new SealKeys(await loadInstanceKey(config.dataDir, config.instanceKey, { mayMake: false }))
+  const report = await verifyInstance(config, keys, anchor)
+  print(isJson ? `${JSON.stringify(report)}\n` : asText(report, anchor))
+  return report.isIntact ? 0 : 1
+}
+
+function readOptions(words: string[]): { anchor: string | undefined; isJson: boolean } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: { anchor: { type: 'string' }, json: { type: 'boolean', default: false } },
+    })
+    if (positionals.join(' ') !== 'verify') throw new Error(`found "audit ${positionals.join(' ')}"`)
+    const anchor = values.anchor?.toLowerCase()
+    if (anchor !== undefined && !/^[0-9a-f]{64}$/.test(anchor))
+      throw new Error(`--anchor: found ${JSON.stringify(anchor)}, expected 64 hexadecimal digits`)
+    return { anchor, isJson: values.json }
+  } catch (cause) {
+    throw new UsageError(`${(cause as Error).message}. ${USAGE}`, { cause })
+  }
+}
+
+async function verifyInstance(
+  { dataDir, databaseUrl, logLevel }: Config,
+  keys: SealKeys,
+  anchor: string | undefined,
+): Promise<AuditReport> {
+  // That a server starts and stops is no news to who verifies.
+  const log = createLog(logLevel === 'info' ? 'warn' : logLevel)
+  await using stack = new AsyncDisposableStack()
+  if (databaseUrl !== undefined) await checkExternalDatabase(databaseUrl)
+  const connection =
+    databaseUrl === undefined
+      ? stack.use(await visitEmbeddedDatabase(dataDir, log)).connection
+      : { connectionString: databaseUrl }
+  // What breaks in the middle is told by the statement that it breaks.
+  const { pool } = stack.use(openDatabase(connection, () => {}))
+  const client = await pool.connect()
+  try {
+    return await verifyAuditLog(client, keys, anchor)
+  } catch (error) {
+    if (sqlState(error) !== UNDEFINED_TABLE && sqlState(error) !== UNDEFINED_COLUMN) throw error
+    throw new MigrationError('The database is one of an older hub: start this one once, which migrates it.')
+  } finally {
+    client.release()
+  }
+}
+
+function asText(report: AuditReport, anchor: string | undefined): string {
+  const { isIntact, problem, seals, removedSeals, actions, events, unsealed, head, publicKey } = report
+  const lines = [
+    isIntact ? 'The audit log is intact.' : `THE AUDIT LOG IS NOT INTACT. ${problem}`,
+    `${isIntact ? 'Verified' : 'Verified before that'}: ${seals} seals over ${actions} actions and ${events} events.`,
+    removedSeals > 0 && `Retention removed the rows of ${removedSeals} of these seals, which is signed.`,
+    unsealed.rows > 0 && `Not sealed yet: ${unsealed.rows} rows since ${unsealed.oldestAt}.`,
+    isIntact && anchor !== undefined && 'The anchor is one of the seals.',
+    head && `Newest verified seal: ${head.seal} of ${head.sealedAt}, hash ${head.hash}`,
+    `Public key (Ed25519): ${publicKey}`,
+  ]
+  return `${lines.filter(Boolean).join('\n')}\n`
+}

@@ -1,0 +1,238 @@
+import type pg from 'pg'
+import {
+  hashRemoval,
+  hashRows,
+  hashSeal,
+  NO_HASH,
+  SEALED_ACTION,
+  SEALED_EVENT,
+  type Seal,
+  type SealedRow,
+  type SealKeys,
+  sha256,
+  timeText,
+} from './chain.ts'
+
+/** What a verification found. */
+export type AuditReport = {
+  isIntact: boolean
+  /** The first difference, in words. */
+  problem?: string
+  /** What was verified, up to the first difference; seals whose rows retention removed count as both. */
+  seals: number
+  removedSeals: number
+  actions: number
+  events: number
+  /** Rows that no seal covers: the newest, and what is still Pending. */
+  unsealed: { rows: number; oldestAt?: string }
+  /** The newest seal that was verified; its hash is an anchor for later. */
+  head?: { seal: number; hash: string; sealedAt: string }
+  publicKey: string
+}
+
+type StoredSeal = Seal & {
+  rowHashes: Buffer | null
+  hash: Buffer
+  signature: Buffer
+  removedAt: string | null
+  removalSignature: Buffer | null
+}
+
+type NumberedRow = SealedRow & { sealNo: number }
+
+const ROWS_AT_ONCE = 2_000
+/** Most rows that are named one by one. */
+const MAX_NAMED_ROWS = 5
+
+/** What does not fit, told to the operator. */
+class Difference extends Error {
+  override readonly name = 'Difference'
+}
+
+/**
+ * Computes every seal of the audit log anew, in one snapshot that only reads. `anchor` is the hash of a seal, kept elsewhere, that
+ * must still be there.
+ */
+export async function verifyAuditLog(
+  client: pg.ClientBase,
+  keys: SealKeys,
+  anchor?: string,
+): Promise<AuditReport> {
+  await client.query('begin transaction isolation level repeatable read read only')
+  try {
+    const report: AuditReport = {
+      isIntact: true,
+      seals: 0,
+      removedSeals: 0,
+      actions: 0,
+      events: 0,
+      unsealed: await unsealedRows(client),
+      publicKey: keys.publicKey,
+    }
+    try {
+      await verifyChain(client, keys, report, anchor)
+    } catch (error) {
+      if (!(error instanceof Difference)) throw error
+      return { ...report, isIntact: false, problem: error.message }
+    }
+    return report
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+async function verifyChain(
+  client: pg.ClientBase,
+  keys: SealKeys,
+  report: AuditReport,
+  anchor: string | undefined,
+): Promise<void> {
+  const actions = new RowReader(client, 'audit_action', SEALED_ACTION)
+  const events = new RowReader(client, 'audit_event', SEALED_EVENT)
+  let isAnchored = anchor === undefined
+  let previousHash = NO_HASH
+  for await (const seal of sealsOf(client)) {
+    verifySeal(seal, report.seals + 1, previousHash, keys)
+    const found = { actions: await actions.of(seal.sealNo), events: await events.of(seal.sealNo) }
+    verifyRows(seal, found, keys)
+    report.seals++
+    if (seal.removedAt === null) {
+      report.actions += seal.actionCount
+      report.events += seal.eventCount
+    } else report.removedSeals++
+    previousHash = seal.hash
+    const hash = seal.hash.toString('hex')
+    report.head = { seal: seal.sealNo, hash, sealedAt: seal.sealedAt }
+    isAnchored ||= hash === anchor
+  }
+  const stray = (await actions.ahead()) ?? (await events.ahead())
+  if (stray) throw new Difference(`${stray.id} belongs to seal ${stray.sealNo}, which is not there.`)
+  if (!isAnchored)
+    throw new Difference(
+      `No seal has the hash of the anchor: seals after number ${report.seals} were removed, or all were made anew.`,
+    )
+}
+
+/** Its place in the chain, its own hash and its signature. */
+function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, keys: SealKeys): void {
+  const { sealNo } = seal
+  if (sealNo !== expectedNo) throw new Difference(`Seal ${expectedNo} is missing; the next one is ${sealNo}.`)
+  if (!seal.previousHash.equals(previousHash))
+    throw new Difference(
+      expectedNo === 1
+        ? 'Seal 1 does not begin the chain: it names a seal before it.'
+        : `Seal ${sealNo} does not follow seal ${sealNo - 1}: it names another hash.`,
+    )
+  if (!seal.hash.equals(hashSeal(seal)))
+    throw new Difference(`Seal ${sealNo} was changed: what it says does not give its hash.`)
+  if (!keys.isSigned(seal.hash, seal.signature))
+    throw new Difference(`Seal ${sealNo} is not signed with the key of this instance.`)
+}
+
+/** That the rows are those that were sealed, or were removed by retention. */
+function verifyRows(
+  seal: StoredSeal,
+  { actions, events }: { actions: SealedRow[]; events: SealedRow[] },
+  keys: SealKeys,
+): void {
+  const { sealNo } = seal
+  const found = hashRows(actions, events)
+  if (seal.removedAt !== null) {
+    const hash = hashRemoval(seal.hash, seal.removedAt)
+    if (!seal.removalSignature || !keys.isSigned(hash, seal.removalSignature))
+      throw new Difference(
+        `The rows of seal ${sealNo} are marked as removed by retention, which this instance did not sign.`,
+      )
+    if (found.length > 0)
+      throw new Difference(`In seal ${sealNo}, added after its rows were removed: ${namesOf(found)}.`)
+    return
+  }
+  if (seal.rowHashes === null || !sha256(seal.rowHashes).equals(seal.rowsHash))
+    throw new Difference(`Seal ${sealNo} was changed: the hashes of its rows are not those that were sealed.`)
+  if (Buffer.concat(found.map(({ hash }) => hash)).equals(seal.rowHashes)) return
+  const sealed = new Set<string>(seal.rowHashes.toString('hex').match(/.{64}/g))
+  const strange = found.filter(({ hash }) => !sealed.has(hash.toString('hex')))
+  const missing = sealed.size - (found.length - strange.length)
+  const counts = `found ${countsOf(actions.length, events.length)}, sealed were ${countsOf(seal.actionCount, seal.eventCount)}`
+  if (strange.length === 0) throw new Difference(`In seal ${sealNo}, rows were removed: ${counts}.`)
+  throw new Difference(
+    `In seal ${sealNo}, ${missing === 0 ? 'added' : 'changed'}: ${namesOf(strange)} (${counts}).`,
+  )
+}
+
+/** The seals in order. */
+async function* sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
+  yield* readAll<StoredSeal>(
+    client,
+    'seals',
+    `select seal_no::float8 as "sealNo", action_count as "actionCount", event_count as "eventCount",
+            row_hashes as "rowHashes", rows_hash as "rowsHash", previous_hash as "previousHash", hash, signature,
+            ${timeText('sealed_at')} as "sealedAt", ${timeText('newest_at')} as "newestAt",
+            ${timeText('removed_at')} as "removedAt", removal_signature as "removalSignature"
+       from audit_seal order by seal_no`,
+  )
+}
+
+/** The sealed rows of a table, seal by seal, without ever holding more than those of one. */
+class RowReader {
+  readonly #rows: AsyncGenerator<NumberedRow>
+  #ahead: NumberedRow | undefined
+
+  constructor(client: pg.ClientBase, table: string, columns: string) {
+    this.#rows = readAll<NumberedRow>(
+      client,
+      `rows_of_${table}`,
+      `select seal_no::float8 as "sealNo", ${columns} from ${table} where seal_no is not null order by seal_no`,
+    )
+  }
+
+  /** The rows of a seal, none of an earlier one being left. */
+  async of(sealNo: number): Promise<SealedRow[]> {
+    const rows: SealedRow[] = []
+    for (let row = await this.ahead(); row?.sealNo === sealNo; row = await this.ahead()) {
+      rows.push(row)
+      this.#ahead = undefined
+    }
+    return rows
+  }
+
+  /** The row that comes next, if any. */
+  async ahead(): Promise<NumberedRow | undefined> {
+    this.#ahead ??= (await this.#rows.next()).value as NumberedRow | undefined
+    return this.#ahead
+  }
+}
+
+async function* readAll<Row extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  cursor: string,
+  query: string,
+): AsyncGenerator<Row, undefined> {
+  await client.query(`declare ${cursor} no scroll cursor for ${query}`)
+  for (;;) {
+    const { rows } = await client.query<Row>(`fetch ${ROWS_AT_ONCE} from ${cursor}`)
+    yield* rows
+    if (rows.length < ROWS_AT_ONCE) return undefined
+  }
+}
+
+async function unsealedRows(client: pg.ClientBase): Promise<AuditReport['unsealed']> {
+  const { rows } = await client.query<{ rows: number; oldestAt: string | null }>(
+    `select count(*)::float8 as rows, ${timeText('min(created_at)')} as "oldestAt" from (
+       select created_at from audit_action where seal_no is null
+       union all select created_at from audit_event where seal_no is null) as unsealed`,
+  )
+  const { rows: count, oldestAt } = rows[0]!
+  return { rows: count, ...(oldestAt !== null && { oldestAt }) }
+}
+
+function countsOf(actions: number, events: number): string {
+  return `${actions} ${actions === 1 ? 'action' : 'actions'} and ${events} ${events === 1 ? 'event' : 'events'}`
+}
+
+function namesOf(rows: { id: string }[]): string {
+  const names = rows.slice(0, MAX_NAMED_ROWS).map(({ id }) => id)
+  return rows.length > names.length
+    ? `${names.join(', ')} and ${rows.length - names.length} more`
+    : names.join(', ')
+}

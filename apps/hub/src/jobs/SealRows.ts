@@ -1,0 +1,6 @@
+import { sealFinishedRows } from '../audit/seal.ts'
+import { jobHandler } from './handler.ts'
+
+export const audit_SealRows = jobHandler('audit_SealRows', async ({ db, key, log }) =>
+  sealFinishedRows(db, key, log),
+)

@@ -1,0 +1,52 @@
+import { sql } from 'kysely'
+import { recordEvent } from '../audit/events.ts'
+import { SYSTEM } from '../caller.ts'
+import { invitationMail } from '../mail/invitation.ts'
+import { jobHandler } from './handler.ts'
+import { sendMail } from './mailed-token.ts'
+
+export const organizations_SendInvitationEmail = jobHandler(
+  'organizations_SendInvitationEmail',
+  async ({ db, mailer, publicUrl, signup }, { invitationId }, job) => {
+    const invitation = await db
+      .selectFrom('organization_invitation as i')
+      .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
+      .leftJoin('user as inviter', 'inviter.user_id', 'i.inviting_user_id')
+      .where('i.invitation_id', '=', invitationId)
+      .select(({ exists, selectFrom }) => [
+        'i.organization_id as organizationId',
+        'i.email',
+        'o.name as organizationName',
+        sql<string | null>`coalesce(inviter.display_name, inviter.email)`.as('inviterName'),
+        exists(
+          selectFrom('user as u')
+            .where(sql`lower(u.email)`, '=', sql`lower(i.email)`)
+            .where('u.is_active', '=', true)
+            .select('u.user_id'),
+        )
+          .$castTo<boolean>()
+          .as('hasAccount'),
+      ])
+      .executeTakeFirst()
+    // Accepted or withdrawn meanwhile.
+    if (!invitation) return
+    const { organizationId, email, inviterName } = invitation
+    const mail = invitationMail({
+      ...invitation,
+      inviterName: inviterName ?? undefined,
+      maySignUp: signup !== 'closed',
+      publicUrl,
+    })
+    await sendMail(mailer, mail, job)
+    await db
+      .transaction()
+      .execute(tx =>
+        recordEvent(
+          tx,
+          { caller: SYSTEM, scope: { organizationId }, jobId: job.jobId },
+          'organizations_InvitationEmailSent',
+          { organizationId, invitationId, email },
+        ),
+      )
+  },
+)

@@ -1,0 +1,34 @@
+import type { Config } from '../config.ts'
+import type { Db } from '../database/connection.ts'
+import type { InstanceKey } from '../instance-key.ts'
+import type { Jwts } from '../jwts.ts'
+import type { Logger } from '../log.ts'
+import type { Mailer } from '../mail/mailer.ts'
+import type { JobData, JobName } from './jobs.ts'
+import type { RunningJob } from './queue.ts'
+
+/** What jobs use. */
+export type JobContext = {
+  db: Db
+  mailer: Mailer
+  jwts: Jwts
+  key: InstanceKey
+  log: Logger
+  /** Where the links in mails lead. */
+  publicUrl: string
+  signup: Config['signup']
+  eventRetentionDays: number
+  /** Nothing for ever. */
+  auditRetentionDays: number | undefined
+}
+
+export type JobHandler<N extends JobName> = (
+  context: JobContext,
+  data: JobData[N],
+  job: RunningJob,
+) => Promise<void>
+
+/** Binds the work of a job to its name, from which its data's type comes. */
+export function jobHandler<N extends JobName>(_name: N, run: JobHandler<N>): JobHandler<N> {
+  return run
+}

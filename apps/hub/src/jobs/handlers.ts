@@ -1,0 +1,20 @@
+import { instance_CleanupExpired } from './CleanupExpired.ts'
+import type { JobHandler } from './handler.ts'
+import type { JobName } from './jobs.ts'
+import { instance_MaintainPartitions } from './MaintainPartitions.ts'
+import { audit_RemoveSealed } from './RemoveSealed.ts'
+import { audit_SealRows } from './SealRows.ts'
+import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
+import { users_SendPasswordEmail } from './SendPasswordEmail.ts'
+import { users_SendRegistrationEmail } from './SendRegistrationEmail.ts'
+
+/** The work of every kind of job. */
+export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
+  users_SendRegistrationEmail,
+  users_SendPasswordEmail,
+  organizations_SendInvitationEmail,
+  instance_CleanupExpired,
+  instance_MaintainPartitions,
+  audit_SealRows,
+  audit_RemoveSealed,
+}

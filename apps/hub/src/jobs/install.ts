@@ -1,0 +1,26 @@
+import type pg from 'pg'
+import { PgBoss } from 'pg-boss'
+import type { Logger } from '../log.ts'
+import { JOB_KINDS } from './kinds.ts'
+import { errorOf } from './queue.ts'
+
+/**
+ * Brings the queue's own schema `pgboss` up to date, as the owner of the tables and under the lock of the migrations; the hub's role
+ * may only read and write in it.
+ */
+export async function installQueue(owner: pg.Client, log: Logger): Promise<void> {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => owner.query(text, values) },
+    supervise: false,
+    schedule: false,
+  })
+  boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))
+  await boss.start()
+  const queues = new Set((await boss.getQueues()).map(queue => queue.name))
+  for (const name of Object.keys(JOB_KINDS)) if (!queues.has(name)) await boss.createQueue(name)
+  await boss.stop({ graceful: false })
+  // For the list of jobs, newest first.
+  await owner.query(
+    'create index if not exists job_common_latest on pgboss.job_common (created_on desc, id desc)',
+  )
+}

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newDatedId } from '@muster/actions'
+import type pg from 'pg'
+import { fromKysely, PgBoss, type SendOptions } from 'pg-boss'
+import type { Logger } from '../log.ts'
+import type { JobData, JobName, Jobs } from './jobs.ts'
+import { JOB_KINDS, type JobKind } from './kinds.ts'
+
+/** An attempt under way. */
+export type RunningJob = {
+  jobId: string
+  /** Says when the attempt is over because of its deadline or because the hub stops. */
+  signal: AbortSignal
+}
+
+/** Does the work of a job; throws to have it tried again, `PermanentFailure` to end it. */
+type RunJob = <N extends JobName>(name: N, data: JobData[N], job: RunningJob) => Promise<void>
+
+/** A job that another attempt would not help. */
+export class PermanentFailure extends Error {
+  override readonly name = 'PermanentFailure'
+}
+
+export type JobQueue = AsyncDisposable &
+  Jobs & {
+    /** Starts the workers of this node, one for each kind, and the jobs that run by themselves. */
+    work(run: RunJob): Promise<void>
+  }
+
+type QueueOptions = {
+  pool: pg.Pool
+  log: Logger
+  /** How long jobs under way are waited for when the queue stops, in milliseconds; then they are given back. */
+  drainTimeoutMs: number
+  kinds?: Record<string, JobKind>
+  /** How often jobs of processes that died are looked for, and jobs whose turn has come are queued, in seconds. */
+  upkeepSecs?: number
+}
+
+/** How often a worker looks by itself: what this node queues wakes it, so this is for retries and for what other nodes left. */
+const POLL_SECS = 5
+/** The same for kinds that run by themselves. */
+const RECURRING_POLL_SECS = 60
+/** How long finished jobs are kept, in seconds. */
+const KEEP_SECS = 30 * 24 * 60 * 60
+
+/** Opens the job queue, which `installQueue` made, on connections of the hub's own pool. */
+export async function openQueue({
+  pool,
+  log,
+  drainTimeoutMs,
+  kinds = JOB_KINDS,
+  upkeepSecs = 30,
+}: QueueOptions): Promise<JobQueue> {
+  const boss = new PgBoss({
+    // Texts of several statements come with an empty list of values and cannot be prepared.
+    db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
+    // The hub's role owns nothing.
+    migrate: false,
+    reindex: false,
+    schedule: false,
+    superviseIntervalSeconds: upkeepSecs,
+    monitorIntervalSeconds: upkeepSecs,
+    maintenanceIntervalSeconds: 60 * 60,
+    // Jobs that wait for other jobs, of which there are none.
+    flowIntervalSeconds: 60 * 60,
+  })
+  boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))
+  boss.on('warning', ({ message, data }) => log.warn({ data }, message))
+  await boss.start()
+
+  const workers = new Map<string, string>()
+  const wake = (name: string): void => {
+    const worker = workers.get(name)
+    if (worker !== undefined) boss.notifyWorker(worker)
+  }
+  const send = async (name: string, data: object, options: SendOptions): Promise<string | undefined> => {
+    const { timeoutSecs, retryLimit, retryDelaySecs } = kinds[name]!
+    // Ids of the queue are no ids of ours (catalogue 1.8), so ours travels in the data.
+    const jobId = newDatedId('job')
+    const id = await boss.send(
+      name,
+      { ...data, jobId },
+      {
+        expireInSeconds: timeoutSecs,
+        retryLimit,
+        retryDelay: retryDelaySecs,
+        retryBackoff: true,
+        deleteAfterSeconds: KEEP_SECS,
+        retentionSeconds: KEEP_SECS,
+        ...options,
+      },
+    )
+    return id === null ? undefined : jobId
+  }
+
+  /** Every node offers the jobs that run by themselves; the database takes one for each stretch of time. */
+  const offerRecurring = async (): Promise<void> => {
+    for (const [name, { everySecs }] of Object.entries(kinds)) {
+      if (everySecs !== undefined && (await send(name, {}, { singletonSeconds: everySecs }))) wake(name)
+    }
+  }
+  let timer: NodeJS.Timeout | undefined
+
+  return {
+    async enqueue(tx, name, data) {
+      return (await send(name, data, { db: fromKysely(tx) }))!
+    },
+    wake,
+    async work(run) {
+      const attempt = async (name: string, id: string, data: object, signal: AbortSignal) => {
+        const { jobId, ...rest } = data as { jobId: string }
+        const tellGivenUp = (): void => log.warn({ job: name, jobId }, 'a job under way was given up')
+        signal.addEventListener('abort', tellGivenUp)
+        try {
+          await run(name as JobName, rest as never, { jobId, signal })
+          return { id, status: 'completed' as const }
+        } catch (error) {
+          log.warn({ err: error, job: name, jobId }, 'a job failed')
+          const status = error instanceof PermanentFailure ? ('deadletter' as const) : ('failed' as const)
+          return { id, status, output: { message: errorOf(error).message } }
+        } finally {
+          // The signal comes at the end of every attempt.
+          signal.removeEventListener('abort', tellGivenUp)
+          // The next one at once, not at the next poll.
+          wake(name)
+        }
+      }
+      for (const [name, { everySecs }] of Object.entries(kinds)) {
+        const pollingIntervalSeconds = everySecs === undefined ? POLL_SECS : RECURRING_POLL_SECS
+        const worker = await boss.work<object>(name, { pollingIntervalSeconds, perJobResults: true }, jobs =>
+          Promise.all(jobs.map(({ id, data, signal }) => attempt(name, id, data, signal))),
+        )
+        workers.set(name, worker)
+      }
+      timer = setInterval(
+        () =>
+          void offerRecurring().catch(error => log.warn({ err: error }, 'recurring jobs were not queued')),
+        upkeepSecs * 1000,
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      const stopped = Promise.all([...workers.keys()].map(name => boss.offWork(name)))
+      const waited = new AbortController()
+      await Promise.race([stopped, sleep(drainTimeoutMs, undefined, waited).catch(() => {})])
+      waited.abort()
+      // Gives back what is still under way.
+      await boss
+        .stop({ graceful: false })
+        .catch(error => log.warn({ err: error }, 'jobs under way were not given back'))
+    },
+  }
+}
+
+/** An error of the queue, which reports some as plain objects. */
+export function errorOf(error: unknown): Error {
+  if (error instanceof Error) return error
+  return new Error((error as { message?: string } | null)?.message ?? String(error))
+}

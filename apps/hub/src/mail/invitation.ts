@@ -1,0 +1,39 @@
+import { mailOf } from './letter.ts'
+import type { Mail } from './mailer.ts'
+
+type Invitation = {
+  email: string
+  organizationName: string
+  /** Nothing when whoever invited has no account any more. */
+  inviterName: string | undefined
+  hasAccount: boolean
+  /** Whether somebody without an account can make one by themselves. */
+  maySignUp: boolean
+  publicUrl: string
+}
+
+/** The mail to somebody who is invited to an organization. */
+export function invitationMail(invitation: Invitation): Mail {
+  const { email, organizationName, inviterName, hasAccount, maySignUp, publicUrl } = invitation
+  const invited = inviterName === undefined ? 'You are invited' : `${inviterName} invites you`
+  const opening = `${invited} to the organization “${organizationName}” at ${publicUrl}.`
+  return mailOf({
+    to: { address: email },
+    subject: `Invitation to ${organizationName}`,
+    opening: `${opening} ${nextStep(hasAccount, maySignUp)}`,
+    button:
+      !hasAccount && maySignUp
+        ? { label: 'Sign up', link: `${publicUrl}/signup/` }
+        : { label: 'View invitation', link: `${publicUrl}/user/invitations` },
+    about: 'The invitation stands until you accept it or somebody of the organization withdraws it.',
+    otherwise: 'If you do not want to join, you need not do anything.',
+    publicUrl,
+  })
+}
+
+function nextStep(hasAccount: boolean, maySignUp: boolean): string {
+  if (hasAccount) return 'Accept the invitation to join it.'
+  return maySignUp
+    ? 'To join it, sign up with this address and accept the invitation under Invitations.'
+    : 'To join it you need an account with this address, which the administrators of the hub make.'
+}
