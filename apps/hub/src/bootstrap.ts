@@ -1,11 +1,13 @@
 import { randomInt } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BASE58, newId, publicIdOf } from '@muster/actions'
 import { sql } from 'kysely'
 import { recordEvent } from './audit/events.ts'
 import { SYSTEM } from './caller.ts'
 import type { Db, Tx } from './database/connection.ts'
+import { createOrganization } from './database/organizations.ts'
+import type { CommandContext } from './handler.ts'
 import { hashPassword } from './passwords.ts'
 import { hashSecret } from './secrets.ts'
 
@@ -37,12 +39,12 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
       })
       .execute()
     await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'users_Created', { userId, email: EMAIL })
-    const { deploymentToken } = await createOrganization(tx, {
+    const { deploymentToken } = await createFirstProject(tx, {
       userId,
       organization: 'My organization',
       project: 'First project',
     })
-    const file = join(dataDir, 'initial-admin.json')
+    const file = firstSignInFile(dataDir)
     await writeFile(`${file}.new`, `${JSON.stringify({ url: publicUrl, email: EMAIL, password })}\n`, {
       mode: 0o600,
     })
@@ -51,24 +53,28 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
   })
 }
 
+/** Removes the file with the first sign-in, if it is of this address: what it says is true no more. */
+export async function forgetFirstSignIn(dataDir: string, email: string): Promise<void> {
+  const file = firstSignInFile(dataDir)
+  const text = await readFile(file, 'utf8').catch(error => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (text !== undefined && JSON.parse(text).email === email) await rm(file, { force: true })
+}
+
 /** An organization of a person with one project and one deployment token that accepts devices by itself. */
-export async function createOrganization(
+export async function createFirstProject(
   tx: Tx,
   { userId, organization, project }: { userId: string; organization: string; project: string },
 ): Promise<{ deploymentToken: string }> {
-  const organizationId = newId('org')
+  const eventsIn = (scope: { organizationId?: string }): CommandContext['events'] => ({
+    emit: (event, data) => recordEvent(tx, { caller: SYSTEM, scope }, event, data),
+  })
+  const organizationId = await createOrganization({ tx, events: eventsIn({}) }, organization, [userId])
+  const events = eventsIn({ organizationId })
   const projectId = newId('p')
   const deploymentToken = newId('deployment')
   const tokenId = publicIdOf(deploymentToken)
-  const cause = { caller: SYSTEM, scope: { organizationId } }
-  await tx
-    .insertInto('organization')
-    .values({ organization_id: organizationId, name: organization })
-    .execute()
-  await tx
-    .insertInto('organization_member')
-    .values({ organization_id: organizationId, user_id: userId, is_admin: true })
-    .execute()
   await tx
     .insertInto('project')
     .values({ project_id: projectId, organization_id: organizationId, name: project })
@@ -83,15 +89,13 @@ export async function createOrganization(
       auto_accept: true,
     })
     .execute()
-  await recordEvent(tx, cause, 'organizations_Created', { organizationId })
-  await recordEvent(tx, cause, 'organizations_MemberAdded', { organizationId, userId, isAdmin: true })
-  await recordEvent(tx, cause, 'projects_Created', { projectId })
-  await recordEvent(tx, cause, 'projects_DeploymentTokenCreated', {
-    projectId,
-    tokenId,
-    flags: { autoAccept: true },
-  })
+  await events.emit('projects_Created', { projectId })
+  await events.emit('projects_DeploymentTokenCreated', { projectId, tokenId, flags: { autoAccept: true } })
   return { deploymentToken }
+}
+
+function firstSignInFile(dataDir: string): string {
+  return join(dataDir, 'initial-admin.json')
 }
 
 async function hasAccounts(db: Db | Tx): Promise<boolean> {

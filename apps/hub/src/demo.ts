@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publicIdOf } from '@muster/actions'
-import { createOrganization } from './bootstrap.ts'
+import { createFirstProject } from './bootstrap.ts'
 import { SYSTEM } from './caller.ts'
 import type { Hub } from './hub.ts'
 import type { Logger } from './log.ts'
@@ -66,7 +66,7 @@ async function demoToken(hub: Hub, file: string): Promise<string> {
   const { deploymentToken } = await hub.db
     .transaction()
     .execute(tx =>
-      createOrganization(tx, { userId: admin.user_id, organization: 'Demo', project: 'Simulated fleet' }),
+      createFirstProject(tx, { userId: admin.user_id, organization: 'Demo', project: 'Simulated fleet' }),
     )
   await writeFile(file, deploymentToken, { mode: 0o600 })
   return deploymentToken

@@ -45,14 +45,24 @@ beforeEach(async () => {
 
 /** The hub's own pipeline with one handler replaced. */
 function pipelineWith(replaced: Partial<Handlers>): Pipeline {
-  const { db, pool, live, devices, nodeId } = hub
+  const { db, pool, live, limits, devices, sessions, jobs, jwts, nodeId } = hub
   return createPipeline({
     db,
     pool,
     live,
     log: captured.log,
     handlers: { ...handlers, ...replaced },
-    services: { ingest: new Ingest(pool, live), devices, nodeId },
+    limits,
+    services: {
+      ingest: new Ingest(pool, live),
+      devices,
+      sessions,
+      jobs,
+      jwts,
+      signup: 'open',
+      dataDir: '/nowhere',
+      nodeId,
+    },
   })
 }
 

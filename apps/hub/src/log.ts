@@ -5,17 +5,32 @@ export type { Logger } from 'pino'
 /** Levels that `MUSTER_LOG_LEVEL` accepts. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Headers and fields that carry secrets; their values never reach a log line. */
+/** Headers that carry secrets; their values never reach a log line. */
+const SECRET_HEADERS = [
+  'authorization',
+  'cookie',
+  'x-deployment-token',
+  'x-user-token',
+  'x-device-fingerprint',
+  'x-client-cert',
+  'x-muster-proxy-secret',
+]
+
+/** Fields of inputs and settings that carry them. */
+const SECRET_FIELDS = [
+  'password',
+  'currentPassword',
+  'newPassword',
+  'token',
+  'activationToken',
+  'resetToken',
+  'jwt',
+  'secret',
+]
+
 const REDACTED = [
-  'req.headers.authorization',
-  'req.headers.cookie',
-  'req.headers["x-deployment-token"]',
-  'req.headers["x-user-token"]',
-  'req.headers["x-device-fingerprint"]',
-  'req.headers["x-client-cert"]',
-  'req.headers["x-muster-proxy-secret"]',
-  '*.password',
-  '*.token',
+  ...SECRET_HEADERS.map(name => `req.headers["${name}"]`),
+  ...SECRET_FIELDS.flatMap(name => [name, `*.${name}`]),
 ]
 
 /** The root log: JSON lines on standard error, so that standard output stays for people; tests read them elsewhere. */

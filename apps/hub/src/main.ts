@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { runAuditCommand, UsageError } from './audit/verify-command.ts'
 import { ConfigError, loadConfig, unknownSettings } from './config.ts'
 import { EmbeddedDatabaseError } from './database/embedded-home.ts'
 import { MigrationError } from './database/migrate.ts'
@@ -7,7 +8,18 @@ import { greeting } from './greeting.ts'
 import { createHub } from './hub.ts'
 import { createLog } from './log.ts'
 
+const [command, ...words] = process.argv.slice(2)
 try {
+  if (command === 'audit')
+    process.exitCode = await runAuditCommand(words, loadConfig(), text => process.stdout.write(text))
+  else await runHub()
+} catch (error) {
+  // 1 says of the audit log that it was changed; that it could not be read is something else.
+  process.exitCode = command === 'audit' ? 2 : 1
+  process.stderr.write(`${lineOf(error)}\n`)
+}
+
+async function runHub(): Promise<void> {
   const { values: options } = parseArgs({ options: { demo: { type: 'boolean', default: false } } })
   const config = loadConfig()
   const log = createLog(config.logLevel)
@@ -20,9 +32,6 @@ try {
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
   process.stdout.write(greeting(hub, { dataDir: config.dataDir, isTerminal: process.stdout.isTTY === true }))
   log.info({ signal: await stopped }, 'stopping')
-} catch (error) {
-  process.exitCode = 1
-  process.stderr.write(`${lineOf(error)}\n`)
 }
 
 /** What went wrong at the start in one line; the stack only where the fault is ours. */
@@ -30,7 +39,8 @@ function lineOf(error: unknown): string {
   if (
     error instanceof ConfigError ||
     error instanceof EmbeddedDatabaseError ||
-    error instanceof MigrationError
+    error instanceof MigrationError ||
+    error instanceof UsageError
   )
     return error.message
   if (!(error instanceof Error)) return String(error)

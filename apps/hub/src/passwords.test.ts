@@ -1,6 +1,6 @@
 import { hash as cheapHash } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
-import { hashPassword, verifyPassword } from './passwords.ts'
+import { hashPassword, strongerHash, verifyPassword } from './passwords.ts'
 import { hashSecret, matchesSecret } from './secrets.ts'
 
 describe('a password', () => {
@@ -28,15 +28,55 @@ describe('a password', () => {
         expect(await verifyPassword(password, stored)).toBe(false)
   })
 
+  it('that everybody tries first is not taken, in any case', async () => {
+    for (const common of [
+      'password',
+      'PassWord123',
+      'qwertyuiop',
+      '1234567890',
+      'iloveyou',
+      'P@ssw0rd',
+      'Admin123',
+    ]) {
+      await expect(hashPassword(common)).rejects.toMatchObject({
+        kind: 'Invalid',
+        message: 'This password is one of the most common ones: choose another.',
+      })
+    }
+    for (const other of ['password of mine', 'passwords123', ' password']) {
+      expect(await verifyPassword(other, await hashPassword(other))).toBe(true)
+    }
+  })
+
+  it('gets a new hash when its own was made with weaker parameters, and only then', async () => {
+    const strong = await hashPassword('correct horse')
+    expect(await strongerHash('correct horse', strong)).toBeUndefined()
+    const weaker = [
+      { memoryCost: 19 * 1024 - 8 },
+      { timeCost: 1 },
+      // Argon2i is no Argon2id, whatever its parameters.
+      { algorithm: 1, memoryCost: 64 * 1024, timeCost: 3 },
+    ]
+    for (const parameters of weaker) {
+      const weak = await cheapHash('password', { memoryCost: 19 * 1024, timeCost: 2, ...parameters })
+      const renewed = await strongerHash('password', weak)
+      expect(renewed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+      expect(await verifyPassword('password', renewed)).toBe(true)
+    }
+    expect(
+      await strongerHash('x', await cheapHash('x', { memoryCost: 64 * 1024, timeCost: 3 })),
+    ).toBeUndefined()
+  })
+
   it('is refused when too many wait, and those who wait are answered', async () => {
     // The same function at a hundredth of the price.
     const hash = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
-    const outcomes = await Promise.allSettled(Array.from({ length: 220 }, () => verifyPassword('x', hash)))
+    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => verifyPassword('x', hash)))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
-    expect(refused).toHaveLength(18)
+    expect(refused).toHaveLength(16)
     for (const { reason } of refused)
-      expect(reason).toMatchObject({ kind: 'RateLimited', status: 429, retryAfterSecs: 5 })
-    expect(outcomes.filter(outcome => outcome.status === 'fulfilled' && outcome.value)).toHaveLength(202)
+      expect(reason).toMatchObject({ kind: 'RateLimited', status: 429, retryAfterSecs: 1 })
+    expect(outcomes.filter(outcome => outcome.status === 'fulfilled' && outcome.value)).toHaveLength(34)
     expect(await verifyPassword('x', hash)).toBe(true)
   })
 })

@@ -27,6 +27,14 @@ export function stringify(value: unknown): string {
   return raw.length === 0 ? text : text.replace(PLACE_HOLDER, (_match, index: string) => raw[Number(index)]!)
 }
 
+/** `JSON.parse` whose numbers keep the text that they were written as: each becomes a `RawJson`. */
+export function parseExact(text: string): unknown {
+  const reviver = (_key: string, value: unknown, { source }: { source: string }): unknown =>
+    typeof value === 'number' ? new RawJson(source) : value
+  // TypeScript's library does not know the third parameter yet.
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
+}
+
 /**
  * The text of one member of a JSON object, exactly as it stands there, or nothing. `text` must be valid JSON; the last of equal
  * keys counts, as for `JSON.parse`.

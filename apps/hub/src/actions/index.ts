@@ -1,7 +1,32 @@
 import type { Handlers } from '../handler.ts'
+import { users_AcceptOrganizationInvitation } from './accounts/AcceptOrganizationInvitation.ts'
+import { users_ChangePassword } from './accounts/ChangePassword.ts'
+import { users_CompletePasswordReset } from './accounts/CompletePasswordReset.ts'
+import { users_CompleteRegistration } from './accounts/CompleteRegistration.ts'
+import { users_Create } from './accounts/Create.ts'
+import { users_CreateToken } from './accounts/CreateToken.ts'
+import { users_Delete } from './accounts/Delete.ts'
+import { users_DeleteToken } from './accounts/DeleteToken.ts'
 import { actor_GetActor } from './accounts/GetActor.ts'
 import { users_GetDetails } from './accounts/GetDetails.ts'
+import { users_Query } from './accounts/Query.ts'
+import { users_QueryOrganizationInvitations } from './accounts/QueryOrganizationInvitations.ts'
 import { users_QueryOrganizations } from './accounts/QueryOrganizations.ts'
+import { users_QuerySessions } from './accounts/QuerySessions.ts'
+import { users_QueryTokens } from './accounts/QueryTokens.ts'
+import { users_Register } from './accounts/Register.ts'
+import { users_ResendRegistrationEmail } from './accounts/ResendRegistrationEmail.ts'
+import { users_ResetPassword } from './accounts/ResetPassword.ts'
+import { users_SetDisplayName } from './accounts/SetDisplayName.ts'
+import { users_SetIsAdmin } from './accounts/SetIsAdmin.ts'
+import { users_SetPassword } from './accounts/SetPassword.ts'
+import { users_TerminateSession } from './accounts/TerminateSession.ts'
+import { audit_QueryAuditLogActions } from './audit/QueryActions.ts'
+import { devices_QueryAuditLog } from './audit/QueryDevices.ts'
+import { audit_QueryAuditLogEvents } from './audit/QueryEvents.ts'
+import { organizations_QueryAuditLog } from './audit/QueryOrganizations.ts'
+import { projects_QueryAuditLog } from './audit/QueryProjects.ts'
+import { repositories_QueryAuditLog } from './audit/QueryRepositories.ts'
 import { devices_AddCertificate } from './devices/AddCertificate.ts'
 import { devices_ClaimOperationWork } from './devices/ClaimOperationWork.ts'
 import { devices_Delete } from './devices/Delete.ts'
@@ -17,10 +42,22 @@ import { devices_RemoveProperty } from './devices/RemoveProperty.ts'
 import { devices_SetCertificateStatus } from './devices/SetCertificateStatus.ts'
 import { devices_SetName } from './devices/SetName.ts'
 import { devices_SetProperty } from './devices/SetProperty.ts'
+import { cluster_GetDetails } from './instance/GetClusterDetails.ts'
+import { instance_GetStatistics } from './instance/GetStatistics.ts'
+import { jobs_Query } from './instance/QueryJobs.ts'
+import { organizations_AddMember } from './organizations/AddMember.ts'
 import { organizations_Create } from './organizations/Create.ts'
 import { organizations_Delete } from './organizations/Delete.ts'
+import { organizations_DeleteInvitation } from './organizations/DeleteInvitation.ts'
+import { organizations_InviteMember } from './organizations/InviteMember.ts'
 import { organizations_Query } from './organizations/Query.ts'
+import { organizations_QueryInvitations } from './organizations/QueryInvitations.ts'
+import { organizations_QueryMembers } from './organizations/QueryMembers.ts'
 import { organizations_QueryProjects } from './organizations/QueryProjects.ts'
+import { organizations_QueryRepositories } from './organizations/QueryRepositories.ts'
+import { organizations_RemoveMember } from './organizations/RemoveMember.ts'
+import { organizations_SetMemberIsAdmin } from './organizations/SetMemberIsAdmin.ts'
+import { organizations_SetName } from './organizations/SetName.ts'
 import { projects_Create } from './projects/Create.ts'
 import { projects_CreateDeploymentToken } from './projects/CreateDeploymentToken.ts'
 import { projects_Delete } from './projects/Delete.ts'
@@ -68,4 +105,41 @@ export const handlers: Handlers = {
   devices_SetCertificateStatus,
   devices_SetName,
   devices_SetProperty,
+  users_Query,
+  users_Create,
+  users_Delete,
+  users_SetIsAdmin,
+  users_SetDisplayName,
+  users_SetPassword,
+  users_ChangePassword,
+  users_ResetPassword,
+  users_CompletePasswordReset,
+  users_Register,
+  users_ResendRegistrationEmail,
+  users_CompleteRegistration,
+  users_QueryOrganizationInvitations,
+  users_AcceptOrganizationInvitation,
+  users_QuerySessions,
+  users_TerminateSession,
+  users_QueryTokens,
+  users_CreateToken,
+  users_DeleteToken,
+  organizations_SetName,
+  organizations_QueryRepositories,
+  organizations_QueryMembers,
+  organizations_AddMember,
+  organizations_SetMemberIsAdmin,
+  organizations_RemoveMember,
+  organizations_QueryInvitations,
+  organizations_InviteMember,
+  organizations_DeleteInvitation,
+  instance_GetStatistics,
+  cluster_GetDetails,
+  jobs_Query,
+  audit_QueryAuditLogEvents,
+  audit_QueryAuditLogActions,
+  organizations_QueryAuditLog,
+  projects_QueryAuditLog,
+  repositories_QueryAuditLog,
+  devices_QueryAuditLog,
 }

@@ -7,6 +7,8 @@ import {
   newDatedId,
   newId,
   publicIdOf,
+  type Role,
+  rolesOf,
 } from '@muster/actions'
 import {
   ask,
@@ -21,6 +23,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { Caller } from '../caller.ts'
 import type { Handlers } from '../handler.ts'
 import { hashSecret } from '../secrets.ts'
 import { handlers } from './index.ts'
@@ -71,6 +74,7 @@ const ACTORS = [
   'nobody',
   'expiredSession',
   'endedSession',
+  'revokedToken',
   'stranger',
   'member',
   'organizationAdmin',
@@ -79,15 +83,36 @@ const ACTORS = [
   'ownDevice',
   'siblingDevice',
   'foreignDevice',
+  'clusterNode',
 ] as const
 type ActorName = (typeof ACTORS)[number]
 
-const WITHOUT_CREDENTIALS: readonly ActorName[] = ['nobody', 'expiredSession', 'endedSession']
+/** What each actor is to the things of the rows below; the user token is the member's. */
+const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
+  nobody: ['anyone'],
+  expiredSession: ['anyone'],
+  endedSession: ['anyone'],
+  revokedToken: ['anyone'],
+  stranger: ['anyone', 'person'],
+  member: ['anyone', 'person', 'oneself', 'member'],
+  organizationAdmin: ['anyone', 'person', 'organizationAdmin'],
+  instanceAdmin: ['anyone', 'person', 'instanceAdmin'],
+  userToken: ['anyone', 'person', 'oneself', 'member'],
+  ownDevice: ['anyone', 'device'],
+  siblingDevice: ['anyone'],
+  foreignDevice: ['anyone'],
+  clusterNode: ['anyone'],
+}
+
+const WITHOUT_CREDENTIALS: readonly ActorName[] = ['nobody', 'expiredSession', 'endedSession', 'revokedToken']
 /** People of the organization; the user token is the member's. */
 const MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin', 'userToken']
 const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
 const PEOPLE: readonly ActorName[] = [...READERS, 'stranger']
-const ONESELF: readonly ActorName[] = ['member', 'userToken', 'instanceAdmin']
+/** Who keeps the members of the organization. */
+const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
+const ONESELF: readonly ActorName[] = ['member', 'userToken']
+const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmin']
 
 /** What the rows below act on: an organization with people and devices, and a stranger with one of their own. */
 type World = {
@@ -98,11 +123,18 @@ type World = {
   projectId: string
   tokenId: string
   deviceId: string
+  repositoryId: string
 }
 
+/** An account, as far as rows need to know it. */
+type Person = { userId: string; email: string }
+
 type Row<N extends ActionName> = {
-  /** An input that is valid, on things of the world's organization; what is deleted is made for each call. */
-  input: (world: World) => ActionInput<N> | Promise<ActionInput<N>>
+  /**
+   * An input that is valid, on things of the world's organization and of one person, the member unless another is given; what is
+   * deleted or changed for good is made for each call.
+   */
+  input: (world: World, oneself: Person) => ActionInput<N> | Promise<ActionInput<N>>
   /** Who may run it; everybody else is refused. */
   may: readonly ActorName[]
 }
@@ -110,16 +142,115 @@ type Row<N extends ActionName> = {
 /** Every action, with who may run it on something of the organization. An action without a row does not compile. */
 const ROWS: { [N in ActionName]: Row<N> } = {
   actor_GetActor: { input: () => ({}), may: ACTORS },
-  users_GetDetails: { input: ({ people }) => ({ userId: people.member.userId }), may: ONESELF },
-  users_QueryOrganizations: { input: ({ people }) => ({ userId: people.member.userId }), may: ONESELF },
+  users_Query: { input: () => ({}), may: ['instanceAdmin'] },
+  users_GetDetails: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
+  users_Create: { input: () => ({ email: newEmail(), displayName: 'Eve' }), may: ['instanceAdmin'] },
+  users_Delete: {
+    input: async world => ({ userId: (await anotherPerson(world)).userId }),
+    may: ['instanceAdmin'],
+  },
+  users_SetIsAdmin: {
+    input: async world => ({ userId: (await anotherPerson(world)).userId, isAdmin: true }),
+    may: ['instanceAdmin'],
+  },
+  users_SetDisplayName: {
+    input: (_, { userId }) => ({ userId, displayName: 'Renamed' }),
+    may: ONESELF_OR_ADMIN,
+  },
+  users_SetPassword: {
+    input: ({ people }, { userId }) => ({ userId, password: people.member.password }),
+    may: ['member', 'instanceAdmin'],
+  },
+  users_ChangePassword: {
+    input: ({ people: { member } }, { userId }) => ({
+      userId,
+      currentPassword: member.password,
+      newPassword: member.password,
+    }),
+    may: ONESELF,
+  },
+  users_ResetPassword: { input: () => ({ email: newEmail() }), may: ACTORS },
+  users_CompletePasswordReset: {
+    input: ({ people }) => ({ resetToken: 'no JWT', password: people.member.password }),
+    may: ACTORS,
+  },
+  users_Register: {
+    input: ({ people }) => ({
+      email: newEmail(),
+      password: people.member.password,
+      consentedToTerms: true as const,
+    }),
+    may: ACTORS,
+  },
+  users_ResendRegistrationEmail: { input: () => ({ email: newEmail() }), may: ACTORS },
+  users_CompleteRegistration: { input: () => ({ activationToken: 'no JWT' }), may: ACTORS },
+  users_QueryOrganizations: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
+  users_QueryOrganizationInvitations: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
+  users_AcceptOrganizationInvitation: {
+    input: async (world, { email }) => ({
+      invitationId: await anotherInvitation(world, await anotherOrganization(world), email),
+    }),
+    may: ONESELF,
+  },
+  users_QuerySessions: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
+  users_TerminateSession: {
+    input: async ({ hub }, { userId }) => ({ sessionId: publicIdOf(await newSession(hub, userId)) as never }),
+    may: ONESELF,
+  },
+  users_QueryTokens: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
+  users_CreateToken: { input: (_, { userId }) => ({ userId, name: 'Another token' }), may: ['member'] },
+  users_DeleteToken: {
+    input: async ({ hub }, person) => ({ tokenId: publicIdOf(await hub.userToken(person as TestUser)) }),
+    may: ONESELF_OR_ADMIN,
+  },
 
   organizations_Query: { input: () => ({}), may: PEOPLE },
   organizations_Create: { input: () => ({ name: 'Another organization' }), may: PEOPLE },
   organizations_Delete: {
-    input: async world => ({ organizationId: await anotherOrganization(world) }),
-    may: ['organizationAdmin', 'instanceAdmin'],
+    input: async (world, person) => ({ organizationId: await anotherOrganization(world, person) }),
+    may: KEEPERS,
+  },
+  organizations_SetName: {
+    input: ({ organizationId }) => ({ organizationId, name: 'Renamed' }),
+    may: KEEPERS,
   },
   organizations_QueryProjects: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
+  organizations_QueryRepositories: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
+  organizations_QueryMembers: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
+  organizations_AddMember: {
+    input: async world => ({
+      organizationId: world.organizationId,
+      userId: (await anotherPerson(world)).userId,
+    }),
+    may: ['instanceAdmin'],
+  },
+  organizations_SetMemberIsAdmin: {
+    input: async world => ({
+      organizationId: world.organizationId,
+      userId: (await anotherPerson(world, world.organizationId)).userId,
+      isAdmin: true,
+    }),
+    may: KEEPERS,
+  },
+  organizations_RemoveMember: {
+    input: async (world, person) => ({
+      organizationId: await anotherOrganization(world, person),
+      userId: person.userId,
+    }),
+    may: [...ONESELF, ...KEEPERS],
+  },
+  organizations_QueryInvitations: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
+  organizations_InviteMember: {
+    input: ({ organizationId }) => ({ organizationId, email: newEmail() }),
+    may: KEEPERS,
+  },
+  organizations_DeleteInvitation: {
+    input: async world => ({
+      invitationId: await anotherInvitation(world, world.organizationId, newEmail()),
+    }),
+    may: KEEPERS,
+  },
+  organizations_QueryAuditLog: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
 
   projects_Query: { input: () => ({}), may: PEOPLE },
   projects_Create: {
@@ -144,6 +275,9 @@ const ROWS: { [N in ActionName]: Row<N> } = {
     input: ({ tokenId }) => ({ tokenId, flags: { autoAccept: true } }),
     may: MEMBERS,
   },
+  projects_QueryAuditLog: { input: ({ projectId }) => ({ projectId }), may: READERS },
+
+  repositories_QueryAuditLog: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
 
   devices_Query: { input: () => ({}), may: PEOPLE },
   devices_GetDetails: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
@@ -187,19 +321,37 @@ const ROWS: { [N in ActionName]: Row<N> } = {
     input: ({ deviceId }) => ({ deviceId, limit: 1, kinds: ['DeviceCommand'] }),
     may: ['ownDevice'],
   },
+  devices_QueryAuditLog: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
+
+  instance_GetStatistics: { input: () => ({}), may: ['instanceAdmin'] },
+  cluster_GetDetails: { input: () => ({}), may: ['instanceAdmin'] },
+  jobs_Query: { input: () => ({}), may: ['instanceAdmin'] },
+  audit_QueryAuditLogEvents: { input: () => ({}), may: ['instanceAdmin'] },
+  audit_QueryAuditLogActions: { input: () => ({}), may: ['instanceAdmin'] },
 }
 
 const entries = Object.entries(actions) as [ActionName, Action][]
 const scoped = entries.filter(([, { permission }]) => typeof permission === 'object')
+const withIds = entries.filter(([, { input }]) => idFieldsOf(input).length > 0)
 
 const captured = capturedLog()
 let world: World
-let expiredCookie: string
-let endedCookie: string
+let expiredToken: string
+let endedToken: string
 let memberToken: string
+let revokedToken: string
+/** Everything by which a stranger would know the organization, its people, or what the instance made for itself. */
+let notForStrangers: string[]
+/** Things of the stranger's organization by the prefix of their id. */
+let foreign: Record<string, string>
 
 beforeAll(async () => {
-  const hub = await testHub({}, captured.log)
+  // Calls may come from any address, so that no limit on one of them is met here.
+  const hub = await testHub({ trustedProxies: ['127.0.0.1'] }, captured.log)
+  const instanceOwn = await hub.pool.query<{ id: string }>(
+    `select organization_id as id from organization union all select project_id from project
+     union all select token_id from deployment_token union all select user_id from "user"`,
+  )
   const member = await hub.user()
   const organizationAdmin = await hub.user()
   const instanceAdmin = await hub.user({ isAdmin: true })
@@ -207,9 +359,11 @@ beforeAll(async () => {
   const organizationId = await hub.organization(organizationAdmin, [member])
   const projectId = await hub.project(organizationAdmin, organizationId)
   const { tokenId, token } = await hub.token(organizationAdmin, projectId)
-  const foreign = await hub.token(stranger, await hub.project(stranger, await hub.organization(stranger)))
+  const foreignOrganizationId = await hub.organization(stranger)
+  const foreignProjectId = await hub.project(stranger, foreignOrganizationId)
+  const foreignToken = await hub.token(stranger, foreignProjectId)
   const [ownDevice, siblingDevice, foreignDevice] = await Promise.all(
-    [token, token, foreign.token].map(one => connectDevice({ url: hub.url, token: one })),
+    [token, token, foreignToken.token].map(one => connectDevice({ url: hub.url, token: one })),
   )
   world = {
     hub,
@@ -219,10 +373,30 @@ beforeAll(async () => {
     projectId,
     tokenId,
     deviceId: ownDevice!.deviceId,
+    repositoryId: await newRepository(hub, organizationId),
   }
+  foreign = {
+    u: stranger.userId,
+    u_pk: publicIdOf(await hub.userToken(stranger)),
+    u_session_pk: publicIdOf(await newSession(hub, stranger.userId)),
+    org: foreignOrganizationId,
+    org_invite: await anotherInvitation(world, foreignOrganizationId, newEmail()),
+    repo: await newRepository(hub, foreignOrganizationId),
+    p: foreignProjectId,
+    deployment_id: foreignToken.tokenId,
+    d: foreignDevice!.deviceId,
+    d_c: await anotherCertificate(world, foreignDevice!.deviceId),
+  }
+  notForStrangers = [
+    ...instanceOwn.rows.map(({ id }) => id),
+    ...[organizationId, projectId, tokenId, world.deviceId, siblingDevice!.deviceId, world.repositoryId],
+    ...[member, organizationAdmin, instanceAdmin].flatMap(({ userId, email }) => [userId, email]),
+  ]
   memberToken = await hub.userToken(member)
-  expiredCookie = await expiredSession(hub, member)
-  endedCookie = await endedSession(hub, member)
+  revokedToken = await hub.userToken(member)
+  await hub.db.deleteFrom('user_token').where('token_id', '=', publicIdOf(revokedToken)).execute()
+  expiredToken = await newSession(hub, member.userId, new Date(Date.now() - 1000))
+  endedToken = await endedSession(hub, member)
 })
 
 afterAll(async () => {
@@ -266,7 +440,7 @@ describe('every action', () => {
 describe('the right to run', () => {
   it.each(entries)('%s is what the table says, for every kind of actor', async (name, { permission }) => {
     for (const actor of ACTORS) {
-      const input = await ROWS[name].input(world)
+      const input = await ROWS[name].input(world, world.people.member)
       const outcome = await run(actor, name, input)
       const refused = WITHOUT_CREDENTIALS.includes(actor) ? '401 Forbidden' : '403 Forbidden'
       const expected = ROWS[name].may.includes(actor) ? '200' : refused
@@ -274,30 +448,76 @@ describe('the right to run', () => {
       if (permission === 'anyone') expect(outcome.told).toBe('200')
       // What a stranger is told has nothing of the organization in it, not even in lists.
       if (actor === 'stranger')
-        for (const id of [world.organizationId, world.projectId, world.tokenId, world.deviceId])
-          expect(outcome.text, name).not.toContain(id)
+        for (const one of notForStrangers) expect(outcome.text, name).not.toContain(one)
     }
+  })
+
+  it.each(entries)('%s is in the documents as it is in the table', async (name, action) => {
+    const roles = rolesOf(action.permission)
+    const input = (await ROWS[name].input(world, world.people.member)) as never
+    const token = { actor: 'UserToken', userId: world.people.member.userId } as const
+    const told = ACTORS.filter(actor => {
+      // A token alone is no recent sign-in.
+      if (actor === 'userToken' && action.recentSignIn?.isNeeded(input, token)) return false
+      return ACTOR_ROLES[actor].some(role => roles.has(role))
+    })
+    expect([...ROWS[name].may].sort()).toEqual(told.sort())
   })
 
   it.each(scoped)('%s ends for what is not there as for what is foreign, to the byte', async name => {
     const { permission } = actions[name] as Action
     if (typeof permission === 'string') throw new Error('not scoped')
-    const input = (await ROWS[name].input(world)) as Record<string, string>
-    const prefix = input[permission.id]!.slice(0, input[permission.id]!.lastIndexOf('_'))
-    const missing = { ...input, [permission.id]: missingId(prefix) }
+    const input = (await ROWS[name].input(world, world.people.member)) as Record<string, string>
+    const missing = { ...input, [permission.id]: missingId(prefixOf(input[permission.id]!)) }
     const path = `/api/v1/actions/invoke/${name}`
-    const [foreign, absent] = await Promise.all(
+    const [toForeign, toMissing] = await Promise.all(
       [input, missing].map(body => ask(world.hub, path, { as: world.people.stranger, body })),
     )
-    expect(foreign!.status).toBe(403)
-    expect(comparable(absent!)).toEqual(comparable(foreign!))
+    expect(toForeign!.status).toBe(403)
+    expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
 
     const { siblingDevice } = world.devices
     const [foreignToDevice, absentToDevice] = await Promise.all(
       [input, missing].map(one => siblingDevice.invoke(name, one).catch((error: Error) => error.message)),
     )
     expect(absentToDevice).toBe(foreignToDevice)
-    expect(foreignToDevice).toBe(foreign!.json().message)
+    expect(foreignToDevice).toBe(toForeign!.json().message)
+  })
+
+  it.each(withIds)('%s tells nothing of a foreign thing, whichever field it stands in', async name => {
+    const { permission, input: schema } = actions[name] as Action
+    const roles = rolesOf(permission)
+    const path = `/api/v1/actions/invoke/${name}`
+    const person = await anotherPerson(world, world.organizationId, { isOrganizationAdmin: true })
+    const cookie = `muster=${await newSession(world.hub, person.userId)}`
+    for (const { field, prefix, isList } of idFieldsOf(schema)) {
+      const swapped = async (id: string): Promise<object> => {
+        const input = (await ROWS[name].input(world, person)) as Record<string, unknown>
+        return { ...input, [field]: isList ? [id] : id }
+      }
+      const ids = [foreign[prefix]!, missingId(prefix)]
+      expect(ids[0], `a foreign ${prefix}`).toBeDefined()
+      // Who administers the instance may know what there is; everybody else and every device may not.
+      if (roles.has('organizationAdmin') || roles.has('oneself') || roles.has('person')) {
+        const [toForeign, toMissing] = await Promise.all(
+          ids.map(async id => {
+            const headers = { cookie, origin: world.hub.url }
+            return comparable(await ask(world.hub, path, { headers, body: await swapped(id) }), id)
+          }),
+        )
+        expect(toForeign, field).toEqual(toMissing)
+        expect(toForeign).not.toMatchObject({ status: 200 })
+      }
+      if (roles.has('device')) {
+        const [toForeign, toMissing] = await Promise.all(
+          ids.map(async id =>
+            world.devices.ownDevice.invoke(name, await swapped(id)).catch((error: Error) => error.message),
+          ),
+        )
+        expect(toForeign, field).toBe(toMissing)
+        expect(toForeign).toBe('You are not permitted to do this.')
+      }
+    }
   })
 
   it('is not taken from a name that another kind of id stands in', async () => {
@@ -365,38 +585,42 @@ describe('junk', () => {
   ]
 
   it.each(entries)('in place of the input of %s is Invalid', async name => {
-    for (const text of TOP_LEVEL) expect(await invoked(name, text), text.slice(0, 40)).toBe('Invalid')
+    const person = await someoneWhoMay(name)
+    for (const text of TOP_LEVEL) expect(await invoked(name, text, person), text.slice(0, 40)).toBe('Invalid')
   })
 
   it.each(entries)('in a field of %s is Invalid, and never a fault of the hub', async (name, action) => {
     const { shape } = action.input as z.ZodObject
     for (const field of Object.keys(shape)) {
       for (const value of VALUES) {
-        const input = { ...(await ROWS[name].input(world)), [field]: value }
+        const person = await someoneWhoMay(name)
+        const input = { ...(await ROWS[name].input(world, person)), [field]: value }
         const isValid = action.input.safeParse(input).success
-        const outcome = await invoked(name, JSON.stringify(input))
+        const outcome = await invoked(name, JSON.stringify(input), person)
         const what = `${name}.${field} = ${JSON.stringify(value).slice(0, 40)}`
         if (isValid) expect(['ok', 'Forbidden', 'Invalid'], what).toContain(outcome)
         else expect(outcome, what).toBe('Invalid')
         const isBrokenText = typeof value === 'string' && /\0|\p{Cs}/u.test(value)
-        // The one place where such text is data: any JSON, kept as it was written.
-        if (isBrokenText && field !== 'value') expect(outcome, what).toBe('Invalid')
+        // The places where such text is data: any JSON, kept as it was written, and passwords, which are only hashed.
+        if (isBrokenText && field !== 'value' && !/password|token$/i.test(field))
+          expect(outcome, what).toBe('Invalid')
       }
     }
   })
 
   it.each(entries)('beside the fields of %s changes nothing', async name => {
-    const input = JSON.stringify(await ROWS[name].input(world))
+    const person = await someoneWhoMay(name)
+    const input = JSON.stringify(await ROWS[name].input(world, person))
     const more = `"__proto__":{"isAdmin":true},"constructor":null,"toString":[],"\\u0000":"\\ud800"`
     const text = input === '{}' ? `{${more}}` : `{${more},${input.slice(1)}`
-    const isForPeople = ROWS[name].may.includes('organizationAdmin')
-    if (isForPeople) expect(await invoked(name, text)).toBe('ok')
-    else expect(await invoked(name, text)).toBe('Forbidden')
+    const isForPeople = ROWS[name].may.some(actor => actor in world.people)
+    expect(await invoked(name, text, person)).toBe(isForPeople ? 'ok' : 'Forbidden')
   })
 
   it.each(entries)('nested in something that %s does not know is Invalid over 64 levels', async name => {
-    const input = (await ROWS[name].input(world)) as object
-    expect(await invoked(name, JSON.stringify({ ...input, more: nested(64) }))).toBe('Invalid')
+    const person = await someoneWhoMay(name)
+    const input = (await ROWS[name].input(world, person)) as object
+    expect(await invoked(name, JSON.stringify({ ...input, more: nested(64) }), person)).toBe('Invalid')
   })
 
   it('has panicked nobody', async () => {
@@ -411,10 +635,29 @@ describe('junk', () => {
   })
 })
 
-/** Runs an action as an organization's administrator; tells the kind of error or `ok`. */
-async function invoked(name: ActionName, text: string): Promise<string> {
-  const { cookie } = world.people.organizationAdmin
-  const caller = await world.hub.sessions.callerOf({ cookie: cookie.split('=')[1]! })
+type Someone = Person & { isAdmin: boolean }
+
+const someoneByKind = new Map<boolean, Someone>()
+
+/**
+ * An administrator of the organization, and of the instance where an action asks for that. For actions whose calls are counted
+ * somebody new each time, so that no limit stands before what is tested.
+ */
+async function someoneWhoMay(name: ActionName): Promise<Someone> {
+  const { permission, rateLimit, recentSignIn } = actions[name] as Action
+  const isAdmin = permission === 'admin'
+  const isCounted = rateLimit !== undefined || recentSignIn !== undefined
+  const known = isCounted ? undefined : someoneByKind.get(isAdmin)
+  if (known) return known
+  const person = await anotherPerson(world, world.organizationId, { isAdmin, isOrganizationAdmin: true })
+  someoneByKind.set(isAdmin, { ...person, isAdmin })
+  return { ...person, isAdmin }
+}
+
+/** Runs an action in process as somebody who has just signed in; tells the kind of error or `ok`. */
+async function invoked(name: ActionName, text: string, { userId, isAdmin }: Someone): Promise<string> {
+  const sessionId = publicIdOf(newId('u_session_sk'))
+  const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
   return world.hub.pipeline.invoke(caller, name, text, 'junk').then(
     () => 'ok',
     error => (error instanceof ActionError ? error.kind : `not an ActionError: ${String(error)}`),
@@ -423,8 +666,18 @@ async function invoked(name: ActionName, text: string): Promise<string> {
 
 type Outcome = { told: string; text: string }
 
+let calls = 0
+
+/** Runs an action as an actor does: over HTTP from a new address each time, over the link, or in process. */
 async function run(actor: ActorName, name: ActionName, input: unknown): Promise<Outcome> {
-  const { hub, people, devices } = world
+  const { hub, devices } = world
+  if (actor === 'clusterNode') {
+    const node: Caller = { actor: 'ClusterNode', nodeId: hub.nodeId }
+    return hub.pipeline.invoke(node, name, JSON.stringify(input), 'node').then(
+      text => ({ told: '200', text }),
+      ({ status, kind, message }: ActionError) => ({ told: `${status} ${kind}`, text: message }),
+    )
+  }
   if (actor === 'ownDevice' || actor === 'siblingDevice' || actor === 'foreignDevice') {
     return devices[actor].invoke(name, input).then(
       output => ({ told: '200', text: JSON.stringify(output) }),
@@ -432,34 +685,66 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
       (error: { kind: string; message: string }) => ({ told: `403 ${error.kind}`, text: error.message }),
     )
   }
-  const credentials = {
-    nobody: {},
-    expiredSession: { cookie: expiredCookie, origin: hub.url },
-    endedSession: { cookie: endedCookie, origin: hub.url },
-    userToken: { authorization: `Bearer ${memberToken}` },
-    stranger: { cookie: people.stranger.cookie, origin: hub.url },
-    member: { cookie: people.member.cookie, origin: hub.url },
-    organizationAdmin: { cookie: people.organizationAdmin.cookie, origin: hub.url },
-    instanceAdmin: { cookie: people.instanceAdmin.cookie, origin: hub.url },
-  }[actor] as Record<string, string>
+  const address = `10.0.${(calls >> 8) & 255}.${calls++ & 255}`
   const { status, text, json } = await ask(hub, `/api/v1/actions/invoke/${name}`, {
     body: input,
-    headers: credentials,
+    headers: { ...(await credentialsOf(actor)), origin: hub.url, 'x-forwarded-for': address },
   })
   return { told: status === 200 ? '200' : `${status} ${json<{ kind: string }>().kind}`, text }
 }
 
-/** Everything of an answer that two answers must share. */
-function comparable({ status, headers, json }: Awaited<ReturnType<typeof ask>>): unknown {
-  const { requestId, ...body } = json()
-  expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
-  const told = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
-  return { status, headers: told, body: JSON.stringify(body) }
+/** How an actor without a link proves who they are. */
+async function credentialsOf(
+  actor: Exclude<ActorName, `${string}Device` | 'clusterNode'>,
+): Promise<Record<string, string>> {
+  const { hub, people } = world
+  switch (actor) {
+    case 'nobody':
+      return {}
+    case 'expiredSession':
+      return { cookie: `muster=${expiredToken}` }
+    case 'endedSession':
+      return { cookie: `muster=${endedToken}` }
+    case 'revokedToken':
+      return { authorization: `Bearer ${revokedToken}` }
+    case 'userToken':
+      return { authorization: `Bearer ${memberToken}` }
+    default:
+      // A session of its own for each call: setting a password ends the others.
+      return { cookie: `muster=${await newSession(hub, people[actor].userId)}` }
+  }
 }
 
+/** Everything of an answer that two answers must share; the id that was asked for does not count. */
+function comparable({ status, headers, json }: Awaited<ReturnType<typeof ask>>, id = ''): unknown {
+  const { requestId, ...body } = json()
+  if (status !== 200) expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+  const told = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
+  return { status, headers: told, body: JSON.stringify(body).replaceAll(id || '\0', 'the id') }
+}
+
+function prefixOf(id: string): string {
+  return id.slice(0, id.lastIndexOf('_'))
+}
+
+/** An id that nothing has; those that are the public part of a secret are made from one. */
 function missingId(prefix: string): string {
-  if (prefix === 'deployment_id') return publicIdOf(newId('deployment'))
-  return newId(prefix as 'd')
+  const secret = { deployment_id: 'deployment', u_pk: 'u_sk', u_session_pk: 'u_session_sk' }[prefix]
+  return secret === undefined ? newId(prefix as 'd') : publicIdOf(newId(secret as 'u_sk'))
+}
+
+type IdField = { field: string; prefix: string; isList: boolean }
+
+/** Fields of an input that hold an id or a list of ids, each with the prefix of the id. */
+function idFieldsOf(input: z.ZodType): IdField[] {
+  type Schema = { pattern?: string; items?: Schema; anyOf?: Schema[]; properties?: Record<string, Schema> }
+  const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }) as Schema
+  return Object.entries(properties).flatMap(([field, schema]) =>
+    [schema, ...(schema.anyOf ?? [])].flatMap(({ pattern, items }) => {
+      const prefix = /^\^([a-z_]+)_\[/.exec(pattern ?? items?.pattern ?? '')?.[1]
+      return prefix === undefined ? [] : [{ field, prefix, isList: items !== undefined }]
+    }),
+  )
 }
 
 function nested(levels: number): unknown {
@@ -491,17 +776,61 @@ function someEvent() {
   }
 }
 
-async function anotherOrganization({ hub, people }: World): Promise<string> {
+function newEmail(): string {
+  return `${newId('u')}@test.example`
+}
+
+/** An account of somebody who cannot sign in, and their membership when an organization is named. */
+async function anotherPerson(
+  { hub }: World,
+  organizationId?: string,
+  { isAdmin = false, isOrganizationAdmin = false } = {},
+): Promise<Person> {
+  const userId = newId('u')
+  const email = newEmail()
+  await hub.db.insertInto('user').values({ user_id: userId, email, is_admin: isAdmin }).execute()
+  if (organizationId !== undefined) {
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: userId, is_admin: isOrganizationAdmin })
+      .execute()
+  }
+  return { userId, email }
+}
+
+/** An organization with the world's administrator and somebody who has the role there that they have in the world's. */
+async function anotherOrganization(
+  { hub, people, organizationId: like }: World,
+  person?: Person,
+): Promise<string> {
   const organizationId = newId('org')
-  await hub.db.insertInto('organization').values({ organization_id: organizationId, name: 'Other' }).execute()
-  await hub.db
-    .insertInto('organization_member')
-    .values([
-      { organization_id: organizationId, user_id: people.organizationAdmin.userId, is_admin: true },
-      { organization_id: organizationId, user_id: people.member.userId, is_admin: false },
-    ])
-    .execute()
+  await hub.pool.query(`insert into organization (organization_id, name) values ($1, 'Other')`, [
+    organizationId,
+  ])
+  await hub.pool.query(
+    `insert into organization_member (organization_id, user_id, is_admin)
+     select $1, user_id, is_admin from organization_member where organization_id = $2 and user_id = any ($3)`,
+    [organizationId, like, [people.organizationAdmin.userId, person?.userId]],
+  )
   return organizationId
+}
+
+async function anotherInvitation({ hub }: World, organizationId: string, email: string): Promise<string> {
+  const invitationId = newId('org_invite')
+  await hub.db
+    .insertInto('organization_invitation')
+    .values({ invitation_id: invitationId, organization_id: organizationId, email })
+    .execute()
+  return invitationId
+}
+
+async function newRepository(hub: TestHub, organizationId: string): Promise<string> {
+  const repositoryId = newId('repo')
+  await hub.db
+    .insertInto('repository')
+    .values({ repository_id: repositoryId, organization_id: organizationId, display_name: 'Firmware' })
+    .execute()
+  return repositoryId
 }
 
 async function anotherProject({ hub, organizationId }: World): Promise<string> {
@@ -523,13 +852,13 @@ async function anotherToken({ hub, projectId }: World): Promise<string> {
   return tokenId
 }
 
-async function anotherCertificate(world: World): Promise<string> {
+async function anotherCertificate({ hub, ...world }: World, deviceId = world.deviceId): Promise<string> {
   const certificateId = newId('d_c')
-  await world.hub.db
+  await hub.db
     .insertInto('device_certificate')
     .values({
       certificate_id: certificateId,
-      device_id: world.deviceId,
+      device_id: deviceId,
       fingerprint: randomFingerprint(),
       status: 'Pending',
     })
@@ -537,7 +866,12 @@ async function anotherCertificate(world: World): Promise<string> {
   return certificateId
 }
 
-async function expiredSession(hub: TestHub, { userId }: TestUser): Promise<string> {
+/** Secret of a new session, a day long unless told otherwise. */
+async function newSession(
+  hub: TestHub,
+  userId: string,
+  expiresAt = new Date(Date.now() + 24 * 60 * 60 * 1000),
+): Promise<string> {
   const token = newId('u_session_sk')
   await hub.db
     .insertInto('session')
@@ -546,17 +880,18 @@ async function expiredSession(hub: TestHub, { userId }: TestUser): Promise<strin
       token_hash: hashSecret(token),
       user_id: userId,
       user_agent: 'test',
-      expires_at: new Date(Date.now() - 1000),
+      expires_at: expiresAt,
     })
     .execute()
-  return `muster=${token}`
+  return token
 }
 
-async function endedSession(hub: TestHub, { email, password }: TestUser): Promise<string> {
-  const login = await ask(hub, '/api/private/login', { body: { email, password, remember: true } })
-  const cookie = login.headers.get('set-cookie')!.split(';')[0]!
-  const before = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', { body: {}, headers: { cookie } })
-  expect(before.json()).toMatchObject({ actor: { actor: 'User', userId: expect.any(String) } })
-  await ask(hub, '/api/private/logout', { method: 'POST', headers: { cookie, origin: hub.url } })
-  return cookie
+/** Secret of a session that was good until its person signed out. */
+async function endedSession(hub: TestHub, { userId }: TestUser): Promise<string> {
+  const token = await newSession(hub, userId)
+  const headers = { cookie: `muster=${token}`, origin: hub.url }
+  const before = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', { body: {}, headers })
+  expect(before.json()).toMatchObject({ actor: { actor: 'User', userId } })
+  await ask(hub, '/api/private/logout', { method: 'POST', headers })
+  return token
 }

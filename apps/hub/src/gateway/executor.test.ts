@@ -395,6 +395,26 @@ describe('an input', () => {
   })
 })
 
+describe('an action whose calls are counted by address', () => {
+  it('is counted over a link as well, whichever device or person calls', async () => {
+    await using one = await connected()
+    await using other = await connected()
+    const calls = Array.from({ length: 30 }, (_, index) =>
+      (index % 2 ? one : other).device
+        .invoke('users_ResetPassword', { email: `nobody-${index}@test.example` })
+        .then(
+          () => 'ok',
+          (error: RemoteActionError) => error.message,
+        ),
+    )
+    const outcomes = await Promise.all(calls)
+    expect(outcomes.filter(outcome => outcome === 'ok')).toHaveLength(20)
+    expect(outcomes.filter(outcome => outcome !== 'ok')).toEqual(
+      Array(10).fill('Too many requests: try again later.'),
+    )
+  })
+})
+
 it('never leaves an action as Panicked or logs an error for what devices send', async () => {
   const panicked = await hub.db
     .selectFrom('audit_action')

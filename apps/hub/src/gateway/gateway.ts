@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError, type ConnectionEndReason } from '@muster/actions'
 import {
@@ -16,11 +16,13 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Caller } from '../caller.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../database/connection.ts'
+import { bareAnswer, securityHeaders } from '../http/security-headers.ts'
 import type { Sessions } from '../http/sessions.ts'
 import { InFlight } from '../in-flight.ts'
 import type { Pipeline } from '../invoke.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../log.ts'
+import type { RateLimits } from '../rate-limits.ts'
 import { Admission } from './admission.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader, remoteReader } from './client-certificate.ts'
@@ -44,6 +46,7 @@ type GatewayOptions = {
   presence: Presence
   devices: DeviceRegistry
   live: LiveHub
+  limits: RateLimits
   log: Logger
 }
 
@@ -63,7 +66,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, db, pool, pipeline, sessions, presence, devices, live, log } = options
+  const { config, db, pool, pipeline, sessions, presence, devices, live, limits, log } = options
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -75,6 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     refuse(request, socket, new Refusal(400, 'Invalid', error.message)),
   )
   const remoteOf = remoteReader(config)
+  const headers = securityHeaders(config)
   const admission = new Admission({ maxRunning: 32, maxWaiting: 20_000, maxWaitMs: 30_000 })
   const authenticate = createAuthenticator({
     db,
@@ -130,7 +134,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         onOpen(connected, webSocket, socket, request),
       )
     } catch (error) {
-      refuse(request, socket, error)
+      refuse(request, socket, await counted(request, error))
     } finally {
       arriving.delete(socket)
     }
@@ -140,7 +144,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (isClosing) throw new Refusal(503, 'Internal', 'the hub is shutting down')
   }
 
+  /** Counts a refusal by its address, never what came in (decisions); returns it, or beyond the rate what to answer instead. */
+  async function counted(request: IncomingMessage, error: unknown): Promise<unknown> {
+    if (!(error instanceof Refusal) || error.kind === 'Internal') return error
+    return limits.take('device refused', remoteOf(request)).then(
+      () => error,
+      (tooMany: unknown) => tooMany,
+    )
+  }
+
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
+    // A flood leaves no rows and no lines: the first of each window tell what there is to know.
+    if (error instanceof ActionError && error.kind === 'RateLimited') return void answer(socket, error)
     const refusal =
       error instanceof ActionError
         ? error
@@ -165,20 +180,29 @@ export function createGateway(options: GatewayOptions): Gateway {
     )
   }
 
+  /** Answers an upgrade that is refused: status and the error body of the HTTP door (protocol 1.6). */
+  function answer(socket: Socket, refusal: ActionError): void {
+    if (!socket.writable) return
+    // A peer that keeps its half open would hold the socket for ever, and the hub's shutdown with it.
+    socket.once('finish', () => socket.destroy())
+    socket.end(bareAnswer(headers, refusal))
+  }
+
   function onOpen(
     connected: Connected,
     webSocket: WebSocket,
     socket: Socket,
     request: IncomingMessage,
   ): void {
-    const about = { ...idsOf(connected.caller), remote: remoteOf(request) }
+    const remote = remoteOf(request)
+    const about = { ...idsOf(connected.caller), remote }
     // What a device asks for before it is known to be let in waits for that.
     let admitted: Promise<boolean> = Promise.resolve(true)
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport, {
       onRequest: channel =>
         void admitted
-          .then(isAdmitted => isAdmitted && serve(connected, channel))
+          .then(isAdmitted => isAdmitted && serve(connected, remote, channel))
           .catch(error => log.error({ ...about, err: error }, 'channel not served')),
       onError: error => log.error({ ...about, err: error }, 'link failed'),
     })
@@ -251,17 +275,24 @@ export function createGateway(options: GatewayOptions): Gateway {
     log[isFault ? 'warn' : 'info']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')
   }
 
-  function serve(connected: Connected, request: ChannelRequest): void {
-    if (request.endpoint === 'executor')
-      serveExecutor(request.accept(), (name, input) => execute(connected, request.link, name, input))
+  function serve(connected: Connected, remote: string, request: ChannelRequest): void {
+    const { endpoint, link } = request
+    if (endpoint === 'executor')
+      serveExecutor(request.accept(), (name, input) => execute(connected, remote, link, name, input))
     else request.reject('unknown endpoint')
   }
 
-  async function execute(connected: Connected, link: Link, name: string, input: Uint8Array): Promise<string> {
+  async function execute(
+    connected: Connected,
+    remote: string,
+    link: Link,
+    name: string,
+    input: Uint8Array,
+  ): Promise<string> {
     const requestId = crypto.randomUUID()
     try {
       const caller = await callerNow(connected, link)
-      return okEnvelopeOfJson(await pipeline.invoke(caller, name, decode(input), requestId))
+      return okEnvelopeOfJson(await pipeline.invoke(caller, name, decode(input), requestId, remote))
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
@@ -306,18 +337,6 @@ function decode(input: Uint8Array): string {
   } catch (cause) {
     throw new ActionError('Invalid', 'The input is not valid UTF-8.', { cause })
   }
-}
-
-/** Answers an upgrade that is refused: status and the error body of the HTTP door (protocol 1.6). */
-function answer(socket: Socket, { status, kind, message }: ActionError): void {
-  if (!socket.writable) return
-  const body = JSON.stringify({ kind, message })
-  // A peer that keeps its half open would hold the socket for ever, and the hub's shutdown with it.
-  socket.once('finish', () => socket.destroy())
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}\r\nConnection: close\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
 }
 
 function idsOf(caller: Caller): object {

@@ -120,6 +120,20 @@ describe('a page of the console', () => {
     expect(policy['script-src']!.filter(source => source.includes('local'))).toEqual([])
   })
 
+  it('lets those scripts connect to where the operator says', async () => {
+    const scripts = [{ src: 'https://stats.example/x.js', attributes: {} }]
+    const connect = ['https://collect.example', 'wss://live.example:8443/', 'https://stats.example']
+    const { headers } = await ask(await served({ console: { scripts, connect } }), '/')
+    const policy = policyOf(headers)
+    expect(policy['connect-src']).toEqual([
+      "'self'",
+      'https://stats.example',
+      'https://collect.example',
+      'wss://live.example:8443',
+    ])
+    expect(policy['script-src']).not.toContain('https://collect.example')
+  })
+
   it('answers HEAD like GET without a body', async () => {
     const answer = await ask(hub, '/some/page', { method: 'HEAD' })
     expect(answer.status).toBe(200)
@@ -210,7 +224,8 @@ describe('/api/config.json', () => {
       scripts: [{ src: 'https://stats.example/x.js', attributes: { defer: '' } }],
       termsUrl: 'https://example.com/terms',
     }
-    const answer = await ask(await served({ console }), '/api/config.json')
+    const connect = ['https://collect.example']
+    const answer = await ask(await served({ console: { ...console, connect } }), '/api/config.json')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
 import type { LiveChange } from '@muster/actions'
-import { newId } from '@muster/actions'
+import { newId, publicIdOf } from '@muster/actions'
 import { ask, connectDevice, liveStream, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,18 +25,20 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 
 /** The live stream of the same hub on a listener that looks at sessions much more often. */
-async function impatient(pingMs: number): Promise<AsyncDisposable & { url: string }> {
+async function impatient(everyMs: number): Promise<AsyncDisposable & { url: string }> {
   const app: FastifyInstance = fastify({ forceCloseConnections: true })
   await app.register(fastifyCookie)
-  liveRoutes(app, () => hub, { name: 'muster', isSecure: false }, { pingMs })
+  const often = { pingMs: everyMs, checkMs: everyMs }
+  liveRoutes(app, () => hub, { name: 'muster', isSecure: false }, often)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return { url, [Symbol.asyncDispose]: () => app.close() }
 }
 
 /** The stream's text as it comes, and whether it has ended. */
-async function textOf(url: string, { cookie }: TestUser) {
+async function textOf(url: string, { cookie, authorization }: { cookie?: string; authorization?: string }) {
   const stop = new AbortController()
-  const response = await fetch(`${url}/api/v1/live`, { headers: { cookie }, signal: stop.signal })
+  const headers = { ...(cookie && { cookie }), ...(authorization && { authorization }) }
+  const response = await fetch(`${url}/api/v1/live`, { headers, signal: stop.signal })
   const stream = { text: '', hasEnded: false, status: response.status }
   const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
     for await (const chunk of body.pipeThrough(new TextDecoderStream())) stream.text += chunk
@@ -51,6 +53,10 @@ async function textOf(url: string, { cookie }: TestUser) {
       await reading
     },
   }
+}
+
+function sessionIdOf({ cookie }: TestUser) {
+  return publicIdOf(cookie.split('=')[1]!) as never
 }
 
 function pings(text: string): number {
@@ -155,6 +161,90 @@ describe('the live stream', () => {
     await endSession(user)
     await until('the end', () => live.stream.hasEnded)
     expect(hub.live.subscriberCount).toBe(0)
+  })
+
+  it.each<[what: string, end: (user: TestUser) => Promise<unknown>]>([
+    ['it is terminated', user => user.invoke('users_TerminateSession', { sessionId: sessionIdOf(user) })],
+    [
+      'the password is set by somebody else',
+      async ({ userId }) => {
+        const admin = await hub.user({ isAdmin: true })
+        return admin.invoke('users_SetPassword', { userId, password: 'another horse battery' })
+      },
+    ],
+    [
+      'the account is deleted',
+      async ({ userId }) => (await hub.user({ isAdmin: true })).invoke('users_Delete', { userId }),
+    ],
+    [
+      'its time is over',
+      user =>
+        hub.db
+          .updateTable('session')
+          .set({ expires_at: new Date() })
+          .where('session_id', '=', sessionIdOf(user))
+          .execute(),
+    ],
+  ])('ends within seconds when %s, also when that was said to another node', async (_what, end) => {
+    const user = await hub.user()
+    await using live = await textOf(hub.url, user)
+    await until('a ping', () => pings(live.stream.text) === 1)
+    await end(user)
+    await until('the end', () => live.stream.hasEnded, 5_000)
+  })
+
+  it('ends when its user token is revoked, and others go on', async () => {
+    const user = await hub.user()
+    const token = await hub.userToken(user)
+    await using listener = await impatient(20)
+    await using other = await textOf(listener.url, user)
+    await using live = await textOf(listener.url, { authorization: `Bearer ${token}` })
+    await until('a ping', () => pings(live.stream.text) > 1)
+    await user.invoke('users_DeleteToken', { tokenId: publicIdOf(token) as never })
+    await until('the end', () => live.stream.hasEnded)
+    const seen = pings(other.stream.text)
+    await until('the other goes on', () => pings(other.stream.text) > seen + 3)
+    expect(other.stream.hasEnded).toBe(false)
+  })
+
+  it('looks at all sessions together', async () => {
+    await using listener = await impatient(20)
+    await using streams = new AsyncDisposableStack()
+    const lives = []
+    for (let count = 0; count < 10; count++)
+      lives.push(streams.use(await textOf(listener.url, await hub.user())))
+    const { stream } = lives[0]!
+    let statements = 0
+    const countOne = (): void => void statements++
+    hub.pool.on('acquire', countOne)
+    const before = pings(stream.text)
+    await until('some time passes', () => pings(stream.text) > before + 20)
+    const looks = pings(stream.text) - before
+    hub.pool.off('acquire', countOne)
+    // Two statements a look, whoever listens; a look for each of them would be twenty.
+    expect(statements).toBeGreaterThan(0)
+    expect(statements).toBeLessThan(5 * looks)
+  })
+
+  it('stops telling of an organization at once when the person is removed from it', async () => {
+    const user = await hub.user()
+    const shared = await hub.organization(ada, [user])
+    await using console = await liveStream(hub, user)
+    await hub.project(ada, shared)
+    await until('it tells of it', () => console.changes.some(({ topic }) => topic === 'projects'))
+    await ada.invoke('organizations_RemoveMember', { organizationId: shared, userId: user.userId as never })
+    await until('it tells that it is over', () =>
+      console.changes.some(({ topic }) => topic === 'organizations'),
+    )
+    await until('it has looked again', async () => {
+      console.changes.length = 0
+      await hub.project(ada, shared)
+      const own = await hub.organization(user)
+      await until('it tells of their own', () =>
+        console.changes.some(({ organizationId }) => organizationId === own),
+      )
+      return console.changes.every(({ organizationId }) => organizationId !== shared)
+    })
   })
 
   it('ends when the account is switched off', async () => {

@@ -6,14 +6,14 @@ import type { Sessions } from './sessions.ts'
 /** The cookie of sessions: its name says what it promises. */
 export type SessionCookie = { name: string; isSecure: boolean }
 
-/** Who a request speaks for: a user token in `Authorization` before a session cookie (catalogue 1.2). */
+/** Who a request speaks for: a user token in `Authorization` before a session cookie (catalogue 1.2). Throws `RateLimited`. */
 export function callerOfRequest(
   request: FastifyRequest,
   sessions: Sessions,
   cookie: SessionCookie,
 ): Promise<Caller> {
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  return sessions.callerOf({ bearer, cookie: request.cookies[cookie.name] })
+  return sessions.callerOf({ bearer, cookie: request.cookies[cookie.name], address: request.ip })
 }
 
 /**

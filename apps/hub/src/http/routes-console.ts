@@ -15,8 +15,9 @@ export async function consoleRoutes(
   publicUrl: () => string,
   folder = DIST,
 ): Promise<void> {
+  const { connect: _, ...told } = config.console
   app.get('/api/config.json', async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ ...config.console, publicUrl: publicUrl() }),
+    reply.header('cache-control', 'no-store').send({ ...told, publicUrl: publicUrl() }),
   )
 
   if (!existsSync(join(folder, 'index.html'))) {
@@ -68,20 +69,23 @@ function pagePathOf(request: FastifyRequest, reply: FastifyReply): string {
   return path
 }
 
-/** Scripts of our own by place or hash, those of the operator's `config.json` by origin, and nothing else. */
+/**
+ * Scripts of our own by place or hash, those of the operator's `config.json` by origin with what they connect to, and nothing
+ * else (decisions, "Console").
+ */
 function contentSecurityPolicy(index: string, config: Config): string {
   const hashes = [...index.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
     ([, script]) => `'sha256-${createHash('sha256').update(script!).digest('base64')}'`,
   )
-  const origins = (config.console.scripts ?? [])
-    .filter(({ src }) => !src.startsWith('/'))
-    .map(({ src }) => new URL(src).origin)
+  const { scripts = [], connect = [] } = config.console
+  const origins = scripts.filter(({ src }) => !src.startsWith('/')).map(({ src }) => new URL(src).origin)
+  const sources = (...all: string[]): string => [...new Set(all)].join(' ')
   return [
     "default-src 'self'",
-    ["script-src 'self'", ...hashes, ...origins].join(' '),
+    sources("script-src 'self'", ...hashes, ...origins),
     "style-src 'self'",
     "img-src 'self' data:",
-    ["connect-src 'self'", ...origins].join(' '),
+    sources("connect-src 'self'", ...origins, ...connect.map(url => new URL(url).origin)),
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -1,75 +1,162 @@
 import { ActionError, type LiveChange } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
-import { personOf } from '../caller.ts'
+import { sql } from 'kysely'
+import { type PersonCaller, personOf } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import type { Core } from '../hub.ts'
-import { callerOfRequest, type SessionCookie } from './request-caller.ts'
+import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
 
-/** How often a stream says that it lives, in milliseconds; then the session and the memberships are read again. */
+/** How often a stream says that it lives, in milliseconds. */
 const PING_MS = 15_000
+/** How often the sessions and memberships behind the streams are read again, in milliseconds: what ended elsewhere ends here. */
+const CHECK_MS = 2_000
 /** A console that reads slower than this many bytes behind is cut off; it opens a new stream and asks again. */
 const MAX_BUFFERED_BYTES = 256 * 1024
+
+type Stream = {
+  person: PersonCaller
+  /** Replaces the organizations that it tells of. */
+  tellOf: (organizationIds: ReadonlySet<string>) => void
+  end: () => void
+}
 
 /** The live stream: server-sent events that tell what changed in the caller's organizations. */
 export function liveRoutes(
   app: FastifyInstance,
   core: () => Core,
   cookie: SessionCookie,
-  { pingMs = PING_MS }: { pingMs?: number } = {},
+  { pingMs = PING_MS, checkMs = CHECK_MS }: { pingMs?: number; checkMs?: number } = {},
 ): void {
+  const streams = new Set<Stream>()
+  let timer: NodeJS.Timeout | undefined
+  /** Looks at all streams together, over and over while there are any. What cannot be checked ends; consoles come back. */
+  const look = async (): Promise<void> => {
+    const open = [...streams]
+    try {
+      await check(core().db, open)
+    } catch {
+      for (const stream of open) stream.end()
+    }
+    timer = undefined
+    if (streams.size > 0) lookLater()
+  }
+  const lookLater = (): void => {
+    timer ??= setTimeout(() => void look(), checkMs)
+  }
+  app.addHook('onClose', async () => clearTimeout(timer))
+
   app.get('/api/v1/live', { exposeHeadRoute: false }, async (request, reply) => {
     const { sessions, db, live } = core()
+    refuseForeignOrigin(request, cookie)
     const person = personOf(await callerOfRequest(request, sessions, cookie))
     if (!person) throw new ActionError('Forbidden', 'Not logged in', { status: 401 })
-    const organizationIds = await organizationIdsOf(db, person.userId)
+    request.note = { actorId: person.userId }
+    const organizationIds = (await membershipsOf(db, [person.userId])).get(person.userId)
 
     reply.hijack()
-    const stream = reply.raw
+    const raw = reply.raw
     // Who went away meanwhile does not tell it again.
-    if (stream.destroyed) return
-    stream.writeHead(200, {
+    if (raw.destroyed) return
+    raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       // A proxy that gathers output would hold notices back.
       'x-accel-buffering': 'no',
+      'x-request-id': request.id,
     })
     const send = (event: string, data: unknown): void => {
-      stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-      if (stream.writableLength > MAX_BUFFERED_BYTES) stream.destroy()
+      raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      if (raw.writableLength > MAX_BUFFERED_BYTES) raw.destroy()
     }
-    const update = live.subscribe(person.userId, organizationIds, changes => {
+    const update = live.subscribe(person.userId, organizationIds ?? NONE, changes => {
       send('changes', changes)
-      if (changes.some(isMembership)) void refresh()
+      if (changes.some(isMembership)) check(db, [stream]).catch(stream.end)
     })
-    const refresh = async (): Promise<void> => {
-      try {
-        const still = personOf(await callerOfRequest(request, sessions, cookie))
-        if (!still) return void stream.end()
-        update(await organizationIdsOf(db, still.userId))
-        send('ping', {})
-      } catch {
-        stream.end()
-      }
-    }
-    const timer = setInterval(() => void refresh(), pingMs)
-    stream.on('error', () => {})
-    stream.on('close', () => {
-      clearInterval(timer)
+    const pings = setInterval(() => send('ping', {}), pingMs)
+    const stop = (): void => {
+      clearInterval(pings)
+      streams.delete(stream)
       update(undefined)
-    })
+    }
+    const stream: Stream = {
+      person,
+      tellOf: update,
+      end: () => {
+        stop()
+        raw.end()
+      },
+    }
+    streams.add(stream)
+    lookLater()
+    raw.on('error', () => {})
+    raw.on('close', stop)
     send('ping', {})
   })
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 function isMembership({ topic }: LiveChange): boolean {
   return topic === 'organizations'
 }
 
-async function organizationIdsOf(db: Db, userId: string): Promise<Set<string>> {
+/** Ends streams whose session or token is no longer good, and tells the others of what their people belong to now. */
+async function check(db: Db, streams: Stream[]): Promise<void> {
+  const idsOf = (actor: PersonCaller['actor']): string[] =>
+    streams.filter(({ person }) => person.actor === actor).map(({ person }) => credentialId(person))
+  const good = await goodCredentials(db, { sessionIds: idsOf('User'), tokenIds: idsOf('UserToken') })
+  const memberships = await membershipsOf(
+    db,
+    streams.map(({ person }) => person.userId),
+  )
+  for (const { person, tellOf, end } of streams) {
+    if (good.has(credentialId(person))) tellOf(memberships.get(person.userId) ?? NONE)
+    else end()
+  }
+}
+
+function credentialId(person: PersonCaller): string {
+  return person.actor === 'User' ? person.sessionId : person.tokenId
+}
+
+/** Which of these sessions and user tokens are still good, as `Sessions` has it for their secrets. */
+async function goodCredentials(
+  db: Db,
+  { sessionIds, tokenIds }: { sessionIds: string[]; tokenIds: string[] },
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('session as s')
+    .innerJoin('user as u', 'u.user_id', 's.user_id')
+    .where('s.session_id', '=', anyOf(sessionIds))
+    .where('s.expires_at', '>', new Date())
+    .where('u.is_active', '=', true)
+    .select('s.session_id as id')
+    .unionAll(
+      db
+        .selectFrom('user_token as t')
+        .innerJoin('user as u', 'u.user_id', 't.user_id')
+        .where('t.token_id', '=', anyOf(tokenIds))
+        .where('u.is_active', '=', true)
+        .select('t.token_id as id'),
+    )
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** The organizations of people, by person. */
+async function membershipsOf(db: Db, userIds: string[]): Promise<Map<string, Set<string>>> {
   const rows = await db
     .selectFrom('organization_member')
-    .where('user_id', '=', userId)
-    .select('organization_id')
+    .where('user_id', '=', anyOf(userIds))
+    .select(['user_id', 'organization_id'])
     .execute()
-  return new Set(rows.map(row => row.organization_id))
+  const ids = Map.groupBy(rows, ({ user_id }) => user_id)
+  return new Map(
+    [...ids].map(([userId, list]) => [userId, new Set(list.map(({ organization_id }) => organization_id))]),
+  )
+}
+
+/** One parameter however many ids there are, so that the statement stays the same. */
+function anyOf(ids: string[]) {
+  return sql<string>`any(${ids}::text[])`
 }

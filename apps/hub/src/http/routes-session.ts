@@ -1,9 +1,12 @@
 import { ActionError } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { recordAuditAction } from '../audit/actions.ts'
+import { ANONYMOUS } from '../caller.ts'
+import { hasEmail } from '../database/accounts.ts'
 import type { Db } from '../database/connection.ts'
 import type { Core } from '../hub.ts'
-import { verifyPassword } from '../passwords.ts'
+import { strongerHash, verifyPassword } from '../passwords.ts'
 import { refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
 import { textOf } from './routes-actions.ts'
 
@@ -17,27 +20,65 @@ const Login = z.object({
 /** The one answer to a sign-in that does not succeed, whatever the reason (spec 8). */
 const REFUSED = 'Invalid username or password!'
 
+/** How long a browser counts as known to an account after a sign-in, in seconds. */
+const KNOWN_SECS = 365 * 24 * 60 * 60
+
 /** Sign-in and sign-out: they set cookies, so they are direct calls and not actions (decisions). */
 export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
+  const knownCookie = `${cookie.name}-known`
 
   app.post('/api/private/login', async (request, reply) => {
     refuseForeignOrigin(request, cookie)
-    const { db, sessions } = core()
+    const { db, sessions, jwts, limits, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
-    const user = await accountOf(db, email.trim())
-    const matches = await verifyPassword(password, user?.password_hash)
-    if (!user || !matches || !user.is_active) throw new ActionError('Forbidden', REFUSED, { status: 401 })
+    await limits.take('sign-in address', request.ip)
+    const account = await accountOf(db, email)
+    // Somebody who fails on purpose must not lock the owner out: browsers that the account knows have a count of their own.
+    const known = await jwts.verify('KnownBrowser', request.cookies[knownCookie] ?? '')
+    const [kind, key] =
+      account && known?.userId === account.user_id
+        ? (['sign-in known browser', known.jwtId] as const)
+        : (['sign-in account', account?.user_id ?? email.toLowerCase()] as const)
+    await limits.take(kind, key)
+    const giveBack = async (): Promise<void> => {
+      await limits.giveBack('sign-in address', request.ip)
+      await limits.giveBack(kind, key)
+    }
+    const matches = await verifyPassword(password, account?.password_hash).catch(async error => {
+      await giveBack()
+      throw error
+    })
+    const isRemembered = Boolean(remember ?? rememberMe)
+    const opened =
+      matches && account?.is_active
+        ? await sessions.open(
+            {
+              userId: account.user_id,
+              isAdmin: account.is_admin,
+              passwordHash: await keptHash(db, account, password),
+            },
+            request.headers['user-agent'] ?? '',
+            isRemembered,
+          )
+        : undefined
+    if (!account || !opened) {
+      const entry = { action: 'users_InitiateSession', caller: ANONYMOUS, nodeId, requestId: request.id }
+      await recordAuditAction(db, { ...entry, data: { email } }, 'Rejected')
+      throw new ActionError('Forbidden', REFUSED, { status: 401 })
+    }
+    await giveBack()
     // A session that the browser still has ends: its id must not live on in the new one's place.
     const before = request.cookies[cookie.name]
     if (before) await sessions.end(before)
-    const isRemembered = Boolean(remember ?? rememberMe)
-    const { token, maxAgeSecs } = await sessions.open(
-      { userId: user.user_id, isAdmin: user.is_admin },
-      request.headers['user-agent'] ?? '',
-      isRemembered,
-    )
+    const { token, maxAgeSecs } = opened
     reply.setCookie(cookie.name, token, { ...attributes, ...(isRemembered && { maxAge: maxAgeSecs }) })
+    const isKnown = { jwtId: crypto.randomUUID(), userId: account.user_id }
+    const knownUntil = new Date(Date.now() + KNOWN_SECS * 1000)
+    reply.setCookie(knownCookie, await jwts.sign('KnownBrowser', isKnown, knownUntil), {
+      ...attributes,
+      maxAge: KNOWN_SECS,
+    })
     return reply.header('cache-control', 'no-store').send({})
   })
 
@@ -50,14 +91,28 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   })
 }
 
-async function accountOf(db: Db, email: string) {
-  // The database does not even take such an address.
-  if (email.includes('\0')) return undefined
+type Account = { user_id: string; password_hash: string | null; is_admin: boolean; is_active: boolean }
+
+async function accountOf(db: Db, email: string): Promise<Account | undefined> {
   return db
     .selectFrom('user')
-    .where(({ eb, fn, val }) => eb(fn('lower', ['email']), '=', fn('lower', [val(email)])))
+    .where(hasEmail(email))
     .select(['user_id', 'password_hash', 'is_admin', 'is_active'])
     .executeTakeFirst()
+}
+
+/** The hash that the account has from now on: a new one where the stored one was made with weaker parameters than today's. */
+async function keptHash(db: Db, { user_id, password_hash }: Account, password: string): Promise<string> {
+  const stored = password_hash!
+  const stronger = await strongerHash(password, stored)
+  if (stronger === undefined) return stored
+  await db
+    .updateTable('user')
+    .set({ password_hash: stronger })
+    .where('user_id', '=', user_id)
+    .where('password_hash', '=', stored)
+    .execute()
+  return stronger
 }
 
 function parseLogin(text: string): z.output<typeof Login> {
@@ -68,7 +123,11 @@ function parseLogin(text: string): z.output<typeof Login> {
     throw new ActionError('Invalid', 'The body is not valid JSON.', { cause })
   }
   const parsed = Login.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
-  throw new ActionError('Invalid', 'Expected {"email", "password", "remember"?}.', { issues })
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
+    throw new ActionError('Invalid', 'Expected {"email", "password", "remember"?}.', { issues })
+  }
+  // What the database cannot hold is in no address, but in the audit log when somebody tries it.
+  const email = parsed.data.email.trim().replaceAll('\0', '\ufffd').toWellFormed()
+  return { ...parsed.data, email }
 }

@@ -1,6 +1,8 @@
+import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
-import { ActionError, MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import { ActionError } from '@muster/actions'
 import {
+  type ConnectionError,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
@@ -12,14 +14,26 @@ import { expectedError } from '../expected-error.ts'
 import type { Core } from '../hub.ts'
 import type { Logger } from '../log.ts'
 import type { SessionCookie } from './request-caller.ts'
-import { actionRoutes } from './routes-actions.ts'
+import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { consoleRoutes } from './routes-console.ts'
 import { docsRoutes } from './routes-docs.ts'
+import { exportRoutes } from './routes-export.ts'
 import { liveRoutes } from './routes-live.ts'
 import { sessionRoutes } from './routes-session.ts'
+import { bareAnswer, responseWith, securityHeaders } from './security-headers.ts'
 
-/** How long a client may take to send a request, in milliseconds. */
+/** How long a client may take to send a request, in milliseconds: its head, and all of it with a body of 8 MiB. */
+const HEAD_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 120_000
+/** How often requests that take longer are looked for, in milliseconds. */
+const TIMEOUT_CHECK_MS = 5_000
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the log tells beyond the route: who sent it, and the action that it named if there is such a one. */
+    note: { actorId?: string | null; action?: string } | null
+  }
+}
 
 type ServerOptions = {
   config: Config
@@ -39,9 +53,16 @@ export async function createServer({
   publicUrl,
   consoleDir,
 }: ServerOptions): Promise<FastifyInstance> {
+  const headers = securityHeaders(config)
   const app = fastify({
-    bodyLimit: MAX_ACTION_BODY_BYTES,
+    bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      ServerResponse: responseWith(headers),
+      headersTimeout: HEAD_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
+    clientErrorHandler: (error, socket) => refuseJunk(error, socket, headers),
     genReqId: () => crypto.randomUUID(),
     requestIdHeader: false,
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
@@ -49,11 +70,12 @@ export async function createServer({
     forceCloseConnections: true,
     // What fails before there is a route, like a path that cannot be decoded, is told like everything else.
     frameworkErrors: (error, request, reply) => {
-      setCommonHeaders(request, reply)
+      tellRequestId(request, reply)
       answerError(error, request, reply)
     },
   })
   await app.register(fastifyCookie)
+  app.decorateRequest('note', null)
 
   // Bodies stay bytes: actions need the text as it was sent, and everything else is refused by its type.
   app.removeAllContentTypeParsers()
@@ -63,10 +85,29 @@ export async function createServer({
 
   app.addHook('onRequest', async request => {
     if (!core() && !isHealth(request.url)) throw notReady()
+    // Nothing is unpacked here, so a small body stays a small one.
+    if (request.headers['content-encoding'] !== undefined)
+      throw new ActionError('Invalid', 'Expected a body without Content-Encoding.', { status: 415 })
   })
-  app.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
+  app.addHook('onSend', async (request, reply) => tellRequestId(request, reply))
+  // The route's pattern, since addresses may hold what is secret.
+  if (log.isLevelEnabled('debug')) {
+    app.addHook('onResponse', async (request, reply) =>
+      log.debug(
+        {
+          requestId: request.id,
+          method: request.method,
+          route: request.routeOptions.url,
+          ...request.note,
+          status: reply.statusCode,
+          durationMs: Math.round(reply.elapsedTime * 10) / 10,
+        },
+        'request',
+      ),
+    )
+  }
   const answerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = expectedError(error) ?? asActionError(error)
+    const known = expectedError(error) ?? asActionError(error, request)
     if (known.status >= 500)
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
@@ -92,17 +133,27 @@ export async function createServer({
   }
   actionRoutes(app, running, cookie)
   sessionRoutes(app, running, cookie)
+  exportRoutes(app, running, cookie)
   liveRoutes(app, running, cookie)
   docsRoutes(app, publicUrl)
   await consoleRoutes(app, config, publicUrl, consoleDir)
   return app
 }
 
-function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-content-type-options', 'nosniff')
-  reply.header('referrer-policy', 'same-origin')
-  reply.header('x-frame-options', 'DENY')
+function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
+}
+
+/** Answers what is no request that can be read, or comes too slowly, and lets its connection go. */
+function refuseJunk({ code }: ConnectionError, socket: Socket, headers: Record<string, string>): void {
+  const [status, message] =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? [408, 'The request took too long.']
+      : code === 'HPE_HEADER_OVERFLOW'
+        ? [431, 'The headers are too large.']
+        : [400, 'The request is no HTTP.']
+  if (socket.writable) socket.write(bareAnswer(headers, new ActionError('Invalid', message, { status })))
+  socket.destroy()
 }
 
 function isHealth(url: string): boolean {
@@ -115,10 +166,10 @@ function notReady(): ActionError {
 }
 
 /** Fastify's own refusals in the words of the wire; anything else is a fault of ours and told without its text. */
-function asActionError(error: FastifyError): ActionError {
+function asActionError(error: FastifyError, { routeOptions }: FastifyRequest): ActionError {
   const status = error.statusCode ?? 500
   if (status === 413) {
-    return new ActionError('Invalid', `The body is larger than ${MAX_ACTION_BODY_BYTES} bytes.`, {
+    return new ActionError('Invalid', `The body is larger than ${routeOptions.bodyLimit} bytes.`, {
       status,
       cause: error,
     })

@@ -25,8 +25,9 @@ function credentials(more: object = {}): object {
 
 type Cookie = { name: string; value: string; attributes: Record<string, string> }
 
+/** The cookie of the session; the one by which a browser is known has tests of its own. */
 function cookieOf({ headers }: Answer): Cookie {
-  const cookies = headers.getSetCookie()
+  const cookies = headers.getSetCookie().filter(cookie => !/^[\w-]+-known=/.test(cookie))
   expect(cookies).toHaveLength(1)
   const [pair, ...attributes] = cookies[0]!.split('; ')
   const [name, value] = pair!.split('=')
@@ -182,7 +183,7 @@ describe('a sign-in that does not succeed', () => {
     ['has a number for a password', '{"email":"a","password":1}'],
     ['has text for a flag', '{"email":"a","password":"b","remember":"yes"}'],
     ['has a password without end', JSON.stringify({ email: 'a', password: 'x'.repeat(1025) })],
-    ['is nested without end', '['.repeat(100_000)],
+    ['is nested without end', '['.repeat(60_000)],
   ])('because its body %s is Invalid', async (_why, body) => {
     const answer = await login(body)
     expect(answer.status).toBe(400)

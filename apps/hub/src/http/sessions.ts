@@ -2,54 +2,64 @@ import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
 import { recordEvent } from '../audit/events.ts'
 import { ANONYMOUS, type Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
+import type { RateLimits } from '../rate-limits.ts'
 import { hashSecret, matchesSecret } from '../secrets.ts'
 
 const DAY_SECS = 24 * 60 * 60
 /** How long a session lasts, and with "Remember me". */
 const SESSION_SECS = DAY_SECS
 const REMEMBERED_SECS = 30 * DAY_SECS
-/** Sessions are read from the database at each request but for this long, so that an ended one stops within seconds on every node. */
-const CACHE_MS = 2_000
-const CACHE_SIZE = 10_000
-
-type Cached = { caller: Caller; until: number }
-
-/** Sessions and user tokens: who a request speaks for. */
+/**
+ * Sessions and user tokens: who a request speaks for. Read from the database at each request, so that what ended has ended at
+ * once on every node.
+ */
 export class Sessions {
   readonly #db: Db
-  readonly #cache = new Map<string, Cached>()
+  readonly #limits: RateLimits
 
-  constructor(db: Db) {
+  constructor(db: Db, limits: RateLimits) {
     this.#db = db
+    this.#limits = limits
   }
 
-  /** Opens a session and returns its secret with its life in seconds. */
+  /**
+   * Opens a session for somebody who just proved to know the password with this hash, and returns its secret with its life in
+   * seconds; nothing when that password is not the account's any more.
+   */
   async open(
-    user: { userId: string; isAdmin: boolean },
+    user: { userId: string; isAdmin: boolean; passwordHash: string },
     userAgent: string,
     remember: boolean,
-  ): Promise<{ token: string; maxAgeSecs: number }> {
+  ): Promise<{ token: string; maxAgeSecs: number } | undefined> {
     const token = newId('u_session_sk')
     const sessionId = publicIdOf(token)
     const maxAgeSecs = remember ? REMEMBERED_SECS : SESSION_SECS
-    await this.#db.transaction().execute(async tx => {
+    const { userId, isAdmin, passwordHash } = user
+    return this.#db.transaction().execute(async tx => {
+      // The lock makes a change of the password wait, so that it ends this session as well.
+      const account = await tx
+        .selectFrom('user')
+        .where('user_id', '=', userId)
+        .where('password_hash', '=', passwordHash)
+        .where('is_active', '=', true)
+        .select('user_id')
+        .forShare()
+        .executeTakeFirst()
+      if (!account) return undefined
       await tx
         .insertInto('session')
         .values({
           session_id: sessionId,
           token_hash: hashSecret(token),
-          user_id: user.userId,
+          user_id: userId,
           user_agent: userAgent.slice(0, 512),
           expires_at: new Date(Date.now() + maxAgeSecs * 1000),
         })
         .execute()
-      const caller: Caller = { actor: 'User', ...user, sessionId }
-      await recordEvent(tx, { caller, scope: {} }, 'users_SessionInitiated', {
-        userId: user.userId,
-        sessionId,
-      })
+      const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
+      await recordEvent(tx, { caller, scope: {} }, 'users_SessionInitiated', { userId, sessionId })
+      return { token, maxAgeSecs }
     })
-    return { token, maxAgeSecs }
   }
 
   /** Ends the session of a secret, if it is one. */
@@ -65,27 +75,25 @@ export class Sessions {
       if (numDeletedRows === 0n) return
       await recordEvent(tx, { caller, scope: {} }, 'users_SessionTerminated', { userId, sessionId })
     })
-    this.#cache.delete(`cookie ${token}`)
   }
 
-  /** Who a request with these credentials is; anonymous when there are none or they are not good. */
+  /**
+   * Who a request with these credentials is; anonymous when there are none or they are not good. Throws `RateLimited` for bad
+   * tokens when too many came from that address; good ones are never refused.
+   */
   async callerOf({
     cookie,
     bearer,
+    address,
   }: {
     cookie?: string | undefined
     bearer?: string | undefined
+    address?: string
   }): Promise<Caller> {
-    const secret = bearer ?? cookie
-    if (!secret) return ANONYMOUS
     // A secret counts only where it belongs: a session's is no bearer token, a token is no cookie.
-    const key = `${bearer ? 'bearer' : 'cookie'} ${secret}`
-    const cached = this.#cache.get(key)
-    if (cached && cached.until > Date.now()) return cached.caller
-    const caller = bearer ? await this.#byUserToken(secret) : await this.#bySession(secret)
-    if (this.#cache.size >= CACHE_SIZE) this.#cache.clear()
-    if (caller.actor === 'Anonymous') this.#cache.delete(key)
-    else this.#cache.set(key, { caller, until: Date.now() + CACHE_MS })
+    if (!bearer) return cookie ? this.#bySession(cookie) : ANONYMOUS
+    const caller = await this.#byUserToken(bearer)
+    if (caller === ANONYMOUS && address !== undefined) await this.#limits.take('bad token', address)
     return caller
   }
 
@@ -98,10 +106,11 @@ export class Sessions {
       .where('s.session_id', '=', sessionId)
       .where('s.expires_at', '>', new Date())
       .where('u.is_active', '=', true)
-      .select(['s.token_hash', 'u.user_id', 'u.is_admin'])
+      .select(['s.token_hash', 's.created_at', 'u.user_id', 'u.is_admin'])
       .executeTakeFirst()
     if (!row || !matchesSecret(token, row.token_hash)) return ANONYMOUS
-    return { actor: 'User', userId: row.user_id, isAdmin: row.is_admin, sessionId }
+    const { user_id: userId, is_admin: isAdmin, created_at: signedInAt } = row
+    return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
   }
 
   async #byUserToken(token: string): Promise<Caller> {

@@ -1,5 +1,6 @@
-import { ActionError, newId } from '@muster/actions'
+import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
+import { createOrganization } from '../../database/organizations.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_Create = handler(
@@ -12,9 +13,6 @@ export const organizations_Create = handler(
         'Only administrators of the instance name the administrators of an organization.',
       )
     }
-    const organizationId = newId('org')
-    await tx.insertInto('organization').values({ organization_id: organizationId, name }).execute()
-    await events.emit('organizations_Created', { organizationId })
     const userIds = [...new Set(admins ?? (person ? [person.userId] : []))]
     for (const userId of userIds) {
       const user = await tx
@@ -23,12 +21,8 @@ export const organizations_Create = handler(
         .select('user_id')
         .executeTakeFirst()
       if (!user) throw new ActionError('Invalid', `admins: there is no account ${userId}.`)
-      await tx
-        .insertInto('organization_member')
-        .values({ organization_id: organizationId, user_id: userId, is_admin: true })
-        .execute()
-      await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin: true })
     }
+    const organizationId = await createOrganization({ tx, events }, name, userIds)
     changed('organizations', { organizationId }, userIds)
     return { organizationId }
   },

@@ -1,0 +1,31 @@
+import { refusal } from '../../access/authorize.ts'
+import { personOf } from '../../caller.ts'
+import { lockMembers } from '../../database/organization-members.ts'
+import { handler } from '../../handler.ts'
+
+export const users_AcceptOrganizationInvitation = handler(
+  'users_AcceptOrganizationInvitation',
+  async ({ tx, events, caller, scope, changed }, { invitationId }) => {
+    const person = personOf(caller)
+    if (!person) throw refusal()
+    const { userId } = person
+    await lockMembers(tx, scope.organizationId!)
+    // Whoever comes second finds nothing.
+    const { organization_id: organizationId } = await tx
+      .deleteFrom('organization_invitation')
+      .where('invitation_id', '=', invitationId)
+      .returning('organization_id')
+      .executeTakeFirstOrThrow()
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: userId })
+      .onConflict(conflict => conflict.doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 1n)
+      await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin: false })
+    changed('organizations', {}, [userId])
+    changed('invitations', {}, [userId])
+    changed('members')
+    return {}
+  },
+)

@@ -1,0 +1,24 @@
+import { sql } from 'kysely'
+import { queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+
+export const users_QueryOrganizationInvitations = handler(
+  'users_QueryOrganizationInvitations',
+  async ({ db }, { userId, filter: _, ...page }) => {
+    const query = db
+      .selectFrom('organization_invitation as i')
+      .innerJoin('user as u', join => join.on(sql<boolean>`lower(u.email) = lower(i.email)`))
+      .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
+      .where('u.user_id', '=', userId)
+      .select(['i.invitation_id', 'o.organization_id', 'o.name'])
+    const sorts = { createdAt: { by: sql`i.created_at`, type: 'timestamptz' } } as const
+    const { rows, ...rest } = await queryPage(query, page, sorts, sql`i.invitation_id`, '-createdAt')
+    return {
+      invitations: rows.map(row => ({
+        invitationId: row.invitation_id,
+        organization: { organizationId: row.organization_id, name: row.name },
+      })),
+      ...rest,
+    }
+  },
+)

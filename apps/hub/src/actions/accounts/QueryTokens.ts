@@ -1,0 +1,25 @@
+import { sql } from 'kysely'
+import { matchesText, queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+import { wireTime } from '../../times.ts'
+
+export const users_QueryTokens = handler('users_QueryTokens', async ({ db }, { userId, filter, ...page }) => {
+  const query = db
+    .selectFrom('user_token as t')
+    .where('t.user_id', '=', userId)
+    .where(matchesText(filter?.text, sql`t.name`, sql`t.token_id`))
+    .select(['t.token_id', 't.created_at', 't.name'])
+  const sorts = {
+    createdAt: { by: sql`t.created_at`, type: 'timestamptz' },
+    name: { by: sql`coalesce(t.name, '')`, type: 'text' },
+  } as const
+  const { rows, ...rest } = await queryPage(query, page, sorts, sql`t.token_id`, '-createdAt')
+  return {
+    tokens: rows.map(row => ({
+      tokenId: row.token_id,
+      createdAt: wireTime(row.created_at),
+      name: row.name ?? undefined,
+    })),
+    ...rest,
+  }
+})

@@ -1,0 +1,14 @@
+import { keepAnAdministrator } from '../../database/accounts.ts'
+import { handler } from '../../handler.ts'
+
+export const users_SetIsAdmin = handler('users_SetIsAdmin', async ({ tx, events }, { userId, isAdmin }) => {
+  if (!isAdmin) await keepAnAdministrator(tx, userId)
+  await tx
+    .updateTable('user')
+    .set({ is_admin: isAdmin })
+    .where('user_id', '=', userId)
+    .returning('user_id')
+    .executeTakeFirstOrThrow()
+  await events.emit('users_SetIsAdmin', { userId, isAdmin })
+  return {}
+})

@@ -1,0 +1,14 @@
+import { handler } from '../../handler.ts'
+
+export const users_TerminateSession = handler(
+  'users_TerminateSession',
+  async ({ tx, events }, { sessionId }) => {
+    const { user_id: userId } = await tx
+      .deleteFrom('session')
+      .where('session_id', '=', sessionId)
+      .returning('user_id')
+      .executeTakeFirstOrThrow()
+    await events.emit('users_SessionTerminated', { userId, sessionId })
+    return {}
+  },
+)

@@ -1,0 +1,265 @@
+import { type ActionError, newId, publicIdOf } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  liveStream,
+  signIn,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { hashSecret } from '../../secrets.ts'
+
+const REFUSED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
+
+let hub: TestHub
+let admin: TestUser
+let ada: TestUser
+
+beforeAll(async () => {
+  hub = await testHub()
+  admin = await hub.user({ isAdmin: true })
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  ada = await hub.user()
+  await hub.db.deleteFrom('audit_event').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+})
+
+const failed = (promise: Promise<unknown>): Promise<ActionError> =>
+  promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+
+const sessionIdOf = ({ cookie }: Pick<TestUser, 'cookie'>): string => publicIdOf(cookie.split('=')[1]!)
+
+async function furtherSession({ email, password }: TestUser, userAgent: string): Promise<TestUser['cookie']> {
+  const answer = await signIn(hub, email, password, { 'user-agent': userAgent })
+  return answer.headers.getSetCookie()[0]!.split(';')[0]!
+}
+
+describe('sessions', () => {
+  it('are listed newest first without those that have expired, and the one that asks says so', async () => {
+    const { userId } = ada
+    const second = await furtherSession(ada, '<b>Browser</b>/1.0')
+    const expired = await furtherSession(ada, 'old')
+    await hub.db
+      .updateTable('session')
+      .set({ expires_at: new Date(Date.now() - 1) })
+      .where('session_id', '=', sessionIdOf({ cookie: expired }))
+      .execute()
+    const { sessions } = await ada.invoke('users_QuerySessions', { userId })
+    expect(sessions).toEqual([
+      {
+        sessionId: sessionIdOf({ cookie: second }),
+        createdAt: expect.stringMatching(/Z$/),
+        expiresAt: expect.stringMatching(/Z$/),
+        userAgent: '<b>Browser</b>/1.0',
+        isCurrent: false,
+      },
+      expect.objectContaining({ sessionId: sessionIdOf(ada), isCurrent: true }),
+    ])
+    const page = await ada.invoke('users_QuerySessions', { userId, limit: 1, sort: 'createdAt' })
+    expect(page).toMatchObject({ sessions: [{ sessionId: sessionIdOf(ada) }], total: 2 })
+    const byToken = await hub.withToken(await hub.userToken(ada))('users_QuerySessions', { userId })
+    expect(byToken.sessions.map(({ isCurrent }) => isCurrent)).toEqual([false, false])
+    const byAdmin = await admin.invoke('users_QuerySessions', { userId })
+    expect(byAdmin.sessions.map(({ isCurrent }) => isCurrent)).toEqual([false, false])
+  })
+
+  it('end at once, also the one that asks, and the log is told', async () => {
+    const { userId } = ada
+    const cookie = await furtherSession(ada, 'other')
+    const sessionId = sessionIdOf({ cookie })
+    expect(await ada.invoke('users_TerminateSession', { sessionId })).toEqual({})
+    expect(await hub.sessions.callerOf({ cookie: cookie.split('=')[1]! })).toEqual({ actor: 'Anonymous' })
+    expect(await failed(ada.invoke('users_TerminateSession', { sessionId }))).toMatchObject(REFUSED)
+    await ada.invoke('users_TerminateSession', { sessionId: sessionIdOf(ada) })
+    expect(await ada.invoke('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
+    expect(await auditEvents(hub, 'users_SessionTerminated')).toMatchObject([
+      { data: { userId, sessionId }, actor: { userId } },
+      { data: { userId, sessionId: sessionIdOf(ada) } },
+    ])
+  })
+
+  it('of others are nobody’s to end, administrators included', async () => {
+    for (const { invoke } of [admin, await hub.user()])
+      expect(await failed(invoke('users_TerminateSession', { sessionId: sessionIdOf(ada) }))).toMatchObject(
+        REFUSED,
+      )
+    expect(
+      await failed(ada.invoke('users_TerminateSession', { sessionId: `u_session_pk_${'1'.repeat(22)}` })),
+    ).toMatchObject(REFUSED)
+    expect(await ada.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'User' } })
+  })
+})
+
+describe('tokens', () => {
+  it('show their secret once, are kept as a hash, and work until they are deleted', async () => {
+    const { userId } = ada
+    const { token, tokenId } = await ada.invoke('users_CreateToken', { userId, name: ' Backup script ' })
+    expect(token).toMatch(/^u_sk_.{66}$/)
+    expect(tokenId).toBe(publicIdOf(token))
+    const row = await hub.db
+      .selectFrom('user_token')
+      .where('token_id', '=', tokenId)
+      .selectAll()
+      .executeTakeFirstOrThrow()
+    expect(row).toMatchObject({ user_id: userId, name: 'Backup script', token_hash: hashSecret(token) })
+    const byToken = hub.withToken(token)
+    expect(await byToken('users_QueryTokens', { userId })).toEqual({
+      tokens: [{ tokenId, name: 'Backup script', createdAt: expect.stringMatching(/Z$/) }],
+    })
+    // A token works for every action that its person may run, without an origin.
+    const { organizationId } = await byToken('organizations_Create', { name: 'By token' })
+    await byToken('organizations_Delete', { organizationId })
+    expect(await byToken('users_DeleteToken', { tokenId })).toEqual({})
+    expect(await byToken('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
+    const everything = JSON.stringify([await auditRows(hub), await auditEvents(hub)])
+    expect(everything).not.toContain(token)
+    expect(await auditEvents(hub, 'users_TokenCreated')).toMatchObject([{ data: { userId, tokenId } }])
+    expect(await auditEvents(hub, 'users_TokenDeleted')).toMatchObject([
+      { data: { userId, tokenId }, actor: { actor: 'UserToken', tokenId } },
+    ])
+  })
+
+  it('need a sign-in that is recent, or the current password', async () => {
+    const { userId } = ada
+    const input = { userId, name: 'CI' }
+    const refused = { kind: 'Forbidden', issues: [{ path: 'currentPassword' }] }
+    const byToken = hub.withToken(await hub.userToken(ada))
+    expect(await failed(byToken('users_CreateToken', input))).toMatchObject(refused)
+    await hub.db
+      .updateTable('session')
+      .set({ created_at: new Date(Date.now() - 16 * 60_000) })
+      .where('user_id', '=', userId)
+      .execute()
+    expect(await failed(ada.invoke('users_CreateToken', input))).toMatchObject(refused)
+    for (const invoke of [ada.invoke, byToken]) {
+      const currentPassword = ada.password
+      expect(await invoke('users_CreateToken', { ...input, currentPassword })).toMatchObject({
+        tokenId: expect.any(String),
+      })
+    }
+    const everything = JSON.stringify(await auditRows(hub))
+    expect(everything).not.toContain(ada.password)
+  })
+
+  it('are listed in pages, sorted and searched', async () => {
+    const { userId } = ada
+    for (const name of ['b', 'a', undefined]) await ada.invoke('users_CreateToken', { userId, name })
+    const names = async (input: object) =>
+      (await ada.invoke('users_QueryTokens', { userId, ...input })).tokens.map(({ name }) => name)
+    expect(await names({})).toEqual([undefined, 'a', 'b'])
+    expect(await names({ sort: 'name' })).toEqual([undefined, 'a', 'b'])
+    expect(await names({ sort: '-name', limit: 1 })).toEqual(['b'])
+    expect(await names({ filter: { text: 'A' } })).toContain('a')
+  })
+
+  it('are made by oneself only; administrators may see and delete them', async () => {
+    const { userId } = ada
+    const { tokenId } = await ada.invoke('users_CreateToken', { userId })
+    const stranger = await hub.user()
+    for (const { invoke } of [admin, stranger])
+      expect(await failed(invoke('users_CreateToken', { userId }))).toMatchObject(REFUSED)
+    expect(await failed(stranger.invoke('users_QueryTokens', { userId }))).toMatchObject(REFUSED)
+    expect(await failed(stranger.invoke('users_DeleteToken', { tokenId }))).toMatchObject(REFUSED)
+    expect((await admin.invoke('users_QueryTokens', { userId })).tokens).toMatchObject([{ tokenId }])
+    expect(await admin.invoke('users_DeleteToken', { tokenId })).toEqual({})
+    expect(await failed(ada.invoke('users_DeleteToken', { tokenId }))).toMatchObject(REFUSED)
+  })
+})
+
+describe('invitations', () => {
+  async function invitation(organizationId: string, email: string): Promise<string> {
+    const invitationId = newId('org_invite')
+    await hub.db
+      .insertInto('organization_invitation')
+      .values({ invitation_id: invitationId, organization_id: organizationId, email })
+      .execute()
+    return invitationId
+  }
+
+  it('to the address of a person are listed for them, and gone when accepted', async () => {
+    const { userId } = ada
+    const owner = await hub.user()
+    const organizationId = await hub.organization(owner)
+    const invitationId = await invitation(organizationId, ada.email.toUpperCase())
+    await invitation(organizationId, 'somebody@else.example')
+    await hub.db.deleteFrom('audit_event').execute()
+    await using console = await liveStream(hub, ada)
+    await using consoleOfOwner = await liveStream(hub, owner)
+    expect(await ada.invoke('users_QueryOrganizationInvitations', { userId })).toEqual({
+      invitations: [{ invitationId, organization: { organizationId, name: 'Test organization' } }],
+    })
+    expect(await ada.invoke('users_AcceptOrganizationInvitation', { invitationId })).toEqual({})
+    expect(await ada.invoke('users_QueryOrganizationInvitations', { userId })).toEqual({ invitations: [] })
+    expect(await ada.invoke('users_QueryOrganizations', { userId })).toMatchObject({
+      organizations: [{ organizationId }],
+    })
+    const members = await hub.db
+      .selectFrom('organization_member')
+      .where('organization_id', '=', organizationId)
+      .where('user_id', '=', userId)
+      .selectAll()
+      .execute()
+    expect(members).toMatchObject([{ is_admin: false }])
+    expect(await auditEvents(hub, 'organizations_MemberAdded')).toMatchObject([
+      { data: { organizationId, userId, isAdmin: false }, organizationId, actor: { userId } },
+    ])
+    await until('the new member is told', () =>
+      ['organizations', 'invitations'].every(topic => console.changes.some(change => change.topic === topic)),
+    )
+    await until('the organization is told', () =>
+      consoleOfOwner.changes.some(
+        change => change.topic === 'members' && change.organizationId === organizationId,
+      ),
+    )
+  })
+
+  it('accepted many times at once make one member', async () => {
+    const owner = await hub.user()
+    const organizationId = await hub.organization(owner)
+    const invitationId = await invitation(organizationId, ada.email)
+    await hub.db.deleteFrom('audit_event').execute()
+    const byToken = hub.withToken(await hub.userToken(ada))
+    const outcomes = await Promise.allSettled(
+      [ada.invoke, byToken, ada.invoke, byToken].map(invoke =>
+        invoke('users_AcceptOrganizationInvitation', { invitationId }),
+      ),
+    )
+    const refusals = outcomes.filter(outcome => outcome.status === 'rejected')
+    expect(refusals).toHaveLength(3)
+    for (const { reason } of refusals) expect(reason).toMatchObject(REFUSED)
+    expect(await auditEvents(hub, 'organizations_MemberAdded')).toHaveLength(1)
+  })
+
+  it('to somebody who is a member already are used up and change nothing', async () => {
+    const owner = await hub.user()
+    const organizationId = await hub.organization(owner)
+    const invitationId = await invitation(organizationId, owner.email)
+    await hub.db.deleteFrom('audit_event').execute()
+    expect(await owner.invoke('users_AcceptOrganizationInvitation', { invitationId })).toEqual({})
+    const members = await hub.db
+      .selectFrom('organization_member')
+      .where('organization_id', '=', organizationId)
+      .selectAll()
+      .execute()
+    expect(members).toMatchObject([{ user_id: owner.userId, is_admin: true }])
+    expect(await auditEvents(hub, 'organizations_MemberAdded')).toEqual([])
+  })
+
+  it('to others are refused like those that are not there', async () => {
+    const owner = await hub.user()
+    const invitationId = await invitation(await hub.organization(owner), 'somebody@else.example')
+    for (const { invoke } of [ada, owner, admin])
+      for (const id of [invitationId, newId('org_invite')])
+        expect(
+          await failed(invoke('users_AcceptOrganizationInvitation', { invitationId: id })),
+        ).toMatchObject(REFUSED)
+  })
+})

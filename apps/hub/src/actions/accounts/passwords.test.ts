@@ -1,0 +1,329 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ActionError } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  mailedJwt,
+  signIn,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ANONYMOUS } from '../../caller.ts'
+
+const NEW_PASSWORD = 'a staple of horses'
+const COMMON = 'This password is one of the most common ones: choose another.'
+
+let hub: TestHub
+let admin: TestUser
+
+beforeAll(async () => {
+  hub = await testHub()
+  admin = await hub.user({ isAdmin: true })
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await hub.db.deleteFrom('audit_event').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+})
+
+const failed = (promise: Promise<unknown>): Promise<ActionError> =>
+  promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+
+/** In process, where no address is counted: the limits have a test of their own. */
+const askForLink = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
+const reset = (resetToken: string, password: string) =>
+  hub.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password })
+
+/** A further session of a person. */
+async function sessionOf({ email, password }: TestUser): Promise<string> {
+  return (await signIn(hub, email, password)).headers.getSetCookie()[0]!.split(';')[0]!
+}
+
+async function isSignedIn(cookie: string): Promise<boolean> {
+  const caller = await hub.sessions.callerOf({ cookie: cookie.split('=')[1]! })
+  return caller.actor === 'User'
+}
+
+/** Lets a person's sign-ins be so old. */
+async function age({ userId }: TestUser, minutes: number): Promise<void> {
+  await hub.db
+    .updateTable('session')
+    .set({ created_at: new Date(Date.now() - minutes * 60_000) })
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+async function passwordsThatWork({ email, password }: TestUser): Promise<boolean[]> {
+  return [
+    (await signIn(hub, email, password)).status === 200,
+    (await signIn(hub, email, NEW_PASSWORD)).status === 200,
+  ]
+}
+
+describe('setting one’s password', () => {
+  it('keeps the session that does it and ends all others, at any age of the sign-in', async () => {
+    const ada = await hub.user()
+    const other = await sessionOf(ada)
+    await age(ada, 60)
+    const { userId } = ada
+    expect(await ada.invoke('users_SetPassword', { userId, password: NEW_PASSWORD })).toEqual({})
+    expect(await isSignedIn(ada.cookie)).toBe(true)
+    expect(await isSignedIn(other)).toBe(false)
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+    expect(await auditEvents(hub, 'users_SetPassword')).toMatchObject([
+      { data: { userId }, actor: { actor: 'User', userId }, action: 'users_SetPassword' },
+    ])
+    expect(await auditRows(hub, 'users_SetPassword')).toMatchObject([
+      { data: { userId }, status: 'Succeeded' },
+    ])
+  })
+
+  it('makes a mailed link void', async () => {
+    const ada = await hub.user()
+    await askForLink(ada.email)
+    const jwt = await mailedJwt(hub, 'PasswordReset', ada.email)
+    await ada.invoke('users_SetPassword', { userId: ada.userId, password: NEW_PASSWORD })
+    expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+  })
+
+  it.each(['password1', 'PASSWORD1', 'Qwertyuiop', '12345678', 'iloveyou1'])('refuses %j', async password => {
+    const ada = await hub.user()
+    const error = await failed(ada.invoke('users_SetPassword', { userId: ada.userId, password }))
+    expect(error).toMatchObject({ kind: 'Invalid', message: COMMON })
+    expect(await passwordsThatWork(ada)).toEqual([true, false])
+  })
+
+  it.each([
+    ['empty', ''],
+    ['blank but short', '       '],
+    ['short', '1234567'],
+    ['short in characters, not in bytes', '😀'.repeat(7)],
+    ['too long', 'x'.repeat(257)],
+    ['far too long', 'x'.repeat(10_000)],
+    ['a number', 12345678],
+    ['nothing', null],
+    ['a list', ['a staple of horses']],
+  ])('refuses one that is %s', async (_what, password) => {
+    const ada = await hub.user()
+    const error = await failed(
+      ada.invoke('users_SetPassword', { userId: ada.userId, password: password as string }),
+    )
+    expect(error).toMatchObject({ kind: 'Invalid', issues: [{ path: 'password' }] })
+    expect(await isSignedIn(ada.cookie)).toBe(true)
+  })
+
+  it.each([
+    ' 8 with blanks ',
+    'ÄÖÜ漢字😀😀😀',
+    '\u202eright to left',
+    '<script>alert(1)</script>',
+    'x'.repeat(256),
+    '😀'.repeat(256),
+    'NUL\0 and \ud800 half',
+  ])('takes %j as it is', async password => {
+    const ada = await hub.user()
+    await ada.invoke('users_SetPassword', { userId: ada.userId, password })
+    expect((await signIn(hub, ada.email, password)).status).toBe(200)
+    expect(
+      (await signIn(hub, ada.email, password.trim() === password ? `${password} ` : password.trim())).status,
+    ).toBe(401)
+  })
+
+  it('with a token needs the current password too', async () => {
+    const ada = await hub.user()
+    const byToken = hub.withToken(await hub.userToken(ada))
+    const input = { userId: ada.userId, password: NEW_PASSWORD }
+    const error = await failed(byToken('users_SetPassword', input))
+    expect(error).toMatchObject({ kind: 'Forbidden', issues: [{ path: 'currentPassword' }] })
+    expect(await failed(byToken('users_SetPassword', { ...input, currentPassword: 'wrong' }))).toMatchObject({
+      kind: 'Forbidden',
+      message: 'The current password is wrong.',
+    })
+    expect(await byToken('users_SetPassword', { ...input, currentPassword: ada.password })).toEqual({})
+    expect(await isSignedIn(ada.cookie)).toBe(false)
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+  })
+})
+
+describe('setting the password of somebody else', () => {
+  it('is for administrators who signed in just now, and ends all their sessions', async () => {
+    const ada = await hub.user()
+    const boss = await hub.user({ isAdmin: true })
+    const input = { userId: ada.userId, password: NEW_PASSWORD }
+    await age(boss, 16)
+    expect(await failed(boss.invoke('users_SetPassword', input))).toMatchObject({
+      kind: 'Forbidden',
+      issues: [{ path: 'currentPassword' }],
+    })
+    expect(await isSignedIn(ada.cookie)).toBe(true)
+    await boss.invoke('users_SetPassword', { ...input, currentPassword: boss.password })
+    await age(boss, 14)
+    await boss.invoke('users_SetPassword', input)
+    expect(await isSignedIn(ada.cookie)).toBe(false)
+    expect(await isSignedIn(boss.cookie)).toBe(true)
+    const stranger = await hub.user()
+    expect(await failed(stranger.invoke('users_SetPassword', input))).toMatchObject({
+      kind: 'Forbidden',
+    })
+  })
+})
+
+describe('changing one’s password', () => {
+  it('needs the current one', async () => {
+    const ada = await hub.user()
+    const { userId } = ada
+    const other = await sessionOf(ada)
+    const change = (currentPassword: string) =>
+      ada.invoke('users_ChangePassword', { userId, currentPassword, newPassword: NEW_PASSWORD })
+    expect(await change('wrong')).toEqual({ result: 'InvalidCurrentPassword' })
+    expect(await isSignedIn(other)).toBe(true)
+    expect(await change(ada.password)).toEqual({ result: 'Completed' })
+    expect(await isSignedIn(other)).toBe(false)
+    expect(await isSignedIn(ada.cookie)).toBe(true)
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+    expect(await auditEvents(hub, 'users_SetPassword')).toMatchObject([
+      { data: { userId }, action: 'users_ChangePassword' },
+    ])
+  })
+
+  it('is not for others, administrators included', async () => {
+    const ada = await hub.user()
+    const input = { userId: ada.userId, currentPassword: ada.password, newPassword: NEW_PASSWORD }
+    for (const { invoke } of [admin, await hub.user()])
+      expect(await failed(invoke('users_ChangePassword', input))).toMatchObject({
+        kind: 'Forbidden',
+      })
+  })
+
+  it('cannot be tried without end, and strangers cannot use the tries up', async () => {
+    const ada = await hub.user()
+    const stranger = await hub.user()
+    const input = { userId: ada.userId, currentPassword: 'wrong', newPassword: NEW_PASSWORD }
+    const kinds = async (invoke: TestUser['invoke']): Promise<string[]> =>
+      Promise.all(
+        Array.from(
+          { length: 12 },
+          async () =>
+            (
+              await failed(
+                invoke('users_ChangePassword', input).then(({ result }) => {
+                  throw new ActionError('Invalid', result)
+                }),
+              )
+            ).kind,
+        ),
+      )
+    expect((await kinds(stranger.invoke)).filter(kind => kind === 'Forbidden')).toHaveLength(10)
+    expect((await kinds(ada.invoke)).filter(kind => kind === 'RateLimited')).toHaveLength(2)
+  })
+})
+
+describe('a mailed link to set a password', () => {
+  it('works once, ends every session, and tells the log', async () => {
+    const ada = await hub.user()
+    const { userId } = ada
+    expect(await hub.anonymous('users_ResetPassword', { email: ada.email.toUpperCase() })).toEqual({})
+    const jwt = await mailedJwt(hub, 'PasswordReset', ada.email)
+    expect(
+      await ada.invoke('users_CompletePasswordReset', { resetToken: jwt, password: NEW_PASSWORD }),
+    ).toEqual({
+      result: 'Completed',
+    })
+    expect(await isSignedIn(ada.cookie)).toBe(false)
+    expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+    const events = (await auditEvents(hub)).filter(({ event }) =>
+      /Password.*(Requested|Completed)$/.test(event),
+    )
+    expect(events).toMatchObject([
+      { event: 'users_PasswordResetRequested', data: { userId }, action: 'users_ResetPassword' },
+      { event: 'users_PasswordResetCompleted', data: { userId }, action: 'users_CompletePasswordReset' },
+    ])
+    const everything = JSON.stringify([await auditRows(hub), await auditEvents(hub)])
+    for (const secret of [NEW_PASSWORD, jwt.split('.')[2]!]) expect(everything).not.toContain(secret)
+  })
+
+  it('used many times at once works once', async () => {
+    const ada = await hub.user()
+    await askForLink(ada.email)
+    const jwt = await mailedJwt(hub, 'PasswordReset', ada.email)
+    const passwords = Array.from({ length: 5 }, (_, number) => `${NEW_PASSWORD} ${number}`)
+    const answers = await Promise.all(passwords.map(password => reset(jwt, password)))
+    const winner = answers.findIndex(({ result }) => result === 'Completed')
+    expect(answers.filter(({ result }) => result === 'InvalidToken')).toHaveLength(4)
+    expect((await signIn(hub, ada.email, passwords[winner]!)).status).toBe(200)
+  })
+
+  it('is void when a newer one was made, and stays when the password is refused', async () => {
+    const ada = await hub.user()
+    await askForLink(ada.email)
+    const first = await mailedJwt(hub, 'PasswordReset', ada.email)
+    await askForLink(ada.email)
+    const second = await mailedJwt(hub, 'PasswordReset', ada.email)
+    expect(await reset(first, NEW_PASSWORD)).toEqual({ result: 'InvalidToken' })
+    expect(await failed(reset(second, 'password1'))).toMatchObject({ kind: 'Invalid', message: COMMON })
+    expect(await isSignedIn(ada.cookie)).toBe(true)
+    expect(await reset(second, NEW_PASSWORD)).toEqual({ result: 'Completed' })
+  })
+
+  it('ends after an hour', async () => {
+    const ada = await hub.user()
+    await askForLink(ada.email)
+    const row = await hub.db
+      .selectFrom('mailed_token')
+      .where('user_id', '=', ada.userId)
+      .select(['expires_at', 'created_at'])
+      .executeTakeFirstOrThrow()
+    expect(row.expires_at.getTime() - row.created_at.getTime()).toBeCloseTo(60 * 60 * 1000, -4)
+  })
+
+  it('is asked for without telling whether there is such an account', async () => {
+    const off = await hub.user()
+    await hub.db.updateTable('user').set({ is_active: false }).where('user_id', '=', off.userId).execute()
+    await hub.pipeline.run(ANONYMOUS, 'users_Register', {
+      email: 'unfinished@example.test',
+      password: NEW_PASSWORD,
+      consentedToTerms: true,
+    })
+    for (const email of ['nobody@example.test', off.email, 'unfinished@example.test'])
+      expect(await askForLink(email)).toEqual({})
+    const rows = await hub.db
+      .selectFrom('mailed_token')
+      .where('purpose', '=', 'PasswordReset')
+      .where('user_id', '=', off.userId)
+      .selectAll()
+      .execute()
+    expect(rows).toEqual([])
+    expect(await auditEvents(hub, 'users_PasswordResetRequested')).toEqual([])
+  })
+})
+
+describe('the first administrator’s file', () => {
+  it('stays while its password is true and goes when it is not', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'muster-first-'))
+    await using first = await testHub({ dataDir })
+    const file = join(dataDir, 'initial-admin.json')
+    const { email, password } = JSON.parse(await readFile(file, 'utf8')) as {
+      email: string
+      password: string
+    }
+    const other = await first.user({ isAdmin: true })
+    await other.invoke('users_SetPassword', { userId: other.userId, password: NEW_PASSWORD })
+    expect(existsSync(file)).toBe(true)
+    expect((await signIn(first, email, password)).status).toBe(200)
+    await first.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
+    const resetToken = await mailedJwt(first, 'PasswordReset', email)
+    await first.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password: NEW_PASSWORD })
+    await until('the file is gone', () => !existsSync(file))
+  })
+})

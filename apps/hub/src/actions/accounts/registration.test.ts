@@ -1,0 +1,291 @@
+import type { ActionError, ActionInput } from '@muster/actions'
+import {
+  auditEvents,
+  auditRows,
+  mailedJwt,
+  signIn,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ANONYMOUS } from '../../caller.ts'
+
+const PASSWORD = 'a staple of horses'
+
+let hub: TestHub
+let admin: TestUser
+let count = 0
+
+beforeAll(async () => {
+  hub = await testHub()
+  admin = await hub.user({ isAdmin: true })
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await hub.db.deleteFrom('audit_event').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+})
+
+const freshEmail = (): string => `Grace.${++count}@Example.test`
+
+/** In process, where no address is counted: the limits have a test of their own. */
+function register(more: Partial<ActionInput<'users_Register'>> & { email: string }, at = hub) {
+  return at.pipeline.run(ANONYMOUS, 'users_Register', {
+    displayName: 'Grace Hopper',
+    password: PASSWORD,
+    consentedToTerms: true,
+    ...more,
+  })
+}
+
+const activate = (activationToken: string) =>
+  hub.pipeline.run(ANONYMOUS, 'users_CompleteRegistration', { activationToken })
+
+const resend = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResendRegistrationEmail', { email })
+
+function accountOf(email: string) {
+  return hub.db
+    .selectFrom('user as u')
+    .leftJoin('registration as r', 'r.user_id', 'u.user_id')
+    .where(sql<boolean>`lower(email) = lower(${email})`)
+    .selectAll('u')
+    .select('r.status')
+    .executeTakeFirst()
+}
+
+const failed = (promise: Promise<unknown>): Promise<ActionError> =>
+  promise.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+
+describe('signing up', () => {
+  it('makes an account that cannot sign in before its link was opened, and then can, with an organization of its own', async () => {
+    const email = freshEmail()
+    const answer = await hub.anonymous('users_Register', {
+      displayName: ' Grace Hopper ',
+      email: `  ${email} `,
+      password: PASSWORD,
+      consentedToTerms: true,
+      consentedToMarketing: true,
+    })
+    expect(answer).toEqual({
+      result: 'Created',
+      status: { tag: 'Pending' },
+      createdAt: expect.stringMatching(/^\d{4}-/),
+    })
+    const account = (await accountOf(email))!
+    expect(account).toMatchObject({
+      email,
+      display_name: 'Grace Hopper',
+      is_active: false,
+      is_admin: false,
+      consented_to_terms: true,
+      consented_to_marketing: true,
+      status: 'Pending',
+    })
+    expect(account.password_hash).toMatch(/^\$argon2id\$/)
+    expect((await signIn(hub, email, PASSWORD)).status).toBe(401)
+
+    const jwt = await mailedJwt(hub, 'Activation', email)
+    expect(await hub.anonymous('users_CompleteRegistration', { activationToken: jwt })).toEqual({
+      result: 'Completed',
+    })
+    expect(await accountOf(email)).toMatchObject({ is_active: true, status: 'Completed' })
+    expect((await signIn(hub, email.toLowerCase(), PASSWORD)).status).toBe(200)
+    const { organizations } = await admin.invoke('users_QueryOrganizations', {
+      userId: account.user_id,
+    })
+    expect(organizations).toMatchObject([{ name: "Grace Hopper's organization" }])
+  })
+
+  it('tells the log who signed up, when the account was there, and nothing that is secret', async () => {
+    const email = freshEmail()
+    await register({ email })
+    const { user_id: userId } = (await accountOf(email))!
+    const jwt = await mailedJwt(hub, 'Activation', email)
+    await activate(jwt)
+    const [member] = await hub.db
+      .selectFrom('organization_member')
+      .where('user_id', '=', userId)
+      .selectAll()
+      .execute()
+    const organizationId = member!.organization_id
+    expect(member).toMatchObject({ is_admin: true })
+    const events = (await auditEvents(hub)).filter(({ event }) => !event.endsWith('Sent'))
+    expect(events.map(({ event, data, action }) => [event, data, action])).toEqual([
+      ['users_RegistrationCreated', { userId, email }, 'users_Register'],
+      ['users_RegistrationCompleted', { userId }, 'users_CompleteRegistration'],
+      ['users_Created', { userId, email }, 'users_CompleteRegistration'],
+      ['organizations_Created', { organizationId }, 'users_CompleteRegistration'],
+      ['organizations_MemberAdded', { organizationId, userId, isAdmin: true }, 'users_CompleteRegistration'],
+    ])
+    const everything = JSON.stringify([await auditRows(hub), await auditEvents(hub)])
+    expect(everything).not.toContain(PASSWORD)
+    expect(everything).not.toContain(jwt.split('.')[1])
+  })
+
+  it('again for the same address in any case is Pending and changes nothing', async () => {
+    const email = freshEmail()
+    const first = await register({ email })
+    const before = await accountOf(email)
+    const again = await register({
+      email: email.toUpperCase(),
+      displayName: 'Somebody Else',
+      password: 'another password',
+    })
+    expect(again).toEqual({ ...first, result: 'Pending' })
+    expect(await accountOf(email)).toEqual(before)
+    expect(await linksOf(email)).toHaveLength(1)
+  })
+
+  it('with the address of an account is told, as the product specification wants it', async () => {
+    expect(await register({ email: admin.email.toUpperCase() })).toEqual({ result: 'EmailAlreadyExists' })
+    const email = freshEmail()
+    await register({ email })
+    await activate(await mailedJwt(hub, 'Activation', email))
+    expect(await register({ email })).toEqual({ result: 'EmailAlreadyExists' })
+  })
+
+  it('many times at once for one address makes one account and one link', async () => {
+    const email = freshEmail()
+    const answers = await Promise.all(
+      [email, email.toUpperCase(), email.toLowerCase(), email, email, email].map(one =>
+        register({ email: one }),
+      ),
+    )
+    expect(answers.map(({ result }) => result).sort()).toEqual(['Created', ...Array(5).fill('Pending')])
+    expect(await linksOf(email)).toHaveLength(1)
+    expect(await auditEvents(hub, 'users_RegistrationCreated')).toHaveLength(1)
+  })
+
+  it('without a name names the organization after the address, cut to what a name may have', async () => {
+    const local = `${'ä'.repeat(120)}.${++count}`
+    const email = `${local}@example.test`
+    await register({ email, displayName: ' ' })
+    await activate(await mailedJwt(hub, 'Activation', email))
+    const { name } = await hub.db
+      .selectFrom('organization as o')
+      .innerJoin('organization_member as m', 'm.organization_id', 'o.organization_id')
+      .innerJoin('user as u', 'u.user_id', 'm.user_id')
+      .where('u.email', '=', email)
+      .select('o.name')
+      .executeTakeFirstOrThrow()
+    expect(name).toBe(`${local.slice(0, 113)}'s organization`)
+    expect(name).toHaveLength(128)
+  })
+
+  it('can be closed', async () => {
+    await using closed = await testHub({ signup: 'closed' })
+    const error = await failed(register({ email: freshEmail() }, closed))
+    expect(error).toMatchObject({ kind: 'Forbidden', message: 'Sign-up is closed on this instance.' })
+    expect(await closed.db.selectFrom('registration').selectAll().execute()).toEqual([])
+  })
+
+  it('can be for invited addresses only', async () => {
+    await using invited = await testHub({ signup: 'invite' })
+    const error = await failed(register({ email: 'Ada@example.test' }, invited))
+    expect(error).toMatchObject({
+      kind: 'Forbidden',
+      message: 'Sign-up on this instance is by invitation only.',
+    })
+    const owner = await invited.user()
+    await invited.db
+      .insertInto('organization_invitation')
+      .values({
+        invitation_id: 'org_invite_1',
+        organization_id: await invited.organization(owner),
+        email: 'ada@EXAMPLE.test',
+      })
+      .execute()
+    expect(await register({ email: 'Ada@example.test' }, invited)).toMatchObject({ result: 'Created' })
+  })
+})
+
+describe('the link of a registration', () => {
+  it('works once, also when it is opened many times at once', async () => {
+    const email = freshEmail()
+    await register({ email })
+    const jwt = await mailedJwt(hub, 'Activation', email)
+    const answers = await Promise.all(Array.from({ length: 6 }, () => activate(jwt)))
+    expect(answers.map(({ result }) => result).sort()).toEqual(['Completed', ...Array(5).fill('Failed')])
+    expect(await activate(jwt)).toEqual({ result: 'Failed' })
+    expect(await auditEvents(hub, 'users_Created')).toHaveLength(1)
+    expect(await auditEvents(hub, 'organizations_Created')).toHaveLength(1)
+  })
+
+  it('ends after a day', async () => {
+    const email = freshEmail()
+    await register({ email })
+    const [link] = await linksOf(email)
+    expect(link!.expires_at.getTime() - link!.created_at.getTime()).toBeCloseTo(24 * 60 * 60 * 1000, -4)
+    const jwt = await mailedJwt(hub, 'Activation', email)
+    // The JWT says a later time than its row: the row counts.
+    await hub.db
+      .updateTable('mailed_token')
+      .set({ expires_at: new Date(Date.now() - 1) })
+      .where('jwt_id', '=', link!.jwt_id)
+      .execute()
+    expect(await activate(jwt)).toEqual({ result: 'Failed' })
+    expect(await accountOf(email)).toMatchObject({ is_active: false, status: 'Pending' })
+  })
+
+  it('does nothing for an account that was deleted meanwhile', async () => {
+    const email = freshEmail()
+    await register({ email })
+    const jwt = await mailedJwt(hub, 'Activation', email)
+    const { user_id: userId } = (await accountOf(email))!
+    await admin.invoke('users_Delete', { userId: userId })
+    expect(await activate(jwt)).toEqual({ result: 'Failed' })
+    expect(await register({ email })).toMatchObject({ result: 'Created' })
+  })
+
+  it('does not switch an account on again that was switched off', async () => {
+    const email = freshEmail()
+    await register({ email })
+    const jwt = await mailedJwt(hub, 'Activation', email)
+    const { user_id: userId } = (await accountOf(email))!
+    await hub.db.updateTable('registration').set({ status: 'Failed' }).where('user_id', '=', userId).execute()
+    expect(await activate(jwt)).toEqual({ result: 'Failed' })
+    expect(await accountOf(email)).toMatchObject({ is_active: false })
+  })
+})
+
+describe('sending the link again', () => {
+  it('makes a new one, and the one before works no more', async () => {
+    const email = freshEmail()
+    await register({ email })
+    const first = await mailedJwt(hub, 'Activation', email)
+    expect(await resend(email.toUpperCase())).toEqual({})
+    const second = await mailedJwt(hub, 'Activation', email)
+    expect(second).not.toBe(first)
+    expect(await linksOf(email)).toHaveLength(1)
+    expect(await activate(first)).toEqual({ result: 'Failed' })
+    expect(await activate(second)).toEqual({ result: 'Completed' })
+  })
+
+  it('answers the same for everybody else and makes nothing', async () => {
+    const before = await hub.db.selectFrom('mailed_token').select('jwt_id').execute()
+    for (const email of ['nobody@example.test', admin.email]) expect(await resend(email)).toEqual({})
+    expect(await hub.db.selectFrom('mailed_token').select('jwt_id').execute()).toEqual(before)
+  })
+
+  it('many times at once leaves one link that works', async () => {
+    const email = freshEmail()
+    await register({ email })
+    await Promise.all([resend(email), resend(email), resend(email)])
+    expect(await linksOf(email)).toHaveLength(1)
+    expect(await activate(await mailedJwt(hub, 'Activation', email))).toEqual({ result: 'Completed' })
+  })
+})
+
+function linksOf(email: string) {
+  return hub.db
+    .selectFrom('mailed_token as t')
+    .innerJoin('user as u', 'u.user_id', 't.user_id')
+    .where(sql<boolean>`lower(u.email) = lower(${email})`)
+    .selectAll('t')
+    .execute()
+}

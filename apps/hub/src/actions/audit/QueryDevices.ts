@@ -1,0 +1,6 @@
+import { queryAuditEvents } from '../../audit/log-query.ts'
+import { handler } from '../../handler.ts'
+
+export const devices_QueryAuditLog = handler('devices_QueryAuditLog', ({ db }, { deviceId, ...input }) =>
+  queryAuditEvents(db, input, { column: 'device_id', id: deviceId }),
+)

@@ -1,0 +1,6 @@
+import { queryAuditEvents } from '../../audit/log-query.ts'
+import { handler } from '../../handler.ts'
+
+export const audit_QueryAuditLogEvents = handler('audit_QueryAuditLogEvents', ({ db }, input) =>
+  queryAuditEvents(db, input),
+)

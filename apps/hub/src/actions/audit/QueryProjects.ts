@@ -1,0 +1,6 @@
+import { queryAuditEvents } from '../../audit/log-query.ts'
+import { handler } from '../../handler.ts'
+
+export const projects_QueryAuditLog = handler('projects_QueryAuditLog', ({ db }, { projectId, ...input }) =>
+  queryAuditEvents(db, input, { column: 'project_id', id: projectId }),
+)

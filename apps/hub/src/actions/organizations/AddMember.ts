@@ -1,0 +1,30 @@
+import { ActionError } from '@muster/actions'
+import { lockMembers } from '../../database/organization-members.ts'
+import { handler } from '../../handler.ts'
+
+export const organizations_AddMember = handler(
+  'organizations_AddMember',
+  async ({ tx, events, changed }, { organizationId, userId, isAdmin = false }) => {
+    await lockMembers(tx, organizationId)
+    const user = await tx
+      .selectFrom('user')
+      .where('user_id', '=', userId)
+      .select('user_id')
+      .executeTakeFirst()
+    if (!user) throw new ActionError('Invalid', `userId: there is no account ${userId}.`)
+    const added = await tx
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: userId, is_admin: isAdmin })
+      .onConflict(conflict => conflict.doNothing())
+      .returning('user_id')
+      .executeTakeFirst()
+    if (!added)
+      throw new ActionError('Invalid', 'This person is already a member of the organization.', {
+        status: 409,
+      })
+    await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin })
+    changed('members', { organizationId })
+    changed('organizations', { organizationId }, [userId])
+    return {}
+  },
+)

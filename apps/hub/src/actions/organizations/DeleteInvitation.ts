@@ -1,0 +1,23 @@
+import { sql } from 'kysely'
+import { handler } from '../../handler.ts'
+
+export const organizations_DeleteInvitation = handler(
+  'organizations_DeleteInvitation',
+  async ({ tx, events, scope, changed }, { invitationId }) => {
+    const { email } = await tx
+      .deleteFrom('organization_invitation')
+      .where('invitation_id', '=', invitationId)
+      .returning('email')
+      .executeTakeFirstOrThrow()
+    const organizationId = scope.organizationId!
+    await events.emit('organizations_InvitationDeleted', { organizationId, invitationId })
+    const invited = await tx
+      .selectFrom('user')
+      .where(sql<boolean>`lower(email) = lower(${email})`)
+      .select('user_id')
+      .executeTakeFirst()
+    changed('members')
+    if (invited) changed('invitations', {}, [invited.user_id])
+    return {}
+  },
+)

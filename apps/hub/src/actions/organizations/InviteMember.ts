@@ -1,0 +1,45 @@
+import { ActionError, newId } from '@muster/actions'
+import { sql } from 'kysely'
+import { personOf } from '../../caller.ts'
+import { lockMembers } from '../../database/organization-members.ts'
+import { handler } from '../../handler.ts'
+
+export const organizations_InviteMember = handler(
+  'organizations_InviteMember',
+  async ({ tx, events, caller, changed, enqueue }, { organizationId, email }) => {
+    await lockMembers(tx, organizationId)
+    const account = await tx
+      .selectFrom('user as u')
+      .leftJoin('organization_member as m', join =>
+        join.onRef('m.user_id', '=', 'u.user_id').on('m.organization_id', '=', organizationId),
+      )
+      .where(sql<boolean>`lower(u.email) = lower(${email})`)
+      .select(['u.user_id', 'm.organization_id'])
+      .executeTakeFirst()
+    if (account?.organization_id)
+      throw new ActionError('Invalid', `${email} is already a member.`, { status: 409 })
+    const open = await tx
+      .selectFrom('organization_invitation')
+      .where('organization_id', '=', organizationId)
+      .where(sql<boolean>`lower(email) = lower(${email})`)
+      .select('invitation_id')
+      .executeTakeFirst()
+    // No second mail either: nobody floods a mailbox by inviting it again and again.
+    if (open) return { invitationId: open.invitation_id }
+    const invitationId = newId('org_invite')
+    await tx
+      .insertInto('organization_invitation')
+      .values({
+        invitation_id: invitationId,
+        organization_id: organizationId,
+        email,
+        inviting_user_id: personOf(caller)?.userId ?? null,
+      })
+      .execute()
+    await events.emit('organizations_InvitationCreated', { organizationId, invitationId, email })
+    await enqueue('organizations_SendInvitationEmail', { invitationId })
+    changed('members')
+    if (account) changed('invitations', {}, [account.user_id])
+    return { invitationId }
+  },
+)

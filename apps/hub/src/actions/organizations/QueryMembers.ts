@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import { matchesText, queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+
+export const organizations_QueryMembers = handler(
+  'organizations_QueryMembers',
+  async ({ db }, { organizationId, filter, ...page }) => {
+    const query = db
+      .selectFrom('organization_member as m')
+      .innerJoin('user as u', 'u.user_id', 'm.user_id')
+      .where('m.organization_id', '=', organizationId)
+      .where(matchesText(filter?.text, sql`u.display_name`, sql`u.email`, sql`u.user_id`))
+      .select(['m.user_id', 'u.display_name', 'u.email', 'm.is_admin'])
+    const sorts = {
+      name: { by: sql`coalesce(u.display_name, u.email)`, type: 'text' },
+      email: { by: sql`u.email`, type: 'text' },
+    } as const
+    const { rows, ...rest } = await queryPage(query, page, sorts, sql`m.user_id`, 'name')
+    return {
+      members: rows.map(row => ({
+        userId: row.user_id,
+        displayName: row.display_name ?? undefined,
+        email: row.email,
+        isAdmin: row.is_admin,
+      })),
+      ...rest,
+    }
+  },
+)

@@ -1,0 +1,30 @@
+import { sql } from 'kysely'
+import { matchesText, queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+
+export const organizations_QueryRepositories = handler(
+  'organizations_QueryRepositories',
+  async ({ db }, { organizationId, filter, ...page }) => {
+    const query = db
+      .selectFrom('repository as r')
+      .where('r.organization_id', '=', organizationId)
+      .where(matchesText(filter?.text, sql`r.display_name`, sql`r.slug`, sql`r.repository_id`))
+      .select(['r.repository_id', 'r.display_name', 'r.slug'])
+    const sorts = {
+      name: { by: sql`r.display_name`, type: 'text' },
+      createdAt: { by: sql`r.created_at`, type: 'timestamptz' },
+    } as const
+    const { rows, ...rest } = await queryPage(query, page, sorts, sql`r.repository_id`, 'name')
+    return {
+      // Clients of different ages know different ones of these names (catalogue 2.1).
+      repositories: rows.map(row => ({
+        repositoryId: row.repository_id,
+        name: row.display_name,
+        displayName: row.display_name,
+        slug: row.slug ?? undefined,
+        publicName: row.slug ?? row.repository_id,
+      })),
+      ...rest,
+    }
+  },
+)

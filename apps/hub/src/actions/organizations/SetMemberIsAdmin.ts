@@ -1,0 +1,20 @@
+import { isAdminOfMember, lockMembers, requireAnotherAdmin } from '../../database/organization-members.ts'
+import { handler } from '../../handler.ts'
+
+export const organizations_SetMemberIsAdmin = handler(
+  'organizations_SetMemberIsAdmin',
+  async ({ tx, events, changed }, { organizationId, userId, isAdmin }) => {
+    await lockMembers(tx, organizationId)
+    if ((await isAdminOfMember(tx, organizationId, userId)) === isAdmin) return {}
+    if (!isAdmin) await requireAnotherAdmin(tx, organizationId, userId)
+    await tx
+      .updateTable('organization_member')
+      .set({ is_admin: isAdmin })
+      .where('organization_id', '=', organizationId)
+      .where('user_id', '=', userId)
+      .execute()
+    await events.emit('organizations_MemberAdminStatusChanged', { organizationId, userId, isAdmin })
+    changed('members')
+    return {}
+  },
+)

@@ -1,0 +1,11 @@
+import { handler } from '../../handler.ts'
+
+export const organizations_SetName = handler(
+  'organizations_SetName',
+  async ({ tx, events, changed }, { organizationId, name }) => {
+    await tx.updateTable('organization').set({ name }).where('organization_id', '=', organizationId).execute()
+    await events.emit('organizations_NameChanged', { organizationId, name })
+    changed('organizations')
+    return {}
+  },
+)

@@ -1,0 +1,220 @@
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import { type TestHub, type TestUser, testHub } from '@muster/testkit'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../config.ts'
+import { refusePlainRequests } from '../gateway/gateway.ts'
+import { createLog } from '../log.ts'
+import { createServer } from './server.ts'
+
+const INVOKE = '/api/v1/actions/invoke'
+const EVIL = 'https://evil.example'
+
+/** What every answer carries (goals S19), pages excepted in their policy. */
+const EVERYWHERE: Record<string, string> = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'strict-transport-security': 'max-age=31536000',
+}
+
+const stack = new AsyncDisposableStack()
+let hub: TestHub
+let ada: TestUser
+let app: FastifyInstance
+let url: string
+
+beforeAll(async () => {
+  hub = stack.use(await testHub({ publicUrl: 'https://hub.example' }))
+  ada = await hub.user()
+  const folder = await mkdtemp(join(tmpdir(), 'muster-headers-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  await mkdir(join(folder, 'assets'))
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>Muster</title>')
+  await writeFile(join(folder, 'favicon.svg'), '<svg/>')
+  await writeFile(join(folder, 'assets', 'app-1.js'), '')
+  app = await createServer({
+    config: loadConfig({ MUSTER_PUBLIC_URL: 'https://hub.example' }),
+    log: createLog('silent'),
+    core: () => hub,
+    publicUrl: () => 'https://hub.example',
+    consoleDir: folder,
+  })
+  refusePlainRequests(app)
+  stack.defer(() => app.close())
+  url = await app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterAll(() => stack.disposeAsync())
+
+/** The head of the first answer to some text on a bare socket. */
+async function headOf(text: string, at = url): Promise<{ status: number; headers: Headers }> {
+  const socket = connect(Number(new URL(at).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.setEncoding('utf8')
+  let answer = ''
+  socket.write(text)
+  while (!answer.includes('\r\n\r\n')) answer += String((await once(socket, 'data'))[0])
+  socket.destroy()
+  const [first, ...lines] = answer.slice(0, answer.indexOf('\r\n\r\n')).split('\r\n')
+  const headers = lines.map(line => line.split(/: ?(.*)/s).slice(0, 2) as [string, string])
+  return { status: Number(first!.split(' ')[1]), headers: new Headers(headers) }
+}
+
+/** A request as a page of another site might send it. */
+function requestOf(method: string, path: string, lines: string[] = [], body = ''): string {
+  const all = [`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', `Origin: ${EVIL}`, ...lines]
+  return `${all.join('\r\n')}\r\n\r\n${body}`
+}
+
+function expectHygiene({ headers }: { headers: Headers }): void {
+  const policy = headers.get('content-security-policy')
+  for (const [name, value] of Object.entries(EVERYWHERE)) {
+    if (name !== 'content-security-policy') expect(headers.get(name), name).toBe(value)
+  }
+  expect(policy).toMatch(/^default-src '(none|self)'; .*frame-ancestors 'none'$/)
+  expect(policy).not.toContain('unsafe')
+  const isPage = headers.get('content-type')?.startsWith('text/html')
+  if (!isPage) expect(policy).toBe(EVERYWHERE['content-security-policy'])
+  expect(headers.get('permissions-policy')).toContain('camera=()')
+  const names = [...headers.keys()]
+  expect(names.filter(name => /^(server|x-powered-by|via)$|^access-control/.test(name))).toEqual([])
+  expect([...headers.values()].join('\n')).not.toMatch(/fastify|node|muster\//i)
+}
+
+/** Every route of the server, as method and pattern. */
+function routes(): [method: string, pattern: string][] {
+  const found: [string, string][] = []
+  const open: string[] = []
+  for (const line of app.printRoutes().split('\n')) {
+    const [, indent, rest] = /^([│ ]*)[├└]── (.*)$/.exec(line) ?? []
+    if (indent === undefined || rest === undefined) continue
+    const [, part = '', methods] = /^(.*?)(?: \(([A-Z, ]+)\))?$/.exec(rest)!
+    open.length = indent.length / 4
+    open.push(part)
+    for (const method of methods?.split(', ') ?? []) found.push([method, open.join('')])
+  }
+  return found
+}
+
+it('knows the routes that it goes through', () => {
+  const patterns = routes().map(([, pattern]) => pattern)
+  for (const known of [
+    '/healthz',
+    '/readyz',
+    `${INVOKE}/:name`,
+    '/api/v1/live',
+    '/api/config.json',
+    '/assets/*',
+  ])
+    expect(patterns).toContain(known)
+})
+
+it('tells browsers on every route, to strangers and to people, what they may do with it', async () => {
+  for (const [method, pattern] of routes()) {
+    const path = pattern.replace(':name', 'actor_GetActor').replace(/:\w+/g, 'x').replace('*', 'app-1.js')
+    for (const credentials of [[], [`Cookie: ${ada.cookie}`]]) {
+      const body = method === 'POST' ? '{}' : ''
+      const lines = body ? ['Content-Type: application/json', 'Content-Length: 2'] : []
+      const answer = await headOf(requestOf(method, path, [...lines, ...credentials], body))
+      expect(answer.status, `${method} ${path}`).toBeLessThan(500)
+      expectHygiene(answer)
+    }
+  }
+})
+
+describe('an answer', () => {
+  const json = (length: number): string[] => ['Content-Type: application/json', `Content-Length: ${length}`]
+  it.each<[what: string, status: number, text: () => string]>([
+    ['that is a page', 200, () => requestOf('GET', '/org_x/projects?q=1')],
+    ['that is a page with a JWT in its address', 200, () => requestOf('GET', '/signup/verify?jwt=a.b.c')],
+    ['that is a file', 200, () => requestOf('GET', '/favicon.svg')],
+    ['that is an asset', 200, () => requestOf('GET', '/assets/app-1.js')],
+    ['about an asset that is not there', 404, () => requestOf('GET', '/assets/app-0.js')],
+    ['that is not modified', 412, () => requestOf('GET', '/assets/app-1.js', ['If-Match: "x"'])],
+    ['about a range', 416, () => requestOf('GET', '/favicon.svg', ['Range: bytes=900-'])],
+    ['about an API that there is not', 404, () => requestOf('GET', '/api/nothing')],
+    ['about an action that there is not', 404, () => requestOf('POST', `${INVOKE}/x`)],
+    ['of an action', 200, () => requestOf('POST', `${INVOKE}/actor_GetActor`)],
+    ['of an action to nobody', 401, () => requestOf('POST', `${INVOKE}/projects_Query`)],
+    [
+      'to another site',
+      403,
+      () => requestOf('POST', `${INVOKE}/organizations_Create`, [`Cookie: ${ada.cookie}`]),
+    ],
+    ['about an input', 400, () => requestOf('POST', `${INVOKE}/actor_GetActor`, json(1), '[')],
+    ['about a method', 405, () => requestOf('DELETE', '/login')],
+    ['about a method of the API', 404, () => requestOf('PUT', '/api/private/login')],
+    [
+      'to a preflight',
+      404,
+      () => requestOf('OPTIONS', `${INVOKE}/actor_GetActor`, ['Access-Control-Request-Method: POST']),
+    ],
+    [
+      'to a preflight of a page',
+      405,
+      () => requestOf('OPTIONS', '/', ['Access-Control-Request-Private-Network: true']),
+    ],
+    [
+      'about a body that is too large',
+      413,
+      () => requestOf('POST', `${INVOKE}/x`, json(MAX_ACTION_BODY_BYTES + 1)),
+    ],
+    [
+      'about a body of another type',
+      415,
+      () => requestOf('POST', `${INVOKE}/x`, ['Content-Type: text/plain', 'Content-Length: 1'], 'x'),
+    ],
+    [
+      'about a body that is packed',
+      415,
+      () => requestOf('POST', `${INVOKE}/x`, [...json(2), 'Content-Encoding: gzip'], '{}'),
+    ],
+    ['about a path that cannot be decoded', 400, () => requestOf('GET', '/%E0%A4%A')],
+    ['about a parameter that is too long', 414, () => requestOf('POST', `${INVOKE}/${'x'.repeat(1_000)}`)],
+    ['about headers that are too large', 431, () => requestOf('GET', '/', [`X: ${'x'.repeat(20_000)}`])],
+    ['about what is no HTTP', 400, () => 'hello\r\n\r\n'],
+    ['about a request for no host', 400, () => 'GET / HTTP/1.1\r\n\r\n'],
+    ['about an expectation', 417, () => requestOf('GET', '/', ['Expect: miracles'])],
+    ['of the live stream to another site', 403, () => requestOf('GET', '/api/v1/live')],
+    ['of the gateway without an upgrade', 426, () => requestOf('GET', '/api/v1/connect/ws')],
+  ])('%s has them: %i', async (_what, status, text) => {
+    const answer = await headOf(text())
+    expect(answer.status).toBe(status)
+    expectHygiene(answer)
+  })
+
+  it('that never ends has them', async () => {
+    const lines = [`Cookie: ${ada.cookie}`, 'Origin: https://x']
+    const text = requestOf('GET', '/api/v1/live', lines).replace(`Origin: ${EVIL}\r\n`, '')
+    const answer = await headOf(text)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toContain('text/event-stream')
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expectHygiene(answer)
+  })
+
+  it.each([
+    ['/api/v1/connect/ws', 401],
+    ['/elsewhere', 404],
+  ])('to an upgrade that is refused has them: %s', async (path, status) => {
+    const upgrade = ['Connection: Upgrade', 'Upgrade: websocket']
+    const answer = await headOf(requestOf('GET', path, upgrade).replace('Connection: close\r\n', ''), hub.url)
+    expect(answer.status).toBe(status)
+    expectHygiene(answer)
+  })
+})
+
+it('asks for HTTPS only where the hub is reached under it', async () => {
+  await using plain = await testHub()
+  const { headers } = await fetch(`${plain.url}/healthz`)
+  expect(headers.get('strict-transport-security')).toBeNull()
+  expect(headers.get('referrer-policy')).toBe('no-referrer')
+})

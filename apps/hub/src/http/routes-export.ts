@@ -1,0 +1,128 @@
+import { Readable } from 'node:stream'
+import { ActionError, findAction, MAX_JSON_DEPTH, MAX_PAGE_SIZE } from '@muster/actions'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { actorId } from '../caller.ts'
+import type { Core } from '../hub.ts'
+import { jsonDepth, parseExact, stringify } from '../raw-json.ts'
+import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
+
+type Row = Record<string, unknown>
+type Format = {
+  contentType: string
+  header(columns: string[]): string
+  row(columns: string[], row: Row): string
+}
+
+const FORMATS: Record<string, Format> = {
+  csv: {
+    contentType: 'text/csv; charset=utf-8; header=present',
+    header: columns => csvLine(columns),
+    row: (columns, row) => csvLine(columns.map(column => row[column])),
+  },
+  jsonl: {
+    contentType: 'application/jsonl; charset=utf-8',
+    header: () => '',
+    row: (_columns, row) => `${stringify(row)}\n`,
+  },
+}
+
+/**
+ * The whole of a list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Any query that answers in pages can be
+ * had; each page is a call like any other, so that who may see what and in which form is the action's own matter.
+ */
+export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
+  app.get<{ Params: { action: string; format: string }; Querystring: { input?: unknown } }>(
+    '/api/v1/export/:action.:format',
+    { exposeHeadRoute: false },
+    async (request, reply) => {
+      const list = listOf(request.params.action)
+      const format = Object.hasOwn(FORMATS, request.params.format)
+        ? FORMATS[request.params.format]
+        : undefined
+      if (!list || !format)
+        throw new ActionError('Invalid', 'Found no such export, expected a paged query and .csv or .jsonl.', {
+          status: 404,
+        })
+      const input = inputOf(request.query.input)
+      const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
+        const { pipeline, sessions } = core()
+        // Again for each page: a session or a right may end while a long export runs.
+        const caller = await callerOfRequest(request, sessions, cookie)
+        request.note = { actorId: actorId(caller), action: list.name }
+        if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
+        const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
+        const output = parseExact(
+          await pipeline.invoke(caller, list.name, text, request.id, request.ip),
+        ) as Row
+        const { nextCursor } = output as { nextCursor?: string }
+        return { rows: output[list.member] as Row[], ...(nextCursor && { nextCursor }) }
+      }
+      async function* lines(page: Awaited<ReturnType<typeof readPage>>): AsyncGenerator<string> {
+        yield format!.header(list!.columns)
+        for (;;) {
+          yield page.rows.map(row => format!.row(list!.columns, row)).join('')
+          if (page.nextCursor === undefined) return
+          page = await readPage(page.nextCursor)
+        }
+      }
+      // Before anything is sent, so that a refusal is an answer like any other.
+      const first = await readPage()
+      const day = new Date().toISOString().slice(0, 10)
+      return reply
+        .type(format.contentType)
+        .header('content-disposition', `attachment; filename="${list.name}-${day}.${request.params.format}"`)
+        .header('cache-control', 'no-store')
+        .send(Readable.from(lines(first), { objectMode: false }))
+    },
+  )
+}
+
+/** A query whose output is pages of one list: the member with the rows, and what a row consists of. */
+function listOf(name: string): { name: string; member: string; columns: string[] } | undefined {
+  const found = findAction(name)
+  if (found?.action.kind !== 'query' || !(found.action.output instanceof z.ZodObject)) return undefined
+  const shape: z.ZodRawShape = found.action.output.shape
+  if (!Object.hasOwn(shape, 'nextCursor')) return undefined
+  for (const [member, schema] of Object.entries(shape)) {
+    if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject)
+      return { name: found.name, member, columns: Object.keys(schema.element.shape) }
+  }
+  return undefined
+}
+
+/** The input of the action, with an end in time where its filter knows one: an export ends though the log goes on. */
+function inputOf(text: unknown): Row {
+  const until = new Date().toISOString()
+  if (text === undefined) return { filter: { until } }
+  if (jsonDepth(String(text)) > MAX_JSON_DEPTH)
+    throw new ActionError('Invalid', `input: found more than ${MAX_JSON_DEPTH} levels.`)
+  let input: unknown
+  try {
+    input = JSON.parse(String(text))
+  } catch (cause) {
+    throw new ActionError('Invalid', 'input: found text that is not JSON.', { cause })
+  }
+  if (!isObject(input)) throw new ActionError('Invalid', 'input: expected a JSON object.')
+  const filter = input.filter ?? {}
+  // What is no filter is for the action to refuse.
+  return { ...input, filter: isObject(filter) ? { ...filter, until: filter.until ?? until } : filter }
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A line of RFC 4180. */
+function csvLine(values: unknown[]): string {
+  return `${values.map(csvField).join(',')}\r\n`
+}
+
+function csvField(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  const isText = typeof value === 'string'
+  const text = isText ? value : stringify(value)
+  // A spreadsheet would run it as a formula; numbers of ours are no text.
+  const safe = isText && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

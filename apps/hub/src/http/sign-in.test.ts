@@ -1,0 +1,309 @@
+import {
+  type Answer,
+  ask,
+  auditEvents,
+  auditRows,
+  signIn,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
+import { hash } from '@node-rs/argon2'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+const REFUSED = 'Invalid username or password!'
+const LIMITED = { kind: 'RateLimited', message: 'Too many requests: try again later.' }
+const YEAR_SECS = 365 * 24 * 60 * 60
+
+let hub: TestHub
+let ada: TestUser
+let address = 0
+
+beforeAll(async () => {
+  // Behind a proxy of its own a test comes from wherever it says.
+  hub = await testHub({ trustedProxies: ['127.0.0.1'] })
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  ada = await hub.user()
+  await hub.db.deleteFrom('audit_event').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+})
+
+/** Headers of somebody from an address that nobody came from before. */
+function elsewhere(): Record<string, string> {
+  address++
+  return { 'x-forwarded-for': `10.${(address >> 16) & 255}.${(address >> 8) & 255}.${address & 255}` }
+}
+
+function cookieOf({ headers }: Answer, name: string): string | undefined {
+  return headers.getSetCookie().find(cookie => cookie.startsWith(`${name}=`))
+}
+
+/** The cookie of a browser from which an account signed in, without a session. */
+function knownBrowser(answer: Answer): string {
+  return cookieOf(answer, 'muster-known')!.split(';')[0]!
+}
+
+const statuses = (answers: Answer[], status: number): Answer[] =>
+  answers.filter(answer => answer.status === status)
+
+function expectLimited(answers: Answer[]): void {
+  for (const answer of answers) {
+    expect(answer.json()).toMatchObject(LIMITED)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(answer.headers.getSetCookie()).toEqual([])
+  }
+}
+
+// Hashing hundreds of passwords takes long on a busy machine.
+describe('a sign-in that fails', { timeout: 90_000 }, () => {
+  it('is in the log with the address that was tried, whether there is such an account or not', async () => {
+    for (const email of [ada.email.toUpperCase(), ' nobody@test.example ', 'a\0b\ud800', ''])
+      expect((await signIn(hub, email, 'wrong', elsewhere())).status).toBe(401)
+    expect(await auditRows(hub)).toEqual(
+      [ada.email.toUpperCase(), 'nobody@test.example', 'a\ufffdb\ufffd', ''].map(email => ({
+        action: 'users_InitiateSession',
+        actor: { actor: 'Anonymous' },
+        data: { email },
+        status: 'Rejected',
+      })),
+    )
+    expect(await auditEvents(hub)).toEqual([])
+  })
+
+  it('many times for one account is limited for that account, from wherever it comes, and the rest is not in the log', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, number) =>
+        signIn(hub, number % 2 ? ada.email : ada.email.toUpperCase(), 'wrong', elsewhere()),
+      ),
+    )
+    expect(statuses(answers, 401).length).toBeLessThanOrEqual(20)
+    expect(statuses(answers, 401).length + statuses(answers, 429).length).toBe(200)
+    for (const answer of statuses(answers, 429))
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    // Some may have waited in vain for their turn to be hashed, which does not count; now it is certain.
+    for (let more = 0; more < 20; more++) await signIn(hub, ada.email, 'wrong', elsewhere())
+    const beyond = await signIn(hub, ada.email, ada.password, elsewhere())
+    expect(beyond.status).toBe(429)
+    expectLimited([beyond])
+    expect(await auditRows(hub)).toHaveLength(20)
+    expect((await signIn(hub, (await hub.user()).email, 'wrong', elsewhere())).status).toBe(401)
+  })
+
+  it('many times for an account that is not there is limited in the same way', async () => {
+    const email = `nobody-${address}@test.example`
+    const answers: Answer[] = []
+    for (let attempt = 0; attempt < 25; attempt++)
+      answers.push(await signIn(hub, attempt % 2 ? email : email.toUpperCase(), 'wrong', elsewhere()))
+    expect(answers.map(answer => answer.status)).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
+    expectLimited(statuses(answers, 429))
+  })
+
+  it('many times from one address is limited for that address, whatever account is tried', async () => {
+    const from = elsewhere()
+    const answers: Answer[] = []
+    for (let attempt = 0; attempt < 55; attempt++)
+      answers.push(await signIn(hub, `${attempt}-${address}@test.example`, 'wrong', from))
+    expect(answers.map(answer => answer.status)).toEqual([...Array(50).fill(401), ...Array(5).fill(429)])
+    expectLimited(statuses(answers, 429))
+    expectLimited([await signIn(hub, ada.email, ada.password, from)])
+    expect((await signIn(hub, ada.email, ada.password, elsewhere())).status).toBe(200)
+  })
+})
+
+describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
+  it('does not count', async () => {
+    const from = elsewhere()
+    for (let attempt = 0; attempt < 52; attempt++)
+      expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(200)
+  })
+
+  it('makes the browser known to the account for a year', async () => {
+    const answer = await signIn(hub, ada.email, ada.password)
+    const cookie = cookieOf(answer, 'muster-known')!
+    expect(cookie.split('; ').slice(1)).toEqual([
+      `Max-Age=${YEAR_SECS}`,
+      'Path=/',
+      'HttpOnly',
+      'SameSite=Lax',
+    ])
+    const jwt = cookie.split(';')[0]!.slice('muster-known='.length)
+    expect(await hub.jwts.verify('KnownBrowser', jwt)).toMatchObject({ userId: ada.userId })
+    // It is no credential.
+    const actor = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', {
+      body: {},
+      headers: { cookie: cookie.split(';')[0]! },
+    })
+    expect(actor.json()).toEqual({ actor: { actor: 'Anonymous' } })
+  })
+
+  it('is possible from a known browser while somebody else fails on purpose', async () => {
+    const cookie = knownBrowser(await signIn(hub, ada.email, ada.password, elsewhere()))
+    for (let attempt = 0; attempt < 25; attempt++) await signIn(hub, ada.email, 'wrong', elsewhere())
+    const from = elsewhere()
+    expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(429)
+    expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
+  })
+
+  it('is limited for a known browser too, which fails for itself alone', async () => {
+    const first = knownBrowser(await signIn(hub, ada.email, ada.password, elsewhere()))
+    const second = knownBrowser(await signIn(hub, ada.email, ada.password, elsewhere()))
+    const tries: number[] = []
+    for (let attempt = 0; attempt < 12; attempt++)
+      tries.push((await signIn(hub, ada.email, 'wrong', { ...elsewhere(), cookie: first })).status)
+    expect(tries).toEqual([...Array(10).fill(401), 429, 429])
+    expect((await signIn(hub, ada.email, ada.password, { ...elsewhere(), cookie: second })).status).toBe(200)
+    expect((await signIn(hub, ada.email, ada.password, elsewhere())).status).toBe(200)
+  })
+
+  it.each([
+    [
+      'of another account',
+      async () => {
+        const grace = await hub.user()
+        return knownBrowser(await signIn(hub, grace.email, grace.password, elsewhere()))
+      },
+    ],
+    ['that is forged', async () => `muster-known=${'x'.repeat(40)}.${'y'.repeat(40)}.${'z'.repeat(43)}`],
+    [
+      'that is a JWT for something else',
+      async () => {
+        const claims = { jwtId: crypto.randomUUID(), userId: ada.userId }
+        return `muster-known=${await hub.jwts.sign('PasswordReset', claims, new Date(Date.now() + 60_000))}`
+      },
+    ],
+    [
+      'that has expired',
+      async () => {
+        const claims = { jwtId: crypto.randomUUID(), userId: ada.userId }
+        return `muster-known=${await hub.jwts.sign('KnownBrowser', claims, new Date(Date.now() - 1000))}`
+      },
+    ],
+  ])('from a browser with a cookie %s is no known one', async (_what, cookie) => {
+    const headers = { cookie: await cookie() }
+    for (let attempt = 0; attempt < 20; attempt++)
+      expect((await signIn(hub, ada.email, 'wrong', { ...elsewhere(), ...headers })).status).toBe(401)
+    expect((await signIn(hub, ada.email, ada.password, { ...elsewhere(), ...headers })).status).toBe(429)
+  })
+
+  it('renews a hash that was made with weaker parameters, once', async () => {
+    const hashNow = async (): Promise<string | null> =>
+      (
+        await hub.db
+          .selectFrom('user')
+          .where('user_id', '=', ada.userId)
+          .select('password_hash')
+          .executeTakeFirstOrThrow()
+      ).password_hash
+    const weak = await hash(ada.password, { memoryCost: 1024, timeCost: 1 })
+    await hub.db.updateTable('user').set({ password_hash: weak }).where('user_id', '=', ada.userId).execute()
+    expect((await signIn(hub, ada.email, 'wrong', elsewhere())).status).toBe(401)
+    expect(await hashNow()).toBe(weak)
+    expect((await signIn(hub, ada.email, ada.password, elsewhere())).status).toBe(200)
+    const strong = await hashNow()
+    expect(strong).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect((await signIn(hub, ada.email, ada.password, elsewhere())).status).toBe(200)
+    expect(await hashNow()).toBe(strong)
+  })
+})
+
+describe('many sign-ins at once', { timeout: 90_000 }, () => {
+  it('are all answered when they are as many as people, twenty', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => signIn(hub, ada.email, ada.password, elsewhere())),
+    )
+    expect(statuses(answers, 200)).toHaveLength(20)
+  })
+
+  it('while the password is changed leave no session that knew only the old one', async () => {
+    for (let round = 0; round < 5; round++) {
+      const person = await hub.user()
+      const { userId, email, password } = person
+      const [answers] = await Promise.all([
+        Promise.all(Array.from({ length: 8 }, () => signIn(hub, email, password, elsewhere()))),
+        person.invoke('users_SetPassword', { userId, password: 'a staple of horses' }),
+      ])
+      const sessions = await hub.db
+        .selectFrom('session')
+        .where('user_id', '=', userId)
+        .select('session_id')
+        .execute()
+      expect(sessions).toHaveLength(1)
+      for (const answer of answers) expect([200, 401]).toContain(answer.status)
+      expect(await person.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'User' } })
+    }
+  })
+})
+
+describe('known and unknown accounts', { timeout: 90_000 }, () => {
+  it('answer with the same bytes', async () => {
+    const [known, unknown] = [
+      await signIn(hub, ada.email, 'wrong', elsewhere()),
+      await signIn(hub, 'nobody@test.example', 'wrong', elsewhere()),
+    ]
+    const told = ({ status, text, headers }: Answer) => ({
+      status,
+      text: text.replace(/"requestId":"[^"]+"/, ''),
+      headers: [...headers.keys()].sort(),
+    })
+    expect(told(known)).toEqual(told(unknown))
+    expect(known.json()).toMatchObject({ message: REFUSED })
+  })
+
+  it('take the same time', async () => {
+    const times: Record<string, number[]> = { known: [], unknown: [] }
+    for (let round = 0; round < 40; round++) {
+      // Taking turns, so that what else the machine does falls on both.
+      for (const kind of ['known', 'unknown']) {
+        const email = kind === 'known' ? ada.email : 'nobody@test.example'
+        if (round % 18 === 0 && kind === 'known') ada = await hub.user()
+        const start = performance.now()
+        const { status } = await signIn(
+          hub,
+          kind === 'known' ? ada.email : `${round}-${email}`,
+          'wrong',
+          elsewhere(),
+        )
+        times[kind]!.push(performance.now() - start)
+        expect(status).toBe(401)
+      }
+    }
+    const [known, unknown] = [median(times.known!), median(times.unknown!)]
+    // Without the work for unknown accounts they would differ by a factor of five and more.
+    expect(Math.abs(known - unknown) / Math.max(known, unknown)).toBeLessThan(0.35)
+  })
+})
+
+describe('a bearer token that is not good', () => {
+  const actorWith = (token: string, headers: Record<string, string>): Promise<Answer> =>
+    ask(hub, '/api/v1/actions/invoke/actor_GetActor', {
+      body: {},
+      headers: { ...headers, authorization: `Bearer ${token}` },
+    })
+
+  it('is limited for its address; good ones and other addresses are not', async () => {
+    const from = elsewhere()
+    const good = await hub.userToken(ada)
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, number) => actorWith(`u_sk_${String(number).padStart(66, '1')}`, from)),
+    )
+    expect(statuses(answers, 200)).toHaveLength(100)
+    expect(statuses(answers, 429)).toHaveLength(100)
+    expectLimited(statuses(answers, 429))
+    for (const token of ['x', 'deployment_1', good.slice(0, -1)])
+      expect((await actorWith(token, from)).status).toBe(429)
+    expect((await actorWith(good, from)).json()).toMatchObject({ actor: { actor: 'UserToken' } })
+    expect((await actorWith('x', elsewhere())).json()).toEqual({ actor: { actor: 'Anonymous' } })
+    const session = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', {
+      body: {},
+      as: ada,
+      headers: from,
+    })
+    expect(session.json()).toMatchObject({ actor: { actor: 'User' } })
+  })
+})
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+}
