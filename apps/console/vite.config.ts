@@ -6,11 +6,16 @@ const HUB = 'http://localhost:6878'
 /** Fonts of the first paint, by the start of their file names. */
 const PRELOADED = ['atkinson-hyperlegible-next-latin-wght-normal', 'geist-mono-latin-wght-normal']
 
+/** Sources outside `pages` that only signed-in pages use. */
 const SIGNED_IN_ONLY =
-  /ui\/(Menu|Dialog|Toaster|Table|SearchBox|Segments|LiveStamp|Time|Stats|Card|Danger|Secret|Empty|Load|Section|Bread|Switch|Id|Badge)/
+  /src\/(ui\/(Menu|Dialog|Toaster|Table|SearchBox|Filter|Refresh|Elapsed|Json|FormDialog|List|Segments|LiveStamp|Time|Stats|Card|Danger|Secret|Empty|Load|Section|Bread|Switch|Id|Badge|Mark|Page\.|SuggestBox|DateBox|FoldButton|MachineName|toast)|shell\/(Side|Theme|TopBar|User|initials)|lib\/(relative-time|format|clock|confirm|use-debounced|use-seen)|organization)/
+/** Icons of the parts that public pages use; a group takes the icons of all pages else. */
+const PUBLIC_ICONS =
+  /icons\/(check|copy|eye|eye-off|info|circle-exclamation-point|circle-check|circle-x|triangle-exclamation-point|refresh-cw)\.m?js/
 
 function isPublicKit(id: string): boolean {
-  if (/lucide-react|packages\/actions/.test(id)) return true
+  if (/packages\/actions/.test(id)) return true
+  if (/lucide-react/.test(id)) return !/icons\//.test(id) || PUBLIC_ICONS.test(id)
   return /console\/src\/(?!pages)/.test(id) && !SIGNED_IN_ONLY.test(id)
 }
 
@@ -51,14 +56,14 @@ export default defineConfig({
             // What every page runs on, apart because it changes seldom.
             {
               name: 'base',
-              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual)))/,
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual)))|console\/src\/theme\.ts/,
               priority: 4,
             },
             { name: 'form', test: /@tanstack\/.*form|src\/lib\/form\.ts/, priority: 3 },
             // Dozens of small parts would be dozens of requests: what two pages share comes in one file, apart from
             // what only signed-in pages use.
             { name: 'kit', test: isPublicKit, minShareCount: 2, priority: 2 },
-            { name: 'parts', test: /console\/src\/(?!pages)/, minShareCount: 2, priority: 1 },
+            { name: 'parts', test: /console\/src\/(?!pages)|lucide-react/, minShareCount: 2, priority: 1 },
           ],
         },
       },

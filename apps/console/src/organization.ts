@@ -43,6 +43,18 @@ export function setCurrentOrganizationId(userId: string, organizationId: string)
   for (const listener of listeners) listener()
 }
 
+/** Forgets the current organization if it is this one, for example because one has left it. */
+export function forgetOrganization(userId: string, organizationId: string) {
+  if (currentOrganizationId(userId) !== organizationId) return
+  visited = undefined
+  try {
+    localStorage.removeItem(keyOf(userId))
+  } catch {
+    // Storage may be forbidden; then nothing was remembered.
+  }
+  for (const listener of listeners) listener()
+}
+
 function subscribe(listener: () => void) {
   listeners.add(listener)
   return () => listeners.delete(listener)

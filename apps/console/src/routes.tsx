@@ -34,6 +34,38 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('./pages/login/LoginPage.tsx'), 'LoginPage'),
 })
 
+const signup = createRoute({
+  getParentRoute: () => root,
+  path: '/signup/',
+  component: lazyRouteComponent(() => import('./pages/signup/SignupPage.tsx'), 'SignupPage'),
+})
+
+const verify = createRoute({
+  getParentRoute: () => root,
+  path: '/signup/verify',
+  validateSearch: (search): { jwt?: string } => text(search, 'jwt'),
+  component: lazyRouteComponent(() => import('./pages/signup/VerifyPage.tsx'), 'VerifyPage'),
+})
+
+const confirmEmail = createRoute({
+  getParentRoute: () => root,
+  path: '/confirm-email',
+  component: lazyRouteComponent(() => import('./pages/signup/ConfirmEmailPage.tsx'), 'ConfirmEmailPage'),
+})
+
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password',
+  component: lazyRouteComponent(() => import('./pages/login/ResetPasswordPage.tsx'), 'ResetPasswordPage'),
+})
+
+const setPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/set-password',
+  validateSearch: (search): { jwt?: string } => text(search, 'jwt'),
+  component: lazyRouteComponent(() => import('./pages/login/SetPasswordPage.tsx'), 'SetPasswordPage'),
+})
+
 const designSystem = createRoute({
   getParentRoute: () => root,
   path: '/design-system',
@@ -162,15 +194,149 @@ const projectSettings = createRoute({
   ),
 })
 
+const projectLog = createRoute({
+  getParentRoute: () => project,
+  path: 'log',
+  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
+  component: lazyRouteComponent(() => import('./pages/audit/ProjectLogPage.tsx'), 'ProjectLogPage'),
+})
+
+const organizationSettings = createRoute({
+  getParentRoute: () => organization,
+  path: 'settings',
+  notFoundComponent: NotFound,
+  component: lazyRouteComponent(
+    () => import('./pages/organization/OrganizationLayout.tsx'),
+    'OrganizationLayout',
+  ),
+})
+
+const organizationSettingsIndex = createRoute({
+  getParentRoute: () => organizationSettings,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/org_{$organization}/settings/members', params, replace: true })
+  },
+})
+
+const members = createRoute({
+  getParentRoute: () => organizationSettings,
+  path: 'members',
+  component: lazyRouteComponent(() => import('./pages/organization/MembersPage.tsx'), 'MembersPage'),
+})
+
+const invitations = createRoute({
+  getParentRoute: () => authenticated,
+  path: '/user/invitations',
+  component: lazyRouteComponent(() => import('./pages/account/InvitationsPage.tsx'), 'InvitationsPage'),
+})
+
+const account = createRoute({
+  getParentRoute: () => authenticated,
+  path: '/settings',
+  notFoundComponent: NotFound,
+  component: lazyRouteComponent(() => import('./pages/account/AccountLayout.tsx'), 'AccountLayout'),
+})
+
+const accountIndex = createRoute({
+  getParentRoute: () => account,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/profile', replace: true })
+  },
+})
+
+const profile = createRoute({
+  getParentRoute: () => account,
+  path: 'profile',
+  component: lazyRouteComponent(() => import('./pages/account/ProfilePage.tsx'), 'ProfilePage'),
+})
+
+const security = createRoute({
+  getParentRoute: () => account,
+  path: 'security',
+  component: lazyRouteComponent(() => import('./pages/account/SecurityPage.tsx'), 'SecurityPage'),
+})
+
+const sessions = createRoute({
+  getParentRoute: () => account,
+  path: 'sessions',
+  component: lazyRouteComponent(() => import('./pages/account/SessionsPage.tsx'), 'SessionsPage'),
+})
+
+const admin = createRoute({
+  getParentRoute: () => authenticated,
+  path: '/admin',
+  notFoundComponent: NotFound,
+  component: lazyRouteComponent(() => import('./pages/admin/AdminLayout.tsx'), 'AdminLayout'),
+})
+
+const adminIndex = createRoute({
+  getParentRoute: () => admin,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/admin/dashboard', replace: true })
+  },
+})
+
+const dashboard = createRoute({
+  getParentRoute: () => admin,
+  path: 'dashboard',
+  component: lazyRouteComponent(() => import('./pages/admin/DashboardPage.tsx'), 'DashboardPage'),
+})
+
+const users = createRoute({
+  getParentRoute: () => admin,
+  path: 'users',
+  validateSearch: search => texts(search, 'q', 'sort'),
+  component: lazyRouteComponent(() => import('./pages/admin/UsersPage.tsx'), 'UsersPage'),
+})
+
+const eventLog = createRoute({
+  getParentRoute: () => admin,
+  path: 'log',
+  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
+  component: lazyRouteComponent(() => import('./pages/admin/EventLogPage.tsx'), 'EventLogPage'),
+})
+
+const actionsLog = createRoute({
+  getParentRoute: () => admin,
+  path: 'actions',
+  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to', 'status'),
+  component: lazyRouteComponent(() => import('./pages/admin/ActionsLogPage.tsx'), 'ActionsLogPage'),
+})
+
+const jobs = createRoute({
+  getParentRoute: () => admin,
+  path: 'jobs',
+  validateSearch: search => texts(search, 'type', 'status'),
+  component: lazyRouteComponent(() => import('./pages/admin/JobsPage.tsx'), 'JobsPage'),
+})
+
+const cluster = createRoute({
+  getParentRoute: () => admin,
+  path: 'cluster',
+  component: lazyRouteComponent(() => import('./pages/admin/ClusterPage.tsx'), 'ClusterPage'),
+})
+
 const routeTree = root.addChildren([
   login,
+  signup,
+  verify,
+  confirmEmail,
+  resetPassword,
+  setPassword,
   designSystem,
   authenticated.addChildren([
     home,
+    invitations,
+    account.addChildren([accountIndex, profile, security, sessions]),
+    admin.addChildren([adminIndex, dashboard, users, eventLog, actionsLog, jobs, cluster]),
     organization.addChildren([
       organizationIndex,
       projects,
-      project.addChildren([projectIndex, devices, device, tokens, projectSettings]),
+      project.addChildren([projectIndex, devices, device, tokens, projectLog, projectSettings]),
+      organizationSettings.addChildren([organizationSettingsIndex, members]),
     ]),
   ]),
 ])
@@ -215,4 +381,12 @@ function text<Name extends string>(search: Record<string, unknown>, name: Name):
   // The router reads `12` and `true` as what they look like.
   const isText = value !== '' && ['string', 'number', 'boolean'].includes(typeof value)
   return (isText ? { [name]: String(value) } : {}) as { [K in Name]?: string }
+}
+
+/** Those of these search parameters that are text. */
+function texts<Name extends string>(
+  search: Record<string, unknown>,
+  ...names: Name[]
+): { [K in Name]?: string } {
+  return Object.assign({}, ...names.map(name => text(search, name)))
 }

@@ -6,6 +6,11 @@ import { isGone } from './queries.ts'
 /** Which queries show what a topic names, and the id that both carry; `null` where the query has no such id. */
 const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> = {
   organizations: { users_QueryOrganizations: null, organizations_Query: null },
+  members: {
+    organizations_QueryMembers: 'organizationId',
+    organizations_QueryInvitations: 'organizationId',
+  },
+  invitations: { users_QueryOrganizationInvitations: null },
   projects: {
     organizations_QueryProjects: 'organizationId',
     projects_GetDetails: 'projectId',

@@ -10,7 +10,7 @@ export function NoOrganizationPage() {
       <Result
         art={<ResultIcon icon={Building2} />}
         title="No organization yet"
-        action={<LinkButton to={'/user/invitations' as string}>Invitations</LinkButton>}
+        action={<LinkButton to="/user/invitations">Invitations</LinkButton>}
       >
         Projects and repositories belong to organizations. Accept an invitation to join one.
       </Result>

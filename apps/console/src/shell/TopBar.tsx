@@ -1,8 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { ChevronsUpDown, Menu as MenuIcon } from 'lucide-react'
-import { organizationParam, useCurrentOrganization, useOrganizations } from '../organization.ts'
+import {
+  type Organization,
+  organizationParam,
+  useCurrentOrganization,
+  useOrganizations,
+} from '../organization.ts'
 import { buttonClass } from '../ui/Button.tsx'
-import { Menu, MenuLine, MenuLink } from '../ui/Menu.tsx'
+import { Menu, MenuHead, MenuLine, MenuLink } from '../ui/Menu.tsx'
 import { initialsOf } from './initials.ts'
 import { Logo } from './Logo.tsx'
 import { ThemeChoice, ThemeMenu } from './ThemeMenu.tsx'
@@ -68,7 +73,10 @@ function PagesMenu({ organizationId }: { organizationId: string | undefined }) {
   )
 }
 
-function OrganizationMenu({ current }: { current: { organizationId: string; name: string } }) {
+/** More organizations than this are found sooner by typing. */
+const MOST_WITHOUT_FILTER = 8
+
+function OrganizationMenu({ current }: { current: Organization }) {
   const organizations = useOrganizations() ?? []
   const trigger = (
     <button type="button" className="switch">
@@ -80,18 +88,23 @@ function OrganizationMenu({ current }: { current: { organizationId: string; name
       <ChevronsUpDown className="i i-14" aria-hidden />
     </button>
   )
+  const hasFilter = organizations.length > MOST_WITHOUT_FILTER
   return (
-    <Menu trigger={trigger}>
-      {organizations.map(({ organizationId, name }) => (
-        <MenuLink
-          key={organizationId}
-          to="/org_{$organization}"
-          params={{ organization: organizationParam(organizationId) }}
-          checked={organizationId === current.organizationId}
-        >
-          {name}
-        </MenuLink>
-      ))}
+    <Menu trigger={trigger} filterLabel={hasFilter ? 'Filter organizations' : undefined}>
+      {filter => {
+        const found = organizations.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase()))
+        if (found.length === 0) return <MenuHead>No organization matches this filter.</MenuHead>
+        return found.map(({ organizationId, name }) => (
+          <MenuLink
+            key={organizationId}
+            to="/org_{$organization}"
+            params={{ organization: organizationParam(organizationId) }}
+            checked={organizationId === current.organizationId}
+          >
+            {name}
+          </MenuLink>
+        ))
+      }}
     </Menu>
   )
 }

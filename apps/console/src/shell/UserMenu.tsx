@@ -27,14 +27,14 @@ export function UserMenu() {
         <span>{email}</span>
       </MenuHead>
       <MenuLine />
-      <MenuLink icon={Mail} to={'/user/invitations' as string}>
+      <MenuLink icon={Mail} to="/user/invitations">
         Invitations
       </MenuLink>
-      <MenuLink icon={Settings} to={'/settings' as string}>
+      <MenuLink icon={Settings} to="/settings">
         Settings
       </MenuLink>
       {isAdmin && (
-        <MenuLink icon={ShieldUser} to={'/admin' as string}>
+        <MenuLink icon={ShieldUser} to="/admin">
           Administration
         </MenuLink>
       )}

@@ -1,16 +1,20 @@
 import { Check } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { PrivacyLink, TermsLink } from '../shell/LegalLinks.tsx'
 import { Logo } from '../shell/Logo.tsx'
 import { Title } from './Title.tsx'
 
 /** A form on the left, what the product is on the right; below each other on phones. */
-export function AuthLayout({ foot, children }: { foot: ReactNode; children: ReactNode }) {
+export function AuthLayout({ children }: { children: ReactNode }) {
   return (
     <main id="main" className="auth">
       <section className="l" aria-label="Account">
         <Logo />
         <div className="mid">{children}</div>
-        <p className="ft">{foot}</p>
+        <p className="ft">
+          <TermsLink />
+          <PrivacyLink />
+        </p>
       </section>
       <section className="r" aria-label="About">
         <TickField />

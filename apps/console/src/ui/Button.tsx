@@ -33,6 +33,11 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'className'> & {
   icon?: IconType
 }
 
+/** Whether it ends a double click: nothing is meant to happen twice, or to what has moved below the pointer meanwhile. */
+export function isSecondClick({ detail }: MouseEvent): boolean {
+  return detail > 1
+}
+
 /** A button; at most one primary stands in a view. */
 export function Button({
   variant,
@@ -47,7 +52,7 @@ export function Button({
 }: ButtonProps) {
   const isShownBusy = useHeldBusy(busy)
   const click = (event: MouseEvent<HTMLButtonElement>) => {
-    if (busy) event.preventDefault()
+    if (busy || isSecondClick(event)) event.preventDefault()
     else onClick?.(event)
   }
   return (

@@ -1,5 +1,5 @@
 import type { ComponentProps } from 'react'
-import { type ButtonVariant, buttonClass } from './Button.tsx'
+import { type ButtonVariant, buttonClass, isSecondClick } from './Button.tsx'
 import type { IconType } from './icon.ts'
 import { Spinner } from './Spinner.tsx'
 
@@ -30,7 +30,7 @@ export function IconButton({
       className={buttonClass(variant, size, ' icon')}
       aria-label={label}
       data-tip={label}
-      onClick={event => !busy && onClick?.(event)}
+      onClick={event => !busy && !isSecondClick(event) && onClick?.(event)}
       {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
     >
       {busy ? <Spinner /> : <Icon className="i" aria-hidden />}

@@ -1,9 +1,17 @@
 import { CopyButton } from './CopyButton.tsx'
 
-/** An identifier in mono with its copy button; `what` names it, for example "device id". */
-export function Id({ id, what }: { id: string; what: string }) {
+type IdProps = {
+  id: string
+  /** Names it, for example "device id". */
+  what: string
+  /** May take two lines, where columns are many. */
+  wrap?: boolean
+}
+
+/** An identifier in mono with its copy button. */
+export function Id({ id, what, wrap = false }: IdProps) {
   return (
-    <span className="idc mono">
+    <span className={wrap ? 'idc mono two-lines' : 'idc mono'}>
       <span className="idt">{id}</span>
       <CopyButton text={id} label={`Copy ${what}`} />
     </span>

@@ -23,13 +23,16 @@ type MenuProps = {
   /** The button that opens the menu. */
   trigger: ReactElement<ComponentProps<'button'>>
   align?: Align
-  children: ReactNode
+  /** Name of a box above the items that filters them; without it there is none. */
+  filterLabel?: string | undefined
+  /** The items, or a function that makes those that match what stands in the box. */
+  children: ReactNode | ((filter: string) => ReactNode)
 }
 
 const CloseMenu = createContext(() => {})
 
 /** A dropdown menu with arrow keys, type-ahead, Home, End and Escape. */
-export function Menu({ trigger, align = 'start', children }: MenuProps) {
+export function Menu({ trigger, align = 'start', filterLabel, children }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const triggerId = useId()
   const root = useRef<HTMLSpanElement>(null)
@@ -54,7 +57,13 @@ export function Menu({ trigger, align = 'start', children }: MenuProps) {
       {button}
       {isOpen && (
         <CloseMenu value={close}>
-          <MenuPopup root={root} triggerId={triggerId} align={align} onLeave={() => setOpen(false)}>
+          <MenuPopup
+            root={root}
+            triggerId={triggerId}
+            align={align}
+            filterLabel={filterLabel}
+            onLeave={() => setOpen(false)}
+          >
             {children}
           </MenuPopup>
         </CloseMenu>
@@ -63,19 +72,19 @@ export function Menu({ trigger, align = 'start', children }: MenuProps) {
   )
 }
 
-type MenuPopupProps = {
+type MenuPopupProps = Required<Pick<MenuProps, 'align' | 'children'>> & {
   root: RefObject<HTMLElement | null>
   triggerId: string
-  align: Align
+  filterLabel: string | undefined
   /** The menu closes because the person went elsewhere; the focus stays where they went. */
   onLeave: () => void
-  children: ReactNode
 }
 
-function MenuPopup({ root, triggerId, align, onLeave, children }: MenuPopupProps) {
+function MenuPopup({ root, triggerId, align, filterLabel, onLeave, children }: MenuPopupProps) {
   const ref = useRef<HTMLDivElement>(null)
   const close = useContext(CloseMenu)
   const typed = useRef({ text: '', atMs: 0 })
+  const [filter, setFilter] = useState('')
 
   useLayoutEffect(() => {
     const trigger = document.getElementById(triggerId)
@@ -83,7 +92,8 @@ function MenuPopup({ root, triggerId, align, onLeave, children }: MenuPopupProps
     // The top layer, so that nothing cuts it off.
     ref.current.showPopover()
     place(ref.current, trigger.getBoundingClientRect(), align)
-    itemsOf(ref.current)[0]?.focus({ preventScroll: true })
+    const first = ref.current.querySelector('input') ?? itemsOf(ref.current)[0]
+    first?.focus({ preventScroll: true })
   }, [triggerId, align])
 
   useEffect(() => {
@@ -107,9 +117,12 @@ function MenuPopup({ root, triggerId, align, onLeave, children }: MenuPopupProps
   function onKeyDown(event: KeyboardEvent) {
     if (!ref.current) return
     const items = itemsOf(ref.current)
-    const next = nextItem(event.key, items, typed.current)
+    const isInBox = event.target instanceof HTMLInputElement
+    const next = isInBox && !isLeavingBox(event.key) ? undefined : nextItem(event.key, items, typed.current)
     if (event.key === 'Escape') close()
     else if (event.key === 'Tab') return close()
+    else if (isInBox && event.key === 'Enter') items[0]?.click()
+    else if (isInBox && !next) return
     else if (event.key === ' ' && document.activeElement instanceof HTMLElement)
       document.activeElement.click()
     else if (next) next.focus()
@@ -119,22 +132,33 @@ function MenuPopup({ root, triggerId, align, onLeave, children }: MenuPopupProps
   }
 
   return (
-    <div
-      ref={ref}
-      className="menu"
-      popover="manual"
-      role="menu"
-      tabIndex={-1}
-      aria-labelledby={triggerId}
-      onKeyDown={onKeyDown}
-    >
-      {children}
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the box and of the items inside
+    <div ref={ref} className="menu" popover="manual" onKeyDown={onKeyDown}>
+      {filterLabel && (
+        <input
+          className="input menu-filter"
+          type="search"
+          aria-label={filterLabel}
+          placeholder="Filter"
+          autoComplete="off"
+          value={filter}
+          onChange={event => setFilter(event.target.value)}
+        />
+      )}
+      <div role="menu" tabIndex={-1} aria-labelledby={triggerId}>
+        {typeof children === 'function' ? children(filter.trim()) : children}
+      </div>
     </div>
   )
 }
 
 const EDGE = 8
 const TYPE_AHEAD_MS = 600
+
+/** Keys that move from the filter box to the items; all others are typed. */
+function isLeavingBox(key: string): boolean {
+  return key === 'ArrowDown' || key === 'ArrowUp'
+}
 
 function itemsOf(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
@@ -200,7 +224,8 @@ export function MenuItem({ icon: Icon, onSelect, children }: MenuItemProps) {
 
 type MenuAnchorProps = Omit<ComponentProps<'a'>, 'className'> & { icon?: IconType; checked?: boolean }
 
-function MenuAnchor({ icon: Icon, checked, onClick, children, ...rest }: MenuAnchorProps) {
+/** A link in a menu that the browser follows by itself, for downloads. */
+export function MenuAnchor({ icon: Icon, checked, onClick, children, ...rest }: MenuAnchorProps) {
   const close = useContext(CloseMenu)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Enter clicks a link
@@ -222,7 +247,7 @@ function MenuAnchor({ icon: Icon, checked, onClick, children, ...rest }: MenuAnc
   )
 }
 
-/** A link in a menu; `checked` marks where one is. */
+/** A link to a page in a menu; `checked` marks where one is. */
 export const MenuLink = createLink(MenuAnchor)
 
 type MenuChoiceProps<T extends string> = {

@@ -33,3 +33,13 @@ export function PageHead({ title, count, children }: PageHeadProps) {
     </div>
   )
 }
+
+/** The heading of a part of a page. */
+export function PartHead({ title, count }: { title: string; count?: number | undefined }) {
+  return (
+    <div className="parthead">
+      <h2>{title}</h2>
+      {count !== undefined && <span className="cnt">{count.toLocaleString('en')}</span>}
+    </div>
+  )
+}

@@ -23,11 +23,20 @@ export function Result({ art, title, children, action }: ResultProps) {
   )
 }
 
+type ResultIconProps = {
+  icon: IconType
+  tone?: 'neutral' | 'ok' | 'bad'
+  /** Something is under way. */
+  isTurning?: boolean
+}
+
+const TONE = { neutral: 'ico', ok: 'ico ok', bad: 'ico bad' } as const
+
 /** An icon as the picture of a result. */
-export function ResultIcon({ icon: Icon, tone = 'neutral' }: { icon: IconType; tone?: 'neutral' | 'bad' }) {
+export function ResultIcon({ icon: Icon, tone = 'neutral', isTurning = false }: ResultIconProps) {
   return (
-    <div className={tone === 'bad' ? 'ico bad' : 'ico'}>
-      <Icon className="i" aria-hidden />
+    <div className={TONE[tone]}>
+      <Icon className={isTurning ? 'i turning' : 'i'} aria-hidden />
     </div>
   )
 }

@@ -11,12 +11,15 @@ type StatProps = {
   mark?: MarkState
   /** Absent while it loads. */
   value: number | undefined
+  /** Why there is no value, when it could not be loaded. */
+  failure?: string | undefined
   /** Small words beside the number. */
   note?: string | undefined
 }
 
 /** One number with its name. */
-export function Stat({ label, mark, value, note }: StatProps) {
+export function Stat({ label, mark, value, failure, note }: StatProps) {
+  const isFailed = value === undefined && failure !== undefined
   return (
     <div>
       <dt>
@@ -24,8 +27,8 @@ export function Stat({ label, mark, value, note }: StatProps) {
         {label}
       </dt>
       <dd>
-        {value === undefined ? <span className="skel" /> : value.toLocaleString('en')}
-        {note && <small>{note}</small>}
+        {isFailed ? '–' : (value?.toLocaleString('en') ?? <span className="skel" />)}
+        {isFailed ? <small>{failure}</small> : note && <small>{note}</small>}
       </dd>
     </div>
   )

@@ -44,6 +44,10 @@ type TableProps = {
   dense?: boolean
   /** On phones each row becomes lines of label and value; cells carry the label in `data-k`. */
   rowsOnPhones?: boolean
+  /** Widths of the columns in pixels, for tables that must not move with what is in them; without one a column takes the rest. */
+  widths?: readonly (number | undefined)[]
+  /** Without a sheet of its own, for use inside one. */
+  bare?: boolean
 }
 
 /** A table in a sheet; wider than the screen, the sheet scrolls. */
@@ -54,13 +58,23 @@ export function Table({
   busy = false,
   dense = false,
   rowsOnPhones = false,
+  widths,
+  bare = false,
 }: TableProps) {
-  const className = `tbl${dense ? ' dense' : ''}${rowsOnPhones ? ' rows' : ''}`
+  const className = `tbl${dense ? ' dense' : ''}${rowsOnPhones ? ' rows' : ''}${widths ? ' fixed' : ''}`
   return (
-    <div className="sheet">
+    <div className={bare ? undefined : 'sheet'}>
       {/* biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away */}
       <table role="table" className={className} aria-busy={busy}>
         <caption className="sr">{caption}</caption>
+        {widths && (
+          <colgroup>
+            {widths.map((width, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns are their places
+              <col key={index} width={width} />
+            ))}
+          </colgroup>
+        )}
         <thead>{head}</thead>
         <tbody>{children}</tbody>
       </table>
@@ -68,10 +82,14 @@ export function Table({
   )
 }
 
-/** A row of a table. */
-export function Row({ children }: { children: ReactNode }) {
-  // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
-  return <tr role="row">{children}</tr>
+/** A row of a table; `detail` is what the row above opens to. */
+export function Row({ detail = false, children }: { detail?: boolean; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
+    <tr role="row" {...(detail && { className: 'detail' })}>
+      {children}
+    </tr>
+  )
 }
 
 type CellProps = {

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { actionQuery } from '../../api/queries.ts'
 import { formatCount, formatDuration } from '../../lib/format.ts'
 import { Button } from '../../ui/Button.tsx'
+import { Elapsed } from '../../ui/Elapsed.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { ConnectedFor } from './ConnectedFor.tsx'
 import { connectionsQuery } from './connections-query.ts'
 import { SCROLL_BOX } from './scroll-box.ts'
 
@@ -76,7 +76,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
                 <Time at={connectedAt} />
               </td>
               <td className="num" data-k="Connected For">
-                <ConnectedFor secs={connectedForSecs} answeredAt={dataUpdatedAt} />
+                <Elapsed secs={connectedForSecs} answeredAt={dataUpdatedAt} />
               </td>
               <td className="mono" data-k="Node">
                 <NodeName name={nodeName ?? nodeId} />

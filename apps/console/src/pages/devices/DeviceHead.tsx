@@ -2,11 +2,11 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Badge } from '../../ui/Badge.tsx'
 import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { Elapsed } from '../../ui/Elapsed.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Mark } from '../../ui/Mark.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Title } from '../../ui/Title.tsx'
-import { ConnectedFor } from './ConnectedFor.tsx'
 
 type DeviceHeadProps = {
   deviceId: string
@@ -42,7 +42,7 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
             <Id id={deviceId} what="device id" />
             {details?.isConnected && connection && (
               <span>
-                Connected for <ConnectedFor secs={connection.connectedForSecs} answeredAt={answeredAt} /> via{' '}
+                Connected for <Elapsed secs={connection.connectedForSecs} answeredAt={answeredAt} /> via{' '}
                 <span className="mono">{connection.nodeName ?? connection.nodeId}</span>
               </span>
             )}

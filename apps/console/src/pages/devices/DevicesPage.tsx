@@ -1,16 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { Plus, RefreshCw } from 'lucide-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Plus } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
 import { formatCount } from '../../lib/format.ts'
+import { withoutEmpty } from '../../lib/search.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
-import { SearchBox } from '../../ui/SearchBox.tsx'
+import { RefreshButton } from '../../ui/RefreshButton.tsx'
 import { type SegmentOption, Segments } from '../../ui/Segments.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { Time } from '../../ui/Time.tsx'
@@ -23,7 +24,6 @@ import { SCROLL_BOX } from './scroll-box.ts'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
-const TYPING_PAUSE_MS = 250
 const COLUMNS = 6
 /** Ticks to ask for; the strip merges those that do not fit. */
 const MAX_BINS = 200
@@ -37,6 +37,7 @@ export function DevicesPage() {
 }
 
 function Devices({ projectId }: { projectId: string }) {
+  const queryClient = useQueryClient()
   const search = useSearch({ from: ROUTE })
   const navigate = useNavigate({ from: '/org_{$organization}/projects/$projectId/devices' })
   const list = useDeviceList(projectId, search)
@@ -52,7 +53,7 @@ function Devices({ projectId }: { projectId: string }) {
 
   function change(next: Partial<Record<keyof DeviceSearch, string | undefined>>) {
     void navigate({
-      search: current => clean({ ...current, ...next }),
+      search: current => withoutEmpty<DeviceSearch>({ ...current, ...next }),
       replace: true,
       resetScroll: false,
     })
@@ -62,7 +63,9 @@ function Devices({ projectId }: { projectId: string }) {
     <Page width="list">
       <PageHead title="Devices" count={total}>
         {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
-        <RefreshButton />
+        <RefreshButton
+          onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
+        />
         <Button icon={Plus} onClick={() => setConnecting(true)}>
           Connect a device
         </Button>
@@ -82,7 +85,12 @@ function Devices({ projectId }: { projectId: string }) {
             </div>
           )}
           <div className="tools">
-            <FilterBox q={search.q ?? ''} onChange={q => change({ q })} />
+            <FilterBox
+              value={search.q ?? ''}
+              onChange={q => change({ q })}
+              label="Filter devices"
+              placeholder="Filter by name or id"
+            />
             <Segments
               label="Status"
               value={search.status ?? 'all'}
@@ -131,36 +139,6 @@ function insteadOfRows(list: ReturnType<typeof useDeviceList>, onClear: () => vo
   )
 }
 
-/** A filter that stands in the address once typing pauses. */
-function FilterBox({ q, onChange }: { q: string; onChange: (q: string | undefined) => void }) {
-  const [draft, setDraft] = useState<string>()
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => () => clearTimeout(timer.current), [])
-
-  function type(text: string) {
-    setDraft(text)
-    clearTimeout(timer.current)
-    timer.current = setTimeout(() => {
-      setDraft(undefined)
-      onChange(text || undefined)
-    }, TYPING_PAUSE_MS)
-  }
-  return (
-    <SearchBox value={draft ?? q} onChange={type} label="Filter devices" placeholder="Filter by name or id" />
-  )
-}
-
-function RefreshButton() {
-  const queryClient = useQueryClient()
-  const [isRefreshing, setRefreshing] = useState(false)
-  async function refresh() {
-    setRefreshing(true)
-    await invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])
-    setRefreshing(false)
-  }
-  return <IconButton label="Refresh" icon={RefreshCw} busy={isRefreshing} onClick={refresh} />
-}
-
 function segmentsOf(
   summary: { deviceCount: number; connectedCount: number; pendingCount: number } | undefined,
 ): SegmentOption<Status | 'all'>[] {
@@ -175,8 +153,4 @@ function segmentsOf(
     },
     { value: 'pending', label: 'Pending', count: summary?.pendingCount, mark: 'pending' },
   ]
-}
-
-function clean(search: Partial<Record<keyof DeviceSearch, string | undefined>>): DeviceSearch {
-  return Object.fromEntries(Object.entries(search).filter(([, value]) => value)) as DeviceSearch
 }

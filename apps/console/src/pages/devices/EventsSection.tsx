@@ -4,11 +4,11 @@ import { type ReactNode, useState } from 'react'
 import { useAction } from '../../api/queries.ts'
 import { Button } from '../../ui/Button.tsx'
 import type { IconType } from '../../ui/icon.ts'
+import { JsonValue, LongText } from '../../ui/JsonValue.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { recordOf } from './device-json.ts'
-import { JsonValue, LongText } from './JsonValue.tsx'
 
 type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
 

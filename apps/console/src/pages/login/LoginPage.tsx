@@ -10,7 +10,6 @@ import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { LegalLinks } from './LegalLinks.tsx'
 
 const route = getRouteApi('/login')
 
@@ -43,10 +42,10 @@ export function LoginPage() {
   }, [failures])
 
   return (
-    <AuthLayout foot={<LegalLinks />}>
+    <AuthLayout>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
         <AuthHead title="Log in">
-          New here? <Link to={'/signup/' as string}>Create an account</Link>
+          New here? <Link to="/signup/">Create an account</Link>
         </AuthHead>
         {failures > 0 && (
           <Alert key={failures} ref={errorBox} tone="bad" title="Error">
@@ -82,7 +81,7 @@ export function LoginPage() {
           <form.Field name="rememberMe">
             {field => <Checkbox label="Remember me" {...bindChecked(field)} />}
           </form.Field>
-          <Link to={'/reset-password' as string}>Reset password</Link>
+          <Link to="/reset-password">Reset password</Link>
         </AuthMeta>
         <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
           {({ canSubmit, isSubmitting }) => (

@@ -2,11 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { invalidateActions } from '../../api/queries.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { bindText, useTextForm } from '../../lib/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
+import { FormDialog } from '../../ui/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { SecretDialog } from './SecretDialog.tsx'
 
@@ -57,39 +56,13 @@ function NameStep({ projectId, onCreated, onClose }: NameStepProps) {
     },
   })
   return (
-    <form.Subscribe
-      selector={({ isSubmitting, isDirty, canSubmit }) => ({ isSubmitting, isDirty, canSubmit })}
-    >
-      {({ isSubmitting, isDirty, canSubmit }) => (
-        <Dialog open title="New Token" busy={isSubmitting} dirty={isDirty} onClose={onClose}>
-          <form noValidate onSubmit={event => void submitForm(event, form)}>
-            <DialogBody>
-              {error !== undefined && (
-                <Alert tone="bad" title="The token was not created.">
-                  <ErrorText error={error} />
-                </Alert>
-              )}
-              <form.Field name="name">
-                {field => <TextField label="Name" required {...bindText(field)} />}
-              </form.Field>
-            </DialogBody>
-            <DialogFoot>
-              <Button disabled={isSubmitting} onClick={onClose}>
-                Cancel
-              </Button>
-              <Button
-                type="submit"
-                variant="primary"
-                disabled={!canSubmit && !isSubmitting}
-                busy={isSubmitting}
-                busyLabel="Creating…"
-              >
-                Create Token
-              </Button>
-            </DialogFoot>
-          </form>
-        </Dialog>
+    <FormDialog title="New Token" form={form} submit="Create Token" busyLabel="Creating…" onClose={onClose}>
+      {error !== undefined && (
+        <Alert tone="bad" title="The token was not created.">
+          <ErrorText error={error} />
+        </Alert>
       )}
-    </form.Subscribe>
+      <form.Field name="name">{field => <TextField label="Name" required {...bindText(field)} />}</form.Field>
+    </FormDialog>
   )
 }

@@ -11,13 +11,13 @@ type SecretDialogProps = {
   title: string
   /** The secret; it lives in the caller's state only, never in the query cache. */
   token: string
-  /** What the command does. */
-  commandLabel: string
+  /** What the command does with which a device uses the token; without it there is none. */
+  commandLabel?: string
   children?: ReactNode
   onClose: () => void
 }
 
-/** Shows a deployment token this once, with the command that uses it; leaving without a copy warns once. */
+/** Shows a token this once, one for devices with the command that uses it; leaving without a copy warns once. */
 export function SecretDialog({ title, token, commandLabel, children, onClose }: SecretDialogProps) {
   const publicUrl = usePublicUrl()
   const [isCopied, setCopied] = useState(false)
@@ -34,10 +34,12 @@ export function SecretDialog({ title, token, commandLabel, children, onClose }: 
       <DialogBody>
         <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
         <Secret text={token} what="token" onCopied={markCopied} />
-        <div className="field">
-          <p className="label">{commandLabel}</p>
-          <Code text={agentCommand(publicUrl, token)} label="Copy command" prompt onCopied={markCopied} />
-        </div>
+        {commandLabel && (
+          <div className="field">
+            <p className="label">{commandLabel}</p>
+            <Code text={agentCommand(publicUrl, token)} label="Copy command" prompt onCopied={markCopied} />
+          </div>
+        )}
         {children}
         {isWarned && !isCopied && (
           <Alert tone="bad">The token has not been copied. Close again to leave it.</Alert>

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
-import { formatDuration } from '../../lib/format.ts'
+import { formatDuration } from '../lib/format.ts'
 
-/** How long a connection has lasted, ticking between answers: `secs` are those of the answer that came at `answeredAt`. */
-export function ConnectedFor({ secs, answeredAt }: { secs: number; answeredAt: number }) {
+/** A duration that goes on between answers: `secs` are those of the answer that came at `answeredAt`, in milliseconds. */
+export function Elapsed({ secs, answeredAt }: { secs: number; answeredAt: number }) {
   const [now, setNow] = useState(answeredAt)
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000)

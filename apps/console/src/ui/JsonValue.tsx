@@ -1,18 +1,25 @@
 import { type CSSProperties, type ReactNode, useState } from 'react'
-import { formatCount } from '../../lib/format.ts'
-import { Button } from '../../ui/Button.tsx'
+import { formatCount } from '../lib/format.ts'
+import { Button } from './Button.tsx'
 
 const ONE_LINE_CHARS = 80
 const LONG_TEXT_CHARS = 600
 const ENTRIES_AT_ONCE = 100
 const PRE: CSSProperties = { margin: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', minWidth: 0 }
 
+type JsonValueProps = {
+  value: unknown
+  label?: ReactNode
+  /** Its first level starts unfolded. */
+  open?: boolean
+}
+
 /** Any JSON in the colours of its types: on one line while that is short, else as a tree that starts folded. */
-export function JsonValue({ value, label }: { value: unknown; label?: ReactNode }) {
+export function JsonValue({ value, label, open = false }: JsonValueProps) {
   return isStructured(value) && !fitsOneLine(value) ? (
-    <Tree value={value} label={label} />
+    <Tree value={value} label={label} startsOpen={open} />
   ) : (
-    <pre className="mono" style={PRE}>
+    <pre className="mono json" style={PRE}>
       {label}
       {typeof value === 'string' ? (
         <LongText text={JSON.stringify(value)} className="s" />
@@ -47,14 +54,14 @@ export function copyTextOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
 }
 
-function Tree({ value, label }: { value: object; label: ReactNode }) {
-  const [isOpen, setOpen] = useState(false)
+function Tree({ value, label, startsOpen }: { value: object; label: ReactNode; startsOpen: boolean }) {
+  const [isOpen, setOpen] = useState(startsOpen)
   const [shown, setShown] = useState(ENTRIES_AT_ONCE)
   const isList = Array.isArray(value)
   // A value may be a megabyte: only what is unfolded is ever drawn.
   const entries = isOpen ? Object.entries(value) : []
   return (
-    <details onToggle={event => setOpen(event.currentTarget.open)} style={{ minWidth: 0 }}>
+    <details open={startsOpen} onToggle={event => setOpen(event.currentTarget.open)} style={{ minWidth: 0 }}>
       <summary className="mono" style={{ overflowWrap: 'anywhere' }}>
         {label}
         <span className="muted">

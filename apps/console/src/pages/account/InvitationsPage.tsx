@@ -1,0 +1,126 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { MailOpen } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useActionPages, useCommand } from '../../api/queries.ts'
+import { organizationParam } from '../../organization.ts'
+import { useSession } from '../../session.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { Main } from '../../ui/Main.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { toastError } from '../../ui/toast.ts'
+
+const PAGE_SIZE = 100
+
+type Invitation = ActionOutput<'users_QueryOrganizationInvitations'>['invitations'][number]
+type Organization = Invitation['organization']
+
+/** Organizations that invite the signed-in person. */
+export function InvitationsPage() {
+  const { userId } = useSession()
+  const [joined, setJoined] = useState<Organization>()
+  const list = useActionPages('users_QueryOrganizationInvitations', { userId, limit: PAGE_SIZE })
+  const invitations = list.data?.pages.flatMap(page => page.invitations)
+  return (
+    <Main>
+      <ListPage
+        title="Invitations"
+        what="invitations"
+        list={list}
+        shown={invitations?.length}
+        total={list.data?.pages[0]?.total}
+        width="grid"
+      >
+        {joined && (
+          <div style={{ marginBottom: 12 }}>
+            <Joined key={joined.organizationId} organization={joined} />
+          </div>
+        )}
+        {invitations?.length === 0 ? (
+          <EmptyState icon={MailOpen} title="No open invitations.">
+            An organization that invites your address appears here.
+          </EmptyState>
+        ) : (
+          <Table caption="Invitations" head={HEAD} busy={!invitations} rowsOnPhones>
+            {invitations?.map(invitation => (
+              <InvitationRow key={invitation.invitationId} invitation={invitation} onAccepted={setJoined} />
+            )) ?? <SkeletonRows columns={3} rows={2} />}
+          </Table>
+        )}
+      </ListPage>
+    </Main>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">Organization id</th>
+    <th scope="col">Name</th>
+    <th scope="col">
+      <span className="sr">Actions</span>
+    </th>
+  </tr>
+)
+
+/** What came of Accept, with the way there; the focus moves to it because the button is gone with its row. */
+function Joined({ organization: { organizationId, name } }: { organization: Organization }) {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => box.current?.focus(), [])
+  return (
+    <Alert
+      ref={box}
+      tone="ok"
+      action={
+        <LinkButton
+          size="sm"
+          to="/org_{$organization}"
+          params={{ organization: organizationParam(organizationId) }}
+        >
+          Open organization
+        </LinkButton>
+      }
+    >
+      You joined <b>{name}</b>.
+    </Alert>
+  )
+}
+
+type InvitationRowProps = { invitation: Invitation; onAccepted: (organization: Organization) => void }
+
+function InvitationRow({ invitation: { invitationId, organization }, onAccepted }: InvitationRowProps) {
+  const accept = useCommand('users_AcceptOrganizationInvitation', {
+    invalidates: ['users_QueryOrganizationInvitations', 'users_QueryOrganizations'],
+    onSuccess: () => onAccepted(organization),
+  })
+  return (
+    <Row>
+      <Cell>
+        <Id id={organization.organizationId} what="organization id" />
+      </Cell>
+      <Cell label="Name">
+        <span className="lines">{organization.name}</span>
+      </Cell>
+      <Cell end>
+        <Button
+          size="sm"
+          busy={accept.isPending}
+          busyLabel="Accepting…"
+          aria-label={`Accept the invitation to ${organization.name}`}
+          onClick={() =>
+            accept.mutate(
+              { invitationId },
+              { onError: error => toastError('Could not accept the invitation', error) },
+            )
+          }
+        >
+          Accept
+        </Button>
+      </Cell>
+    </Row>
+  )
+}

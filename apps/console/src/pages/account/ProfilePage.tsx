@@ -1,0 +1,81 @@
+import { useCommand } from '../../api/queries.ts'
+import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { useSession } from '../../session.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { Page, PageHead } from '../../ui/Page.tsx'
+import { Section } from '../../ui/Section.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { toast } from '../../ui/toast.ts'
+
+/** How one is called. */
+export function ProfilePage() {
+  const { userId, email, displayName = '' } = useSession()
+  const rename = useCommand('users_SetDisplayName', {
+    invalidates: ['users_GetDetails', 'users_Query', 'organizations_QueryMembers'],
+  })
+  const form = useTextForm({
+    defaultValues: { displayName },
+    validate: values => ({
+      displayName: values.displayName.trim() ? undefined : 'Display name must not be empty.',
+    }),
+    submit: async values => {
+      const name = values.displayName.trim()
+      try {
+        await rename.mutateAsync({ userId, displayName: name })
+      } catch {
+        return // The form says why.
+      }
+      form.reset({ displayName: name })
+      toast('Name saved.')
+    },
+  })
+  return (
+    <Page width="settings">
+      <PageHead title="Profile" />
+      <div className="stack">
+        <Section title="Account">
+          <dl className="kv two">
+            <div>
+              <dt>Email</dt>
+              <dd className="any">{email}</dd>
+            </div>
+            <div>
+              <dt>Id</dt>
+              <dd>
+                <Id id={userId} what="user id" />
+              </dd>
+            </div>
+          </dl>
+        </Section>
+        <Section title="Display Name">
+          <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
+            {rename.error && (
+              <Alert tone="bad" title="The name was not saved.">
+                <ErrorText error={rename.error} />
+              </Alert>
+            )}
+            <form.Field name="displayName">
+              {field => <TextField label="Display name" required autoComplete="name" {...bindText(field)} />}
+            </form.Field>
+            <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
+              {({ canSubmit, isSubmitting }) => (
+                <Button
+                  type="submit"
+                  variant="primary"
+                  disabled={!canSubmit && !isSubmitting}
+                  busy={isSubmitting}
+                  busyLabel="Saving…"
+                >
+                  Save
+                </Button>
+              )}
+            </form.Subscribe>
+          </form>
+        </Section>
+      </div>
+    </Page>
+  )
+}

@@ -1,0 +1,16 @@
+import { Page, PageHead } from '../../ui/Page.tsx'
+import { PasswordSection } from './PasswordSection.tsx'
+import { TokensSection } from './TokensSection.tsx'
+
+/** Password and personal access tokens. */
+export function SecurityPage() {
+  return (
+    <Page width="settings">
+      <PageHead title="Security" />
+      <div className="stack">
+        <PasswordSection />
+        <TokensSection />
+      </div>
+    </Page>
+  )
+}

@@ -1,0 +1,116 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Trash2 } from 'lucide-react'
+import { useActionPages, useCommand } from '../../api/queries.ts'
+import { describeUserAgent } from '../../lib/user-agent.ts'
+import { endSession, useSession } from '../../session.ts'
+import { focusHeading } from '../../shell/use-route-focus.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { toast, toastError } from '../../ui/toast.ts'
+
+const PAGE_SIZE = 100
+
+/** Where one is signed in; ending a session asks nothing (decisions). */
+export function SessionsPage() {
+  const { userId } = useSession()
+  const list = useActionPages('users_QuerySessions', { userId, limit: PAGE_SIZE })
+  const sessions = list.data?.pages.flatMap(page => page.sessions)
+  return (
+    <ListPage
+      title="Sessions"
+      what="sessions"
+      list={list}
+      shown={sessions?.length}
+      total={list.data?.pages[0]?.total}
+    >
+      <Table caption="Sessions" head={HEAD} busy={!sessions} rowsOnPhones>
+        {sessions?.map(session => <SessionRow key={session.sessionId} session={session} />) ?? (
+          <SkeletonRows columns={5} rows={2} />
+        )}
+      </Table>
+    </ListPage>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">Id</th>
+    <th scope="col">User agent</th>
+    <th scope="col">Created At</th>
+    <th scope="col">Expires At</th>
+    <th scope="col">
+      <span className="sr">Actions</span>
+    </th>
+  </tr>
+)
+
+type Session = ActionOutput<'users_QuerySessions'>['sessions'][number]
+
+function SessionRow({ session }: { session: Session }) {
+  const { sessionId, userAgent, createdAt, expiresAt, isCurrent } = session
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const words = describeUserAgent(userAgent)
+  const terminate = useCommand('users_TerminateSession', {
+    invalidates: isCurrent ? [] : ['users_QuerySessions'],
+    onSuccess: async () => {
+      if (!isCurrent) return
+      await navigate({ to: '/login' })
+      endSession(queryClient)
+    },
+  })
+
+  async function end() {
+    try {
+      await terminate.mutateAsync({ sessionId })
+      if (isCurrent) return
+      toast('Session ended.')
+      focusHeading()
+    } catch (error) {
+      toastError('Could not end the session', error)
+    }
+  }
+
+  return (
+    <Row>
+      <Cell>
+        <Id id={sessionId} what="session id" />
+      </Cell>
+      <Cell label="User agent">
+        <div className="stack tight agent">
+          {(words || isCurrent) && (
+            <span className="row">
+              {words}
+              {isCurrent && <Badge tone="info">This session</Badge>}
+            </span>
+          )}
+          <span className="muted trunc" title={userAgent}>
+            {userAgent}
+          </span>
+        </div>
+      </Cell>
+      <Cell label="Created At">
+        <Time at={createdAt} />
+      </Cell>
+      <Cell label="Expires At">
+        <Time at={expiresAt} />
+      </Cell>
+      <Cell end>
+        <IconButton
+          label={`End session ${sessionId}`}
+          icon={Trash2}
+          size="sm"
+          busy={terminate.isPending}
+          onClick={() => void end()}
+        />
+      </Cell>
+    </Row>
+  )
+}

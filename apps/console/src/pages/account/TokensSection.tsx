@@ -1,0 +1,138 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { KeyRound, Plus, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useActionPages, useCommand } from '../../api/queries.ts'
+import { confirmed } from '../../lib/confirm.ts'
+import { useSession } from '../../session.ts'
+import { focusHeading } from '../../shell/use-route-focus.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { LoadMore } from '../../ui/LoadMore.tsx'
+import { Section } from '../../ui/Section.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { toast, toastError } from '../../ui/toast.ts'
+import { NewUserTokenDialog } from './NewUserTokenDialog.tsx'
+
+const PAGE_SIZE = 100
+
+/** Personal access tokens, with which scripts act as their person. */
+export function TokensSection() {
+  const { userId } = useSession()
+  const [isCreating, setCreating] = useState(false)
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useActionPages(
+    'users_QueryTokens',
+    { userId, limit: PAGE_SIZE },
+  )
+  const tokens = data?.pages.flatMap(page => page.tokens)
+  return (
+    <Section
+      title="Tokens"
+      padded={false}
+      aside={
+        <Button icon={Plus} onClick={() => setCreating(true)}>
+          New Token
+        </Button>
+      }
+    >
+      {error && (
+        <div className="in">
+          <Alert
+            tone="bad"
+            title="Could not load tokens."
+            action={
+              <Button size="sm" onClick={() => void refetch()}>
+                Try again
+              </Button>
+            }
+          >
+            <ErrorText error={error} />
+          </Alert>
+        </div>
+      )}
+      {tokens?.length === 0 && (
+        <EmptyState bare icon={KeyRound} title="No tokens yet.">
+          A token lets a script or a command line act as you.
+        </EmptyState>
+      )}
+      {tokens?.length !== 0 && (tokens || !error) && (
+        <Table caption="Tokens" head={HEAD} busy={!tokens} rowsOnPhones bare>
+          {tokens?.map(token => <TokenRow key={token.tokenId} {...token} />) ?? (
+            <SkeletonRows columns={4} rows={2} />
+          )}
+        </Table>
+      )}
+      {hasNextPage && (
+        <div className="in">
+          <LoadMore
+            shown={tokens?.length ?? 0}
+            total={data?.pages[0]?.total}
+            what="tokens"
+            busy={isFetchingNextPage}
+            onClick={() => void fetchNextPage()}
+          />
+        </div>
+      )}
+      <NewUserTokenDialog userId={userId} open={isCreating} onClose={() => setCreating(false)} />
+    </Section>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">Name</th>
+    <th scope="col">Id</th>
+    <th scope="col">Created At</th>
+    <th scope="col">
+      <span className="sr">Actions</span>
+    </th>
+  </tr>
+)
+
+function TokenRow({
+  tokenId,
+  name: givenName,
+  createdAt,
+}: ActionOutput<'users_QueryTokens'>['tokens'][number]) {
+  const name = givenName ?? 'unnamed'
+  const remove = useCommand('users_DeleteToken', { invalidates: ['users_QueryTokens'] })
+
+  async function deleteToken() {
+    try {
+      await confirmed('Are you sure you want to delete this token?')
+      await remove.mutateAsync({ tokenId })
+      toast(`Token ${name} deleted.`)
+      focusHeading()
+    } catch (error) {
+      toastError('Could not delete the token', error)
+    }
+  }
+
+  return (
+    <Row>
+      <Cell>
+        <span className="nm">{givenName ?? <span className="un">unnamed</span>}</span>
+      </Cell>
+      <Cell label="Id">
+        <Id id={tokenId} what="token id" />
+      </Cell>
+      <Cell label="Created At">
+        <Time at={createdAt} />
+      </Cell>
+      <Cell end>
+        <IconButton
+          label={`Delete token ${name}`}
+          icon={Trash2}
+          size="sm"
+          busy={remove.isPending}
+          onClick={() => void deleteToken()}
+        />
+      </Cell>
+    </Row>
+  )
+}

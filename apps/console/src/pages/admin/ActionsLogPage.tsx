@@ -1,0 +1,83 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { CircleCheck, Clock, OctagonAlert, X } from 'lucide-react'
+import { useActionPages } from '../../api/queries.ts'
+import { withoutEmpty } from '../../lib/search.ts'
+import { Badge, type Tone } from '../../ui/Badge.tsx'
+import type { IconType } from '../../ui/icon.ts'
+import { Segments } from '../../ui/Segments.tsx'
+import { AuditLog } from '../audit/AuditLog.tsx'
+import type { AuditRow } from '../audit/AuditTable.tsx'
+import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from '../audit/audit-search.ts'
+
+type AuditAction = ActionOutput<'audit_QueryAuditLogActions'>['actions'][number]
+type Status = AuditAction['status']
+
+const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
+  Succeeded: { tone: 'ok', icon: CircleCheck },
+  Failed: { tone: 'bad', icon: OctagonAlert },
+  Rejected: { tone: 'bad', icon: X },
+  Panicked: { tone: 'bad', icon: OctagonAlert },
+  Pending: { tone: 'warn', icon: Clock },
+}
+
+const STATUSES = Object.keys(LOOK) as Status[]
+const SEGMENTS = [
+  { value: 'all', label: 'All' },
+  ...STATUSES.map(status => ({ value: status, label: status })),
+] as const
+
+const route = getRouteApi('/authenticated/admin/actions')
+
+/** What was tried on the instance, and how it ended. */
+export function ActionsLogPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/admin/actions' })
+  const status = STATUSES.find(one => one === search.status)
+  const input = { filter: { ...auditFilter(search), ...(status && { statuses: [status] }) } }
+  const list = useActionPages('audit_QueryAuditLogActions', { ...input, limit: LOG_PAGE_SIZE })
+  const change = (next: AuditSearch & { status?: string }) =>
+    void navigate({
+      search: current => withoutEmpty<AuditSearch & { status?: string }>({ ...current, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <AuditLog
+      title="Actions Log"
+      action="audit_QueryAuditLogActions"
+      input={input}
+      list={list}
+      rows={list.data?.pages.flatMap(page => page.actions.map(actionRow))}
+      total={list.data?.pages[0]?.total}
+      search={search}
+      onSearch={change}
+      endHead="Status"
+      dense
+    >
+      <Segments
+        label="Status"
+        value={status ?? 'all'}
+        options={SEGMENTS}
+        onChange={value => change({ status: value === 'all' ? '' : value })}
+      />
+    </AuditLog>
+  )
+}
+
+function actionRow({ actionId, createdAt, action, actor, actorName, data, status }: AuditAction): AuditRow {
+  const { tone, icon } = LOOK[status]
+  return {
+    id: actionId,
+    createdAt,
+    type: action,
+    actor,
+    actorName,
+    data,
+    end: (
+      <Badge tone={tone} icon={icon}>
+        {status}
+      </Badge>
+    ),
+  }
+}

@@ -1,0 +1,128 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Ban, CircleCheck, Clock, Hourglass, OctagonAlert, Workflow } from 'lucide-react'
+import { useActionPages } from '../../api/queries.ts'
+import { withoutEmpty } from '../../lib/search.ts'
+import { Badge, type Tone } from '../../ui/Badge.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { Id } from '../../ui/Id.tsx'
+import type { IconType } from '../../ui/icon.ts'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { MachineName } from '../../ui/MachineName.tsx'
+import { Segments } from '../../ui/Segments.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { SuggestBox } from '../../ui/SuggestBox.tsx'
+import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { LOG_PAGE_SIZE } from '../audit/audit-search.ts'
+
+type Job = ActionOutput<'jobs_Query'>['jobs'][number]
+type Status = Job['status']
+type JobSearch = { type?: string; status?: string }
+
+const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
+  Pending: { tone: 'warn', icon: Clock },
+  Completed: { tone: 'ok', icon: CircleCheck },
+  Failed: { tone: 'bad', icon: OctagonAlert },
+  Expired: { tone: 'neutral', icon: Hourglass },
+  Cancelled: { tone: 'neutral', icon: Ban },
+}
+
+const STATUSES = Object.keys(LOOK) as Status[]
+const SEGMENTS = [
+  { value: 'all', label: 'All' },
+  ...STATUSES.map(status => ({ value: status, label: status })),
+] as const
+
+const COLUMNS = 5
+
+const route = getRouteApi('/authenticated/admin/jobs')
+
+/** What the hub does in the background. */
+export function JobsPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/admin/jobs' })
+  const status = STATUSES.find(one => one === search.status)
+  const list = useActionPages('jobs_Query', {
+    limit: LOG_PAGE_SIZE,
+    filter: { ...(search.type && { job: search.type }), ...(status && { statuses: [status] }) },
+  })
+  const jobs = list.data?.pages.flatMap(page => page.jobs)
+  const isFiltered = search.type !== undefined || status !== undefined
+  const change = (next: JobSearch) =>
+    void navigate({
+      search: current => withoutEmpty<JobSearch>({ ...current, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <ListPage title="Jobs" what="jobs" list={list} shown={jobs?.length} total={list.data?.pages[0]?.total}>
+      <div className="tools">
+        <SuggestBox
+          value={search.type ?? ''}
+          options={[...new Set(jobs?.map(({ job }) => job))].sort()}
+          onChange={type => change({ type })}
+          label="Filter by type"
+          placeholder="Type"
+        />
+        <Segments
+          label="Status"
+          value={status ?? 'all'}
+          options={SEGMENTS}
+          onChange={value => change({ status: value === 'all' ? '' : value })}
+        />
+      </div>
+      {jobs?.length === 0 && !isFiltered ? (
+        <EmptyState icon={Workflow} title="No jobs yet." />
+      ) : (
+        <Table caption="Jobs" head={HEAD} busy={!jobs} dense rowsOnPhones>
+          {jobs?.map(job => <JobRow key={job.jobId} job={job} />) ?? <SkeletonRows columns={COLUMNS} />}
+          {jobs?.length === 0 && (
+            <Row>
+              <Cell span={COLUMNS}>
+                No jobs match this filter.{' '}
+                <Button size="sm" variant="ghost" onClick={() => change({ type: '', status: '' })}>
+                  Clear
+                </Button>
+              </Cell>
+            </Row>
+          )}
+        </Table>
+      )}
+    </ListPage>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">ID</th>
+    <th scope="col">Timestamp</th>
+    <th scope="col">Type</th>
+    <th scope="col">Queued</th>
+    <th scope="col">Status</th>
+  </tr>
+)
+
+function JobRow({ job: { jobId, createdAt, job, queued, status } }: { job: Job }) {
+  const { tone, icon } = LOOK[status]
+  return (
+    <Row>
+      <Cell>
+        <Id id={jobId} what="job id" />
+      </Cell>
+      <Cell label="Timestamp">
+        <Time at={createdAt} />
+      </Cell>
+      <Cell label="Type">
+        <MachineName name={job} />
+      </Cell>
+      <Cell label="Queued">{queued ? 'Yes' : 'No'}</Cell>
+      <Cell label="Status">
+        <Badge tone={tone} icon={icon}>
+          {status}
+        </Badge>
+      </Cell>
+    </Row>
+  )
+}

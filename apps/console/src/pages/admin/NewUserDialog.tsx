@@ -1,0 +1,68 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { invoke } from '../../api/client.ts'
+import { invalidateActions } from '../../api/queries.ts'
+import { bindChecked, bindText, useTextForm } from '../../lib/form.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Checkbox } from '../../ui/Checkbox.tsx'
+import { ErrorText, messageOf } from '../../ui/ErrorText.tsx'
+import { FormDialog } from '../../ui/FormDialog.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { toast } from '../../ui/toast.ts'
+import { useCurrentPassword } from '../account/use-current-password.tsx'
+
+type NewUserDialogProps = { open: boolean; onClose: () => void }
+
+/** Creates an account; its owner gets a mail with a link to set a password. */
+export function NewUserDialog({ open, onClose }: NewUserDialogProps) {
+  return open ? <OpenDialog onClose={onClose} /> : null
+}
+
+function OpenDialog({ onClose }: { onClose: () => void }) {
+  const queryClient = useQueryClient()
+  const [error, setError] = useState<unknown>()
+  const password = useCurrentPassword()
+  const form = useTextForm({
+    defaultValues: { email: '', name: '', isAdmin: false as boolean },
+    // The hub knows what an address is; its message is shown (decisions "Readings of the spec").
+    validate: () => ({}),
+    submit: async ({ email, name, isAdmin }) => {
+      setError(undefined)
+      try {
+        const created = await password.run(currentPassword =>
+          invoke('users_Create', { email, displayName: name, isAdmin, ...currentPassword }),
+        )
+        if (!created) return
+        if (created.result !== 'Created') throw new Error('User with that email already exists.')
+        await invalidateActions(queryClient, ['users_Query', 'instance_GetStatistics'])
+        toast(`User ${email.trim()} created.`)
+        onClose()
+      } catch (reason) {
+        setError(reason)
+      }
+    },
+  })
+  return (
+    <FormDialog title="New User" form={form} submit="Create User" busyLabel="Creating…" onClose={onClose}>
+      {error !== undefined && (
+        <Alert tone="bad" title="Error">
+          {messageOf(error) ? <ErrorText error={error} /> : 'An error occurred while creating the user.'}
+        </Alert>
+      )}
+      <form.Field name="email">
+        {field => (
+          <TextField
+            label="Email"
+            type="email"
+            required
+            help="A mail with a link to set a password goes to this address."
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+      <form.Field name="name">{field => <TextField label="Name" {...bindText(field)} />}</form.Field>
+      <form.Field name="isAdmin">{field => <Checkbox label="Admin" {...bindChecked(field)} />}</form.Field>
+      {password.field}
+    </FormDialog>
+  )
+}

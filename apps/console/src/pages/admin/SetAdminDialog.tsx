@@ -1,0 +1,61 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { invoke } from '../../api/client.ts'
+import { invalidateActions } from '../../api/queries.ts'
+import { useTextForm } from '../../lib/form.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { FormDialog } from '../../ui/FormDialog.tsx'
+import { toast } from '../../ui/toast.ts'
+import { useCurrentPassword } from '../account/use-current-password.tsx'
+
+type SetAdminDialogProps = {
+  user: { userId: string; email: string; isAdmin: boolean }
+  onClose: () => void
+}
+
+/** Makes a person an administrator of the instance, or takes it away; asks for one's password if the hub wants it. */
+export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: SetAdminDialogProps) {
+  const queryClient = useQueryClient()
+  const [error, setError] = useState<unknown>()
+  const password = useCurrentPassword()
+  const form = useTextForm({
+    defaultValues: {},
+    validate: () => ({}),
+    submit: async () => {
+      setError(undefined)
+      try {
+        const done = await password.run(currentPassword =>
+          invoke('users_SetIsAdmin', { userId, isAdmin: !isAdmin, ...currentPassword }),
+        )
+        if (!done) return
+        toast(isAdmin ? `${email} is no longer an administrator.` : `${email} is an administrator now.`)
+        await invalidateActions(queryClient, ['users_Query', 'users_GetDetails'])
+        onClose()
+      } catch (reason) {
+        setError(reason)
+      }
+    },
+  })
+  return (
+    <FormDialog
+      title={isAdmin ? 'Remove Administrator' : 'Make Administrator'}
+      form={form}
+      submit={isAdmin ? 'Remove Administrator' : 'Make Administrator'}
+      busyLabel="Saving…"
+      onClose={onClose}
+    >
+      {error !== undefined && (
+        <Alert tone="bad" title="The administrator was not changed.">
+          <ErrorText error={error} />
+        </Alert>
+      )}
+      <p className="any">
+        {isAdmin
+          ? `${email} loses the administration of this instance.`
+          : `${email} may then manage all users and see everything on this instance.`}
+      </p>
+      {password.field}
+    </FormDialog>
+  )
+}

@@ -1,0 +1,103 @@
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useActionPages } from '../../api/queries.ts'
+import { withoutEmpty } from '../../lib/search.ts'
+import { Button } from '../../ui/Button.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { NewUserDialog } from './NewUserDialog.tsx'
+import { SetAdminDialog } from './SetAdminDialog.tsx'
+import { type User, UserRow } from './UserRow.tsx'
+
+type UserSearch = { q?: string; sort?: string }
+
+const PAGE_SIZE = 100
+const COLUMNS = 5
+const SORTS = ['displayName', '-displayName', 'email', '-email']
+
+const route = getRouteApi('/authenticated/admin/users')
+
+/** The accounts of the instance, newest first unless sorted otherwise. */
+export function UsersPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/admin/users' })
+  const [isCreating, setCreating] = useState(false)
+  const [changed, setChanged] = useState<User>()
+  const text = search.q?.trim()
+  const sort = SORTS.find(one => one === search.sort)
+  const list = useActionPages('users_Query', {
+    limit: PAGE_SIZE,
+    ...(text && { filter: { text } }),
+    ...(sort && { sort }),
+  })
+  const users = list.data?.pages.flatMap(page => page.users)
+  const change = (next: UserSearch) =>
+    void navigate({
+      search: current => withoutEmpty<UserSearch>({ ...current, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <ListPage
+      title="Users"
+      what="users"
+      list={list}
+      shown={users?.length}
+      total={list.data?.pages[0]?.total}
+      actions={
+        <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
+          New User
+        </Button>
+      }
+    >
+      <div className="tools">
+        <FilterBox
+          value={search.q ?? ''}
+          onChange={q => change({ q })}
+          label="Filter users"
+          placeholder="Filter by name, email or id"
+        />
+      </div>
+      <Table
+        caption="Users"
+        busy={!users}
+        dense
+        rowsOnPhones
+        head={
+          <tr>
+            <th scope="col">Id</th>
+            <SortHead field="displayName" sort={sort} onSort={next => change({ sort: next })}>
+              Name
+            </SortHead>
+            <SortHead field="email" sort={sort} onSort={next => change({ sort: next })}>
+              Email
+            </SortHead>
+            <th scope="col">Admin</th>
+            <th scope="col">
+              <span className="sr">Actions</span>
+            </th>
+          </tr>
+        }
+      >
+        {users?.map(user => (
+          <UserRow key={user.userId} user={user} onSetAdmin={() => setChanged(user)} />
+        )) ?? <SkeletonRows columns={COLUMNS} />}
+        {users?.length === 0 && (
+          <Row>
+            <Cell span={COLUMNS}>
+              No users match this filter.{' '}
+              <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
+                Clear
+              </Button>
+            </Cell>
+          </Row>
+        )}
+      </Table>
+      {changed && <SetAdminDialog user={changed} onClose={() => setChanged(undefined)} />}
+      <NewUserDialog open={isCreating} onClose={() => setCreating(false)} />
+    </ListPage>
+  )
+}

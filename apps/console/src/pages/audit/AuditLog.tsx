@@ -1,0 +1,102 @@
+import type { ActionName } from '@muster/actions/client'
+import { ScrollText } from 'lucide-react'
+import type { ComponentProps, ReactNode } from 'react'
+import { Button } from '../../ui/Button.tsx'
+import { DateBox } from '../../ui/DateBox.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { SuggestBox } from '../../ui/SuggestBox.tsx'
+import { type AuditRow, AuditTable } from './AuditTable.tsx'
+import type { AuditSearch } from './audit-search.ts'
+import { ExportMenu } from './ExportMenu.tsx'
+
+type AuditLogProps = {
+  title: string
+  /** The query whose list this is. */
+  action: ActionName
+  /** Its input without page and order, for exports. */
+  input: { filter: object }
+  list: ComponentProps<typeof ListPage>['list']
+  /** Nothing while they load. */
+  rows: AuditRow[] | undefined
+  total: number | undefined
+  search: AuditSearch
+  /** Changes what stands in the address. */
+  onSearch: (next: AuditSearch) => void
+  endHead: string
+  hasTimestamp?: boolean
+  dense?: boolean
+  /** A further filter, on a line of its own. */
+  children?: ReactNode
+}
+
+/** A log with its filters and exports: of the instance, or of whatever else keeps one. */
+export function AuditLog({
+  title,
+  action,
+  input,
+  list,
+  rows,
+  total,
+  search,
+  onSearch,
+  endHead,
+  hasTimestamp = false,
+  dense = false,
+  children,
+}: AuditLogProps) {
+  const isFiltered = Object.keys(input.filter).length > 0
+  const { actor = '', type = '', from = '', to = '' } = search
+  const types = [...new Set(rows?.map(row => row.type))].sort()
+  return (
+    <ListPage
+      title={title}
+      what="entries"
+      list={list}
+      shown={rows?.length}
+      total={total}
+      actions={<ExportMenu action={action} input={input} />}
+    >
+      <div className="tools">
+        <FilterBox
+          value={actor}
+          onChange={text => onSearch({ actor: text })}
+          label="Filter by actor"
+          placeholder="Filter by actor"
+        />
+        <SuggestBox
+          value={type}
+          options={types}
+          onChange={name => onSearch({ type: name })}
+          label="Filter by type"
+          placeholder="Type"
+        />
+        <DateBox label="From" value={from} onChange={day => onSearch({ from: day })} />
+        <DateBox label="To" value={to} onChange={day => onSearch({ to: day })} />
+      </div>
+      {children && <div className="tools">{children}</div>}
+      {rows?.length === 0 && !isFiltered ? (
+        <EmptyState icon={ScrollText} title="Nothing has happened here yet." />
+      ) : (
+        <AuditTable
+          caption={title}
+          rows={rows}
+          endHead={endHead}
+          hasTimestamp={hasTimestamp}
+          dense={dense}
+          empty={
+            <>
+              No entries match this filter.{' '}
+              <Button size="sm" variant="ghost" onClick={() => onSearch(NO_FILTER)}>
+                Clear
+              </Button>
+            </>
+          }
+        />
+      )}
+    </ListPage>
+  )
+}
+
+const NO_FILTER = { actor: '', type: '', from: '', to: '', status: '' }

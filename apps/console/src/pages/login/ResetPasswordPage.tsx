@@ -1,0 +1,19 @@
+import { Construction } from 'lucide-react'
+import { AuthLayout } from '../../ui/AuthLayout.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { Result, ResultIcon } from '../../ui/Result.tsx'
+
+/** What the spec says of resetting a password (spec 2). */
+export function ResetPasswordPage() {
+  return (
+    <AuthLayout>
+      <Result
+        art={<ResultIcon icon={Construction} />}
+        title="Under Construction"
+        action={<LinkButton to="/login">Log in</LinkButton>}
+      >
+        This feature is currently under construction and will be available soon.
+      </Result>
+    </AuthLayout>
+  )
+}

@@ -1,0 +1,118 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { CircleCheck, CircleX } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { invoke } from '../../api/client.ts'
+import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { newPasswordErrors } from '../../lib/rules.ts'
+import { focusHeading } from '../../shell/use-route-focus.ts'
+import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { PasswordField } from '../../ui/PasswordField.tsx'
+import { RequestFailed } from '../../ui/RequestFailed.tsx'
+import { Result, ResultIcon } from '../../ui/Result.tsx'
+
+const route = getRouteApi('/set-password')
+
+type Outcome = ActionOutput<'users_CompletePasswordReset'>['result']
+
+/** The address in a mail about a password: sets it with the mailed token (decisions "Actions and audit"). */
+export function SetPasswordPage() {
+  const [outcome, setOutcome] = useState<Outcome>()
+  return (
+    <AuthLayout>
+      {outcome ? <SetPasswordResult outcome={outcome} /> : <SetPasswordForm onDone={setOutcome} />}
+    </AuthLayout>
+  )
+}
+
+function SetPasswordForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
+  const { jwt = '' } = route.useSearch()
+  const [error, setError] = useState<unknown>()
+  const form = useTextForm({
+    defaultValues: { password: '', confirmation: '' },
+    validate: newPasswordErrors,
+    submit: async ({ password }) => {
+      try {
+        const { result } = await invoke('users_CompletePasswordReset', { resetToken: jwt, password })
+        onDone(result)
+      } catch (reason) {
+        setError(reason)
+      }
+    },
+  })
+  return (
+    <form noValidate onSubmit={event => void submitForm(event, form)}>
+      <AuthHead title="Set password">
+        Choose the password of your account, or <Link to="/login">log in</Link>.
+      </AuthHead>
+      {error !== undefined && <RequestFailed error={error} />}
+      <form.Field name="password">
+        {field => (
+          <PasswordField
+            label="New password"
+            size="lg"
+            required
+            autoComplete="new-password"
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+      <form.Field name="confirmation">
+        {field => (
+          <PasswordField
+            label="Confirm password"
+            size="lg"
+            required
+            autoComplete="new-password"
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+      <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
+        {({ canSubmit, isSubmitting }) => (
+          <Button
+            type="submit"
+            variant="primary"
+            size="lg"
+            disabled={!canSubmit && !isSubmitting}
+            busy={isSubmitting}
+            busyLabel="Saving…"
+          >
+            Set password
+          </Button>
+        )}
+      </form.Subscribe>
+    </form>
+  )
+}
+
+function SetPasswordResult({ outcome }: { outcome: Outcome }) {
+  // The form is gone and the focus with it.
+  useEffect(() => focusHeading(), [])
+  if (outcome === 'Completed') {
+    return (
+      <Result
+        art={<ResultIcon icon={CircleCheck} tone="ok" />}
+        title="Password set"
+        action={
+          <LinkButton to="/login" variant="primary">
+            Log in
+          </LinkButton>
+        }
+      >
+        You can log in with your new password.
+      </Result>
+    )
+  }
+  return (
+    <Result
+      art={<ResultIcon icon={CircleX} tone="bad" />}
+      title="Link cannot be used"
+      action={<LinkButton to="/login">Log in</LinkButton>}
+    >
+      It has been used already or is too old. Ask an administrator of this instance to send you a new one.
+    </Result>
+  )
+}

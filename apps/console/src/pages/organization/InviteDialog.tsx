@@ -1,0 +1,58 @@
+import { useCommand } from '../../api/queries.ts'
+import { bindText, useTextForm } from '../../lib/form.ts'
+import { isEmail } from '../../lib/rules.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { FormDialog } from '../../ui/FormDialog.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { toast } from '../../ui/toast.ts'
+
+type InviteDialogProps = { organizationId: string; open: boolean; onClose: () => void }
+
+/** Asks for an address and invites it to an organization. */
+export function InviteDialog({ open, ...rest }: InviteDialogProps) {
+  return open ? <OpenDialog {...rest} /> : null
+}
+
+function OpenDialog({ organizationId, onClose }: Omit<InviteDialogProps, 'open'>) {
+  const invite = useCommand('organizations_InviteMember', { invalidates: ['organizations_QueryInvitations'] })
+  const form = useTextForm({
+    defaultValues: { email: '' },
+    validate: ({ email }) => ({ email: emailError(email) }),
+    submit: async ({ email }) => {
+      try {
+        await invite.mutateAsync({ organizationId, email: email.trim() })
+        toast(`${email.trim()} invited.`)
+        onClose()
+      } catch {
+        // The refusal is shown from the command's state.
+      }
+    },
+  })
+  return (
+    <FormDialog title="Invite User" form={form} submit="Invite User" busyLabel="Inviting…" onClose={onClose}>
+      {invite.error && (
+        <Alert tone="bad" title="The user was not invited.">
+          <ErrorText error={invite.error} />
+        </Alert>
+      )}
+      <form.Field name="email">
+        {field => (
+          <TextField
+            label="Email"
+            type="email"
+            required
+            autoCapitalize="off"
+            spellCheck={false}
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+    </FormDialog>
+  )
+}
+
+function emailError(email: string): string | undefined {
+  if (!email.trim()) return 'Please enter an email address.'
+  return isEmail(email) ? undefined : 'Please enter a valid email address.'
+}

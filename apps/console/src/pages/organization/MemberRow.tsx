@@ -1,0 +1,96 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { ShieldMinus, ShieldPlus, ShieldUser, Trash2, User } from 'lucide-react'
+import { invalidateActions, useCommand } from '../../api/queries.ts'
+import { forgetOrganization } from '../../organization.ts'
+import { useSession } from '../../session.ts'
+import { focusHeading } from '../../shell/use-route-focus.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import { IconButton } from '../../ui/IconButton.tsx'
+import { Cell, Row } from '../../ui/Table.tsx'
+import { toast, toastError } from '../../ui/toast.ts'
+
+type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
+
+/** One member: who it is, the role, and buttons that change the role and remove. */
+export function MemberRow({ organizationId, member }: { organizationId: string; member: Member }) {
+  const { userId, displayName, email, isAdmin } = member
+  const session = useSession()
+  const name = displayName || email
+  const isOneself = userId === session.userId
+  const invalidates = ['organizations_QueryMembers'] as const
+  const setIsAdmin = useCommand('organizations_SetMemberIsAdmin', { invalidates })
+  const leave = useLeave(organizationId, session.userId)
+  const remove = useCommand('organizations_RemoveMember', isOneself ? { onSuccess: leave } : { invalidates })
+
+  function changeRole() {
+    setIsAdmin.mutate(
+      { organizationId, userId, isAdmin: !isAdmin },
+      {
+        onSuccess: () => toast(isAdmin ? `${name} is a member now.` : `${name} is an administrator now.`),
+        onError: error => toastError('Could not change the role', error),
+      },
+    )
+  }
+
+  async function removeMember() {
+    try {
+      await remove.mutateAsync({ organizationId, userId })
+      toast(isOneself ? 'You left the organization.' : `${name} removed.`)
+      if (!isOneself) focusHeading()
+    } catch (error) {
+      toastError(isOneself ? 'Could not leave the organization' : 'Could not remove the member', error)
+    }
+  }
+
+  return (
+    <Row>
+      <Cell>
+        <span className="lines">
+          {displayName || <span className="un">unnamed</span>}
+          {isOneself && <span className="muted"> (you)</span>}
+        </span>
+      </Cell>
+      <Cell label="Email">
+        <span className="lines">{email}</span>
+      </Cell>
+      <Cell label="Role">
+        {isAdmin ? (
+          <Badge tone="info" icon={ShieldUser}>
+            Admin
+          </Badge>
+        ) : (
+          <Badge icon={User}>Member</Badge>
+        )}
+      </Cell>
+      <Cell end>
+        <IconButton
+          label={isAdmin ? `Make ${name} a member` : `Make ${name} an administrator`}
+          icon={isAdmin ? ShieldMinus : ShieldPlus}
+          size="sm"
+          busy={setIsAdmin.isPending}
+          onClick={changeRole}
+        />
+        <IconButton
+          label={`Remove ${name}`}
+          icon={Trash2}
+          size="sm"
+          busy={remove.isPending}
+          onClick={() => void removeMember()}
+        />
+      </Cell>
+    </Row>
+  )
+}
+
+/** Goes to the start page once the organization that was left is gone from the list of one's own. */
+function useLeave(organizationId: string, userId: string) {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  return async () => {
+    await invalidateActions(queryClient, ['users_QueryOrganizations'])
+    await navigate({ to: '/' })
+    forgetOrganization(userId, organizationId)
+  }
+}

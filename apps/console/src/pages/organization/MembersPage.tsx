@@ -1,0 +1,93 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { UserPlus } from 'lucide-react'
+import { useState } from 'react'
+import { invalidateActions, useActionPages } from '../../api/queries.ts'
+import { useDebounced } from '../../lib/use-debounced.ts'
+import { organizationIdOf } from '../../organization.ts'
+import { Button } from '../../ui/Button.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { SearchBox } from '../../ui/SearchBox.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { InviteDialog } from './InviteDialog.tsx'
+import { MemberRow } from './MemberRow.tsx'
+import { PendingInvitations } from './PendingInvitations.tsx'
+
+const PAGE_SIZE = 100
+/** Fewer members need no filter. */
+const FILTER_FROM = 20
+
+const route = getRouteApi('/authenticated/org_{$organization}/settings/members')
+
+/** Who belongs to an organization, who is invited, and Invite User. */
+export function MembersPage() {
+  const organizationId = organizationIdOf(route.useParams())
+  const queryClient = useQueryClient()
+  const [isInviting, setInviting] = useState(false)
+  const [filter, setFilter] = useState('')
+  const text = useDebounced(filter.trim())
+  const list = useActionPages('organizations_QueryMembers', {
+    organizationId,
+    limit: PAGE_SIZE,
+    ...(text && { filter: { text } }),
+  })
+  const refetch = () =>
+    invalidateActions(queryClient, ['organizations_QueryMembers', 'organizations_QueryInvitations'])
+  const members = list.data?.pages.flatMap(page => page.members)
+  const total = list.data?.pages[0]?.total ?? members?.length
+  const isFiltered = filter !== '' || text !== ''
+  return (
+    <ListPage
+      title="Members"
+      what="members"
+      list={{ ...list, refetch }}
+      shown={members?.length}
+      total={total}
+      actions={
+        <>
+          {(isFiltered || (total ?? 0) >= FILTER_FROM) && (
+            <SearchBox
+              value={filter}
+              onChange={setFilter}
+              label="Filter members"
+              placeholder="Filter by name or email"
+            />
+          )}
+          <Button variant="primary" icon={UserPlus} onClick={() => setInviting(true)}>
+            Invite User
+          </Button>
+        </>
+      }
+      below={<PendingInvitations organizationId={organizationId} />}
+    >
+      <Table caption="Members" head={HEAD} busy={!members} rowsOnPhones>
+        {members?.map(member => (
+          <MemberRow key={member.userId} organizationId={organizationId} member={member} />
+        )) ?? <SkeletonRows columns={4} rows={4} />}
+        {members?.length === 0 && (
+          <Row>
+            <Cell span={4}>
+              No members match this filter.{' '}
+              <Button size="sm" variant="ghost" onClick={() => setFilter('')}>
+                Clear
+              </Button>
+            </Cell>
+          </Row>
+        )}
+      </Table>
+      <InviteDialog organizationId={organizationId} open={isInviting} onClose={() => setInviting(false)} />
+    </ListPage>
+  )
+}
+
+const HEAD = (
+  <tr>
+    <th scope="col">Name</th>
+    <th scope="col">Email</th>
+    <th scope="col">Role</th>
+    <th scope="col">
+      <span className="sr">Actions</span>
+    </th>
+  </tr>
+)

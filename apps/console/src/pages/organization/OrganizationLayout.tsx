@@ -1,0 +1,21 @@
+import { getRouteApi, Outlet } from '@tanstack/react-router'
+import { Users } from 'lucide-react'
+import { organizationIdOf } from '../../organization.ts'
+import { SideLayout } from '../../shell/SideLayout.tsx'
+
+const route = getRouteApi('/authenticated/org_{$organization}/settings')
+
+/** Sidebar and content of an organization's settings; the top bar names the organization. */
+export function OrganizationLayout() {
+  const { organization } = route.useParams()
+  return (
+    <SideLayout
+      name="Settings"
+      id={{ id: organizationIdOf({ organization }), what: 'organization id' }}
+      label="Organization settings"
+      links={[{ to: `/org_${organization}/settings/members`, icon: Users, label: 'Members' }]}
+    >
+      <Outlet />
+    </SideLayout>
+  )
+}

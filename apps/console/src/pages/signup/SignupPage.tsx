@@ -1,0 +1,137 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { invoke } from '../../api/client.ts'
+import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { isEmail, newPasswordErrors } from '../../lib/rules.ts'
+import { PrivacyLink, TermsLink } from '../../shell/LegalLinks.tsx'
+import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Checkbox } from '../../ui/Checkbox.tsx'
+import { PasswordField } from '../../ui/PasswordField.tsx'
+import { RequestFailed } from '../../ui/RequestFailed.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { SignupResult } from './SignupResult.tsx'
+
+type Outcome = { result: ActionOutput<'users_Register'>['result']; email: string }
+
+/** Sign-up; what came of it replaces the form. */
+export function SignupPage() {
+  const [outcome, setOutcome] = useState<Outcome>()
+  return (
+    <AuthLayout>{outcome ? <SignupResult {...outcome} /> : <SignupForm onDone={setOutcome} />}</AuthLayout>
+  )
+}
+
+function SignupForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
+  const [error, setError] = useState<unknown>()
+  const form = useTextForm({
+    defaultValues: {
+      displayName: '',
+      email: '',
+      password: '',
+      confirmation: '',
+      consentedToTerms: false as boolean,
+      consentedToMarketing: false as boolean,
+    },
+    validate: values => ({
+      displayName: values.displayName.trim() ? undefined : 'Please enter your full name.',
+      email: isEmail(values.email) ? undefined : 'Please enter a valid email address.',
+      ...newPasswordErrors(values),
+      consentedToTerms: values.consentedToTerms
+        ? undefined
+        : 'Please agree to the Terms of Service and Privacy Policy.',
+    }),
+    submit: async ({ displayName, email, password, consentedToMarketing }) => {
+      try {
+        const { result } = await invoke('users_Register', {
+          displayName: displayName.trim(),
+          email: email.trim(),
+          password,
+          consentedToTerms: true,
+          consentedToMarketing,
+        })
+        onDone({ result, email: email.trim() })
+      } catch (reason) {
+        setError(reason)
+      }
+    },
+  })
+  return (
+    <form noValidate onSubmit={event => void submitForm(event, form)}>
+      <AuthHead title="Create an account">
+        Have an account already? <Link to="/login">Log in</Link>
+      </AuthHead>
+      {error !== undefined && <RequestFailed error={error} />}
+      <form.Field name="displayName">
+        {field => <TextField label="Full name" size="lg" required autoComplete="name" {...bindText(field)} />}
+      </form.Field>
+      <form.Field name="email">
+        {field => (
+          <TextField
+            label="Work email"
+            type="email"
+            size="lg"
+            required
+            autoComplete="username"
+            autoCapitalize="off"
+            spellCheck={false}
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+      <form.Field name="password">
+        {field => (
+          <PasswordField
+            label="Password"
+            size="lg"
+            required
+            autoComplete="new-password"
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+      <form.Field name="confirmation">
+        {field => (
+          <PasswordField
+            label="Confirm password"
+            size="lg"
+            required
+            autoComplete="new-password"
+            {...bindText(field)}
+          />
+        )}
+      </form.Field>
+      <form.Field name="consentedToTerms">
+        {field => (
+          <Checkbox
+            label={
+              <>
+                I agree to the <TermsLink /> and the <PrivacyLink />.
+              </>
+            }
+            required
+            {...bindChecked(field)}
+          />
+        )}
+      </form.Field>
+      <form.Field name="consentedToMarketing">
+        {field => <Checkbox label="Send me news about the product." {...bindChecked(field)} />}
+      </form.Field>
+      <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
+        {({ canSubmit, isSubmitting }) => (
+          <Button
+            type="submit"
+            variant="primary"
+            size="lg"
+            disabled={!canSubmit && !isSubmitting}
+            busy={isSubmitting}
+            busyLabel="Creating account…"
+          >
+            Create account
+          </Button>
+        )}
+      </form.Subscribe>
+    </form>
+  )
+}

@@ -1,0 +1,80 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { MailCheck, MailQuestionMark, UserCheck } from 'lucide-react'
+import { type ReactNode, useEffect } from 'react'
+import { useCommand } from '../../api/queries.ts'
+import { focusHeading } from '../../shell/use-route-focus.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { RequestFailed } from '../../ui/RequestFailed.tsx'
+import { Result, ResultIcon } from '../../ui/Result.tsx'
+
+type SignupResultProps = { result: ActionOutput<'users_Register'>['result']; email: string }
+
+/** What came of a sign-up (spec 4). */
+export function SignupResult({ result, email }: SignupResultProps) {
+  // The form is gone and the focus with it.
+  useEffect(() => focusHeading(), [])
+  switch (result) {
+    case 'Created':
+      return (
+        <Result
+          art={<ResultIcon icon={MailCheck} />}
+          title="Check your mail"
+          action={<LinkButton to="/login">Log in</LinkButton>}
+        >
+          We sent a message to <b>{email}</b>. Open the link in it to activate your account.
+        </Result>
+      )
+    case 'Pending':
+      return (
+        <Result
+          art={<ResultIcon icon={MailQuestionMark} />}
+          title="Registration pending"
+          action={<ResendMail email={email} />}
+        >
+          A registration for <b>{email}</b> is already pending. Open the link in the message that we sent to
+          activate the account.
+        </Result>
+      )
+    case 'EmailAlreadyExists':
+      return (
+        <Result
+          art={<ResultIcon icon={UserCheck} />}
+          title="Account exists already"
+          action={
+            <Buttons>
+              <LinkButton to="/login" variant="primary">
+                Log in
+              </LinkButton>
+              <LinkButton to="/reset-password">Reset password</LinkButton>
+            </Buttons>
+          }
+        >
+          There is an account with the address <b>{email}</b>. Log in, or reset your password.
+        </Result>
+      )
+  }
+}
+
+function Buttons({ children }: { children: ReactNode }) {
+  return <div className="lay">{children}</div>
+}
+
+function ResendMail({ email }: { email: string }) {
+  const resend = useCommand('users_ResendRegistrationEmail')
+  return (
+    <>
+      {resend.error && <RequestFailed error={resend.error} />}
+      {resend.isSuccess && <Alert tone="ok">The message is on its way again.</Alert>}
+      <Buttons>
+        <Button busy={resend.isPending} busyLabel="Sending…" onClick={() => resend.mutate({ email })}>
+          Send the mail again
+        </Button>
+        <LinkButton to="/login" variant="ghost">
+          Log in
+        </LinkButton>
+      </Buttons>
+    </>
+  )
+}

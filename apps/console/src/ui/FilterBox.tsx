@@ -1,0 +1,29 @@
+import { useEffect, useRef, useState } from 'react'
+import { SearchBox } from './SearchBox.tsx'
+
+const TYPING_PAUSE_MS = 250
+
+type FilterBoxProps = {
+  value: string
+  onChange: (value: string) => void
+  /** Accessible name, for example "Filter devices". */
+  label: string
+  placeholder: string
+}
+
+/** A search box that takes effect once typing pauses, for filters that stand in the address. */
+export function FilterBox({ value, onChange, ...rest }: FilterBoxProps) {
+  const [draft, setDraft] = useState<string>()
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+
+  function type(text: string) {
+    setDraft(text)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      setDraft(undefined)
+      onChange(text)
+    }, TYPING_PAUSE_MS)
+  }
+  return <SearchBox {...rest} value={draft ?? value} onChange={type} />
+}

@@ -1,0 +1,44 @@
+import { type AnyFormApi, useStore } from '@tanstack/react-form'
+import type { ReactNode } from 'react'
+import { submitForm } from '../lib/form.ts'
+import { Button } from './Button.tsx'
+import { Dialog, DialogBody, DialogFoot } from './Dialog.tsx'
+
+type FormDialogProps = {
+  title: string
+  /** A form of `useTextForm`. */
+  form: Pick<AnyFormApi, 'store' | 'handleSubmit'>
+  /** What the main button says. */
+  submit: string
+  /** What it says while the form is being sent, for example "Creating…". */
+  busyLabel: string
+  onClose: () => void
+  /** The fields, below whatever went wrong. */
+  children: ReactNode
+}
+
+/** A dialog with a form: nothing closes it while it is being sent, and once something was typed only its buttons do. */
+export function FormDialog({ title, form, submit, busyLabel, onClose, children }: FormDialogProps) {
+  const { isSubmitting, isDirty, canSubmit } = useStore(form.store)
+  return (
+    <Dialog open title={title} busy={isSubmitting} dirty={isDirty} onClose={onClose}>
+      <form noValidate onSubmit={event => void submitForm(event, form)}>
+        <DialogBody>{children}</DialogBody>
+        <DialogFoot>
+          <Button disabled={isSubmitting} onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            type="submit"
+            variant="primary"
+            disabled={!canSubmit && !isSubmitting}
+            busy={isSubmitting}
+            busyLabel={busyLabel}
+          >
+            {submit}
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  )
+}
