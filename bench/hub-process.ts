@@ -14,6 +14,10 @@ export type BenchHub = AsyncDisposable & {
   token: string
   /** Process id of the hub; its database's processes descend from it. */
   pid: number
+  /** The first administrator's. */
+  signIn: { email: string; password: string }
+  /** The hub's own database, as its superuser. */
+  database: { host: string; user: string; password: string; database: string }
   /** Runs SQL on the hub's own database. */
   query(text: string): Promise<Record<string, unknown>[]>
 }
@@ -34,12 +38,16 @@ export async function startBenchHub(): Promise<BenchHub> {
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const [major] = await readdir(join(dataDir, 'postgres'))
   const host = await readFile(join(dataDir, 'postgres', major!, 'socket'), 'utf8')
+  const database = { host, user: 'postgres', password: admin, database: 'muster' }
+  const signIn = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as BenchHub['signIn']
   return {
+    signIn,
+    database,
     url: `http://127.0.0.1:${port}`,
     token,
     pid: hub.pid!,
     async query(text) {
-      const client = new pg.Client({ host, user: 'postgres', password: admin, database: 'muster' })
+      const client = new pg.Client(database)
       await client.connect()
       try {
         return (await client.query(text)).rows

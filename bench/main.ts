@@ -1,7 +1,8 @@
-// `npm run bench -- smoke`: a hub as users run it, loaded over loopback by a process of its own; ends by itself.
+// `npm run bench -- smoke` or `people`: a hub as users run it, loaded over loopback by a process of its own; ends by itself.
+import { people } from './people.ts'
 import { smoke } from './smoke.ts'
 
-const BENCHES: Record<string, () => Promise<void>> = { smoke }
+const BENCHES: Record<string, () => Promise<void>> = { smoke, people }
 
 const name = process.argv[2] ?? 'smoke'
 const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined

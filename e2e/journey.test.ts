@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentCommand, startAgent } from './agent-child.ts'
 import { launchBrowser } from './browser.ts'
 import { type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { violations } from './people.ts'
 
 let hub: HubChild & { email: string; password: string }
 let page: Page
@@ -181,13 +181,4 @@ async function agentConfig(token: string): Promise<string> {
   const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)
   await writeFile(config, [...lines, 'dangerous-allow-plaintext = true', ''].join('\n'))
   return config
-}
-
-/** What axe finds on the page as it stands, as rule and place. */
-async function violations(page: Page): Promise<string[]> {
-  // A target that the sticky bar happens to cover in part would count as too small.
-  await page.evaluate('scrollTo(0, 0)')
-  const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze()
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
 }

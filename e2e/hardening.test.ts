@@ -1,0 +1,521 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { createClient, newDatedId, newId, publicIdOf } from '@muster/actions'
+import { until } from '@muster/testkit/until'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { HOSTILE_NAMES, HOSTILE_TEXTS } from './hostile-texts.ts'
+import { databaseOf, type HubChild, newFolder, printedToken, startedHub } from './hub-child.ts'
+import { openStage, type Stage, signIn } from './people.ts'
+
+/** Everything that must not happen on any page: scripts that ran, dialogs, what the policy had to stop. */
+const alarms: string[] = []
+const resources = new AsyncDisposableStack()
+let stage: Stage
+/** A hub with a hostile banner that takes nobody new. */
+let other: HubChild
+let page: Page
+/** A site of others whose script the operator lets in, and what it was asked for. */
+let site: { origin: string; asked: string[] }
+let place: { organizationId: string; projectId: string; deviceId: string }
+
+beforeAll(async () => {
+  site = await otherSite()
+  const config = await configFile('<b>Announcement</b> of <a href="/status">today</a>')
+  stage = resources.use(await openStage({ MUSTER_CONFIG_JSON: config, MUSTER_LOG_LEVEL: 'trace' }))
+  page = await watchedPage()
+  const { path } = resources.use(await newFolder())
+  const banner = `<b>Announcement</b> ${HOSTILE_TEXTS.join(' ')}`
+  const env = { MUSTER_CONFIG_JSON: await configFile(banner), MUSTER_SIGNUP: 'closed' }
+  other = resources.use(await startedHub({ dataDir: join(path, 'data'), env }))
+})
+afterAll(() => resources.disposeAsync())
+
+/** The file of the console with a banner and the other site's script. */
+async function configFile(banner: string): Promise<string> {
+  const { path } = resources.use(await newFolder())
+  const file = join(path, 'config.json')
+  const attributes = { 'data-site': '"><img src=x onerror=pwned()>' }
+  const scripts = [{ src: `${site.origin}/extra.js`, attributes }]
+  await writeFile(file, JSON.stringify({ banner: { text: banner }, scripts }))
+  return file
+}
+
+/** Another origin with a script that tells that it ran and asks its own site something. */
+async function otherSite() {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    response.setHeader('content-type', 'text/javascript').setHeader('access-control-allow-origin', '*')
+    // What the hub asks of others is asked of this script as well.
+    response.setHeader('cross-origin-resource-policy', 'cross-origin')
+    response.end(`globalThis.extraRan = (globalThis.extraRan ?? 0) + 1; void fetch('${origin()}/collect')`)
+  })
+  const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  resources.defer(() => new Promise<void>(done => void server.close(() => done())))
+  resources.defer(() => server.closeAllConnections())
+  return { origin: origin(), asked }
+}
+
+/** A page that raises an alarm for whatever a hostile text achieves. */
+async function watchedPage(): Promise<Page> {
+  const watched = await stage.newPage()
+  await watched.exposeFunction('pwned', () => alarms.push('a script ran'))
+  await watched.exposeFunction('stopped', (what: string) => alarms.push(`the policy stopped ${what}`))
+  await watched.addInitScript(`document.addEventListener('securitypolicyviolation', event =>
+    stopped(event.effectiveDirective + ' ' + event.blockedURI + ' ' + event.sample + ' on ' + location.pathname))`)
+  watched.on('dialog', dialog => {
+    alarms.push(`a dialog opened: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  return watched
+}
+
+/** Takes what was noticed so far. */
+function noticed(): string[] {
+  return [...alarms.splice(0), ...stage.faults.splice(0)]
+}
+
+/** Waits until the page asks for nothing more, except for its live stream. */
+async function settled(): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).first().waitFor()
+  // Playwright's own way to wait evaluates text in the page, which the policy forbids.
+  await until('nothing loads', () => page.evaluate<boolean>(`!document.querySelector('[aria-busy=true]')`))
+}
+
+/** Scrolls the page and what scrolls in it a screen further; tells whether the page was at its end. */
+const SCROLL = `(() => {
+  const before = scrollY
+  scrollBy(0, innerHeight * 0.9)
+  for (const box of document.querySelectorAll('main *'))
+    if (box.scrollHeight > box.clientHeight + 40 && /auto|scroll/.test(getComputedStyle(box).overflowY))
+      box.scrollTop += box.clientHeight * 0.9
+  return scrollY === before
+})()`
+
+/** The hostile texts that a page shows now. */
+async function shownNow(): Promise<string[]> {
+  const text = (await page.evaluate<string>('document.body.innerText')).replace(/\s+/g, ' ')
+  return HOSTILE_TEXTS.filter(hostile => text.includes(hostile.replace(/\s+/g, ' ')))
+}
+
+/**
+ * How many hostile texts a page shows, with further rows, folded parts and what shows up when it is scrolled; waits until it shows
+ * some of those that are expected.
+ */
+async function shownOn(path: string, least: number): Promise<number> {
+  await page.goto(`${stage.hub.url}${path}`)
+  await settled()
+  // Not too often: reading hundreds of rows keeps the page from drawing them.
+  const patience = { interval: 500, timeout: 60_000 }
+  await expect
+    .poll(async () => (await shownNow()).length, patience)
+    .toBeGreaterThanOrEqual(Math.min(least, 10))
+  const more = page.getByRole('button', { name: 'Load more' }).first()
+  for (let count = 0; count < 2 && (await more.isVisible()); count++) {
+    await more.click()
+    await settled()
+  }
+  const shown = new Set<string>()
+  for (let screen = 0; screen < 5; screen++) {
+    await page.evaluate(
+      `for (const part of document.querySelectorAll('details:not([open])')) part.open = true`,
+    )
+    for (const text of await shownNow()) shown.add(text)
+    const isAtEnd = await page.evaluate<boolean>(SCROLL)
+    await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    if (isAtEnd && screen > 2) break
+  }
+  return shown.size
+}
+
+/** Elements and attributes on the page that nothing of ours puts there. */
+function intruders(): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll(
+      'iframe, object, embed, base, video, audio, marquee, math, meta[http-equiv], script:not([src]), style, template, img, form[action], [formaction]')]
+    .filter(element => !(element.matches('script') && element.parentElement === document.head && element.textContent.includes('muster.theme')))
+    .map(element => element.outerHTML.slice(0, 200))
+    .concat([...document.querySelectorAll('*')].flatMap(element => [...element.attributes]
+      .filter(({ name, value }) => /^on/i.test(name) || (/^(href|src|xlink:href|action)$/i.test(name) && /^\\s*(javascript|data):/i.test(value)))
+      .map(({ name, value }) => element.tagName + ' ' + name + '=' + value)))`)
+}
+
+/** The kinds of elements in the banner's text. */
+function bannerTags(): Promise<string[]> {
+  return page
+    .getByRole('region', { name: 'Announcement' })
+    .evaluate(element => [...new Set([...element.querySelectorAll('span *')].map(({ tagName }) => tagName))])
+}
+
+/** Puts every hostile text wherever a person, a device or a browser can put one. */
+async function plant(): Promise<typeof place> {
+  await using database = await databaseOf(stage.hub.dataDir)
+  const one = async (text: string): Promise<string> =>
+    Object.values((await database.query(text)).rows[0] as Record<string, string>)[0]!
+  const userId = await one('select user_id from "user" where is_admin limit 1')
+  const organizationId = await one('select organization_id from organization limit 1')
+  const projectId = newId('p')
+  const deviceId = newId('d')
+  const names = [...HOSTILE_NAMES]
+  const texts = [...HOSTILE_TEXTS]
+  const nothing = Buffer.from('')
+  const insert = (text: string, ...values: unknown[]) => database.query(text, values)
+
+  await insert('update "user" set display_name = $2 where user_id = $1', userId, names[2])
+  await insert('update organization set name = $2 where organization_id = $1', organizationId, names[4])
+  await insert(
+    'insert into project (project_id, organization_id, name) select unnest($2::text[]), $1, unnest($3::text[])',
+    organizationId,
+    [projectId, ...names.map(() => newId('p'))],
+    [names[0], ...names],
+  )
+  await insert(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, hostname, health, last_refusal_at, last_refusal_reason)
+     select id, $1, 'x', sha256(id::bytea), name, name, name, now(), name from unnest($2::text[], $3::text[]) as t (id, name)`,
+    projectId,
+    [deviceId, ...names.map(() => newId('d'))],
+    [names[2], ...names],
+  )
+  await insert(
+    `insert into deployment_token (token_id, token_hash, project_id, name, last_refusal_at, last_refusal_reason)
+     select id, $2, $1, name, now(), name from unnest($3::text[], $4::text[]) as t (id, name)`,
+    projectId,
+    nothing,
+    names.map(() => publicIdOf(newId('deployment'))),
+    names,
+  )
+  await insert(
+    `insert into device_property (device_id, name, value, value_json)
+     select $1, 'hostile.' || n, to_json(text), to_jsonb(text) from unnest($2::text[]) with ordinality as t (text, n)`,
+    deviceId,
+    texts,
+  )
+  const info = {
+    hostname: names[2],
+    networkInterfaces: [{ name: names[2], addresses: [names[3]] }],
+    disks: [],
+  }
+  await insert(
+    `insert into device_property (device_id, name, value, value_json) values ($1, 'dev.nexigon.system.info', $2::json, $2::jsonb),
+       ($1, 'dev.nexigon.ota.status', $3::json, $3::jsonb)`,
+    deviceId,
+    JSON.stringify(info),
+    JSON.stringify({ state: names[2], version: names[3] }),
+  )
+  await insert(
+    `insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
+     select $1, id, current_date, 'Error', text, to_json(text), json_build_object(text, text, '__proto__', text), now()
+       from unnest($2::text[], $3::text[]) as t (id, text)`,
+    deviceId,
+    [...texts.map(() => newDatedId('d_ev')), newDatedId('d_ev')],
+    [...texts, texts.join('\n').repeat(3).slice(0, 50_000)],
+  )
+  const userIds = names.map(() => newId('u'))
+  await insert(
+    `insert into "user" (user_id, email, display_name) select id, n || name || '@x.example', name
+       from unnest($1::text[], $2::text[]) with ordinality as t (id, name, n)`,
+    userIds,
+    names,
+  )
+  await insert(
+    'insert into organization_member (organization_id, user_id) select $1, unnest($2::text[])',
+    organizationId,
+    userIds,
+  )
+  await insert(
+    `insert into organization_invitation (invitation_id, organization_id, email)
+     select id, $1, n || name || '@y.example' from unnest($2::text[], $3::text[]) with ordinality as t (id, name, n)`,
+    organizationId,
+    names.map(() => newId('org_invite')),
+    names,
+  )
+  const others = names.slice(0, 60).map(() => newId('org'))
+  await insert(
+    'insert into organization (organization_id, name) select unnest($1::text[]), unnest($2::text[])',
+    others,
+    names.slice(0, 60),
+  )
+  await insert(
+    `insert into organization_member (organization_id, user_id) select id, $1 from unnest($2::text[]) with ordinality as t (id, n) where n <= 30`,
+    userId,
+    others,
+  )
+  await insert(
+    `insert into organization_invitation (invitation_id, organization_id, email)
+     select i, o, (select email from "user" where user_id = $1) from unnest($2::text[], $3::text[]) as t (i, o)`,
+    userId,
+    others.slice(30).map(() => newId('org_invite')),
+    others.slice(30),
+  )
+  await insert(
+    `insert into session (session_id, token_hash, user_id, user_agent, expires_at)
+     select id, $2, $1, agent, now() + interval '1 day' from unnest($3::text[], $4::text[]) as t (id, agent)`,
+    userId,
+    nothing,
+    texts.map(() => publicIdOf(newId('u_session_sk'))),
+    texts.map(text => text.slice(0, 512)),
+  )
+  await insert(
+    `insert into user_token (token_id, token_hash, user_id, name)
+     select id, $2, $1, name from unnest($3::text[], $4::text[]) as t (id, name)`,
+    userId,
+    nothing,
+    names.map(() => publicIdOf(newId('u_sk'))),
+    names,
+  )
+  const actor = JSON.stringify({ actor: 'User', userId: userIds[2] })
+  await insert(
+    `insert into audit_event (event_id, event, actor, actor_id, data, organization_id, project_id, device_id)
+     select id, text, $1::jsonb, $2, jsonb_build_object(text, text), $3, $4, $5 from unnest($6::text[], $7::text[]) as t (id, text)`,
+    actor,
+    userIds[2],
+    organizationId,
+    projectId,
+    deviceId,
+    texts.map(() => newDatedId('audit_ev')),
+    texts,
+  )
+  await insert(
+    `insert into audit_action (action_id, action, actor, actor_id, data, status, node_id, request_id, finished_at)
+     select id, text, $1::jsonb, $2, jsonb_build_object(text, text), 'Succeeded', 'x', 'x', now() from unnest($3::text[], $4::text[]) as t (id, text)`,
+    actor,
+    userIds[2],
+    texts.map(() => newDatedId('audit_act')),
+    texts,
+  )
+  await insert(
+    `insert into cluster_node (node_id, name, last_heartbeat) values ($1, $2, now() + interval '1 hour')`,
+    newId('cluster_node'),
+    names[2],
+  )
+  return { organizationId, projectId, deviceId }
+}
+
+it('raises the alarm when something runs or is stopped', async () => {
+  await page.goto(`${stage.hub.url}/login`)
+  await settled()
+  await page.evaluate(`pwned()`)
+  await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=pwned()>')`)
+  await page.evaluate(
+    `document.head.append(Object.assign(document.createElement('script'), { src: 'https://evil.example/x.js' }))`,
+  )
+  await expect.poll(() => alarms.join('\n')).toContain('script-src-elem https://evil.example/x.js')
+  await expect.poll(() => alarms.join('\n')).toContain('script-src-attr inline')
+  expect(alarms).toContain('a script ran')
+  noticed()
+})
+
+it('runs the operator’s script, which may ask its own site', async () => {
+  await page.goto(`${stage.hub.url}/login`)
+  await settled()
+  await until('the script has run', () => page.evaluate<boolean>('globalThis.extraRan === 1'))
+  await expect.poll(() => site.asked).toContain('/collect')
+  expect(await bannerTags()).toEqual(['B', 'A'])
+  expect(noticed()).toEqual([])
+})
+
+it('keeps nothing of a hostile banner but words', async () => {
+  await page.goto(`${other.url}/login`)
+  await settled()
+  expect((await bannerTags()).filter(tag => !/^(A|B|STRONG|EM|CODE|BR)$/.test(tag))).toEqual([])
+  expect(await intruders()).toEqual([])
+  // The sanitiser reads it in a document of its own, where the browser tells of each thing that it does not run.
+  const isStopped = (what: string) => /^the policy stopped|Content Security Policy/.test(what)
+  expect(noticed().filter(what => !isStopped(what))).toEqual([])
+})
+
+it('starts with secrets of its own, on this machine only, and closed to whom it shall be closed', async () => {
+  const [first, second] = await Promise.all(
+    [stage.hub, other].map(async hub => {
+      const read = (name: string) => readFile(join(hub.dataDir, name), 'utf8')
+      const { password } = JSON.parse(await read('initial-admin.json')) as { password: string }
+      return [password, printedToken(hub), await read('instance-key'), await read('database.json')]
+    }),
+  )
+  for (const [index, secret] of first!.entries()) {
+    expect(secret.length).toBeGreaterThan(16)
+    expect(secret).not.toBe(second![index])
+  }
+  for (const name of ['initial-admin.json', 'instance-key', 'database.json']) {
+    const { mode } = await stat(join(other.dataDir, name))
+    expect({ name, mode: mode & 0o777 }).toEqual({ name, mode: 0o600 })
+  }
+  for (const address of Object.values(networkInterfaces()).flatMap(list => list ?? [])) {
+    if (address.internal || address.family !== 'IPv4') continue
+    await expect(fetch(`http://${address.address}:${other.port}/healthz`)).rejects.toThrow()
+  }
+  const anonymous = createClient({ baseUrl: other.url })
+  const account = {
+    email: 'new@a.example',
+    password: 'correct horse battery',
+    consentedToTerms: true as const,
+  }
+  await expect(anonymous('users_Register', account)).rejects.toThrow('Sign-up is closed on this instance.')
+})
+
+it('goes after signing in to pages of this site only', async () => {
+  const start = /^\/($|org_)/
+  const elsewhere = [
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\\/evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '\t//evil.example',
+    ' //evil.example',
+    'https://evil.example',
+    'http:evil.example',
+    'javascript:pwned()',
+    'java\nscript:pwned()',
+    'data:text/html,<script>pwned()</script>',
+    '/%0d%0aLocation:%20https://evil.example',
+    '/%5cevil.example',
+    '/%2f/evil.example',
+    '/.//evil.example',
+    'evil.example',
+    '@evil.example',
+  ]
+  for (const redirect of elsewhere) {
+    await page.goto(`${stage.hub.url}/login?redirect=${encodeURIComponent(redirect)}`)
+    await page.getByLabel('Email').fill(stage.admin.email)
+    await page.getByLabel(/^Password/).fill(stage.admin.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.waitForURL(url => url.pathname !== '/login')
+    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    const { origin, pathname } = new URL(page.url())
+    expect({ redirect, origin }).toEqual({ redirect, origin: stage.hub.url })
+    // What is a path of this site, however odd, is no page there; all else is the start page.
+    if (!/^\/[%.]/.test(redirect))
+      expect({ redirect, pathname }).toEqual({ redirect, pathname: expect.stringMatching(start) })
+  }
+  expect(noticed().filter(what => !what.includes('404'))).toEqual([])
+  await page.goto(`${stage.hub.url}/login?redirect=${encodeURIComponent('/design-system?x=1#top')}`)
+  await page.getByLabel('Email').fill(stage.admin.email)
+  await page.getByLabel(/^Password/).fill(stage.admin.password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.waitForURL(`${stage.hub.url}/design-system?x=1#top`)
+})
+
+it('shows hostile texts as texts on every page', { timeout: 400_000 }, async () => {
+  place = await plant()
+  const { organizationId, projectId, deviceId } = place
+  const organization = `/${organizationId}`
+  const project = `${organization}/projects/${projectId}`
+  await signIn(page, stage, stage.admin)
+  await page.setViewportSize({ width: 1440, height: 3000 })
+  // How many of the texts are there at least; a table that draws its rows as one scrolls shows some of them at once.
+  const pages: [path: string, shown: number][] = [
+    [`${organization}/projects`, 100],
+    [`${project}/devices`, 50],
+    [`${project}/devices/${deviceId}`, 50],
+    [`${project}/tokens`, 100],
+    [`${project}/settings`, 1],
+    [`${project}/log`, 50],
+    [`${organization}/settings/members`, 100],
+    ['/user/invitations', 20],
+    ['/settings/profile', 1],
+    ['/settings/security', 100],
+    ['/settings/sessions', 50],
+    ['/admin/dashboard', 1],
+    ['/admin/users', 100],
+    ['/admin/log', 50],
+    ['/admin/actions', 50],
+    ['/admin/jobs', 0],
+    ['/admin/cluster', 1],
+  ]
+  const seen: string[] = []
+  const lacking: string[] = []
+  for (const [path, least] of pages) {
+    const shown = await shownOn(path, least)
+    seen.push(`${path}: ${shown} texts`)
+    expect({ path, intruders: await intruders() }).toEqual({ path, intruders: [] })
+    expect({ path, noticed: noticed() }).toEqual({ path, noticed: [] })
+    if (shown < least) lacking.push(`${path}: ${shown} of ${least}`)
+  }
+  process.stdout.write(`${HOSTILE_TEXTS.length} hostile texts; ${seen.join(', ')}\n`)
+  expect(lacking).toEqual([])
+})
+
+it('shows them as texts in menus, searches and titles', async () => {
+  const { organizationId } = place
+  await page.goto(
+    `${stage.hub.url}/${organizationId}/projects?q=${encodeURIComponent('<img src=x onerror=pwned()>')}`,
+  )
+  await settled()
+  for (const name of [/Account menu/, /organization/i]) {
+    const button = page.getByRole('button', { name }).first()
+    if (!(await button.isVisible())) continue
+    await button.click()
+    await page.getByRole('menu').or(page.getByRole('dialog')).or(page.getByRole('listbox')).first().waitFor()
+    expect(await intruders()).toEqual([])
+    await page.keyboard.press('Escape')
+  }
+  for (const path of [
+    '/<script>pwned()</script>',
+    '/org_<img src=x onerror=pwned()>/projects',
+    '/signup/verify?jwt=<img src=x onerror=pwned()>',
+    '/set-password?jwt=javascript:pwned()',
+    '/%3Cimg%20src%3Dx%20onerror%3Dpwned()%3E#<svg onload=pwned()>',
+  ]) {
+    await page.goto(`${stage.hub.url}${path}`)
+    await page.getByRole('heading').first().waitFor()
+    expect({ path, intruders: await intruders() }).toEqual({ path, intruders: [] })
+  }
+  expect(alarms.splice(0)).toEqual([])
+})
+
+it('needs nothing that its policy forbids on pages without anything hostile', async () => {
+  for (const path of [
+    '/login',
+    '/signup/',
+    '/reset-password',
+    '/confirm-email',
+    '/design-system',
+    '/nowhere',
+  ]) {
+    await page.goto(`${stage.hub.url}${path}`)
+    // Samples of the design system are busy for ever.
+    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    await page.waitForLoadState('networkidle')
+    expect({ path, noticed: noticed() }).toEqual({ path, noticed: [] })
+  }
+})
+
+it('keeps the JWT of a mailed link to itself: no address travels on, and the log has none', async () => {
+  const jwt = `eyJhbGciOiJIUzI1NiJ9.${randomBytes(20).toString('hex')}.x`
+  const sent: { method: string; url: string; headers: Record<string, string> }[] = []
+  const reading: Promise<unknown>[] = []
+  page.on('request', request => {
+    reading.push(
+      request.allHeaders().then(
+        headers => sent.push({ method: request.method(), url: request.url(), headers }),
+        () => {},
+      ),
+    )
+  })
+  const activated = page.waitForRequest(request => request.method() === 'POST')
+  for (const path of ['/signup/verify', '/set-password']) {
+    await page.goto(`${stage.hub.url}${path}?jwt=${jwt}`)
+    await page.getByRole('heading').first().waitFor()
+    await activated
+  }
+  await page.goto(`${stage.hub.url}/login`)
+  await page.getByRole('heading').first().waitFor()
+  await Promise.all(reading)
+  expect(sent.length).toBeGreaterThan(5)
+  for (const { url, headers } of sent)
+    expect({ url, referer: headers.referer || undefined }).toEqual({ url, referer: undefined })
+  // Writes have their origin all the same, which is what the hub goes by.
+  const writes = sent.filter(({ method }) => method === 'POST')
+  expect(writes.length).toBeGreaterThan(0)
+  for (const { headers } of writes) expect(headers.origin).toBe(stage.hub.url)
+  expect(stage.hub.stderr()).not.toContain(jwt)
+  expect(noticed()).toEqual([])
+})

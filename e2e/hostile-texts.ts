@@ -1,0 +1,78 @@
+/** What would call the page's `pwned` if it were taken for markup, an address, a template or code. */
+const SEEDS = [
+  '<script>pwned()</script>',
+  '<script src=data:text/javascript,pwned()></script>',
+  '<img src=x onerror=pwned()>',
+  '<img/src=x/onerror=pwned()>',
+  '<svg onload=pwned()>',
+  '<svg><script>pwned()</script></svg>',
+  '<svg><animate onbegin=pwned() attributeName=x>',
+  '<svg><a href="javascript:pwned()"><text>x</text></a></svg>',
+  '<math><mtext><style><img src=x onerror=pwned()></style></mtext></math>',
+  '<body onload=pwned()>',
+  '<iframe src="javascript:parent.pwned()"></iframe>',
+  '<iframe srcdoc="<script>parent.pwned()</script>"></iframe>',
+  '<a href="javascript:pwned()">x</a>',
+  '<a href="java&#115;cript:pwned()">x</a>',
+  '<details open ontoggle=pwned()>x</details>',
+  '<input autofocus onfocus=pwned()>',
+  '<video><source onerror=pwned()></video>',
+  '<audio src=x onerror=pwned()>',
+  '<object data="javascript:pwned()"></object>',
+  '<embed src="javascript:pwned()">',
+  '<form action="javascript:pwned()"><button>x</button></form>',
+  '<button formaction="javascript:pwned()">x</button>',
+  '<style>@import "//evil.example/x.css"</style>',
+  '<link rel=stylesheet href=//evil.example/x.css>',
+  '<base href=//evil.example/>',
+  '<meta http-equiv=refresh content="0;url=javascript:pwned()">',
+  '<template><img src=x onerror=pwned()></template>',
+  '<noscript><p title="</noscript><img src=x onerror=pwned()>">',
+  '<p style="animation-name:x" onanimationstart=pwned()>',
+  '<marquee onstart=pwned()>',
+  '</title><img src=x onerror=pwned()>',
+  '</textarea><img src=x onerror=pwned()>',
+  '</script><script>pwned()</script>',
+  '--><img src=x onerror=pwned()>',
+  ']]><img src=x onerror=pwned()>',
+  'javascript:pwned()',
+  'data:text/html,<script>parent.pwned()</script>',
+  '{{constructor.constructor("pwned()")()}}',
+  '{{$on.constructor("pwned()")()}}',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text that another language would run
+  '${pwned()}',
+  '#{pwned()}',
+  '<%= pwned() %>',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: as above
+  '[[${pwned()}]]',
+  "'-pwned()-'",
+  '";pwned();"',
+  '`-pwned()-`',
+  '__proto__',
+  '{"__html":"<img src=x onerror=pwned()>"}',
+]
+
+/** Ways to write the same that a filter may miss or a decoder may bring back. */
+const DISGUISES: ((text: string) => string)[] = [
+  text => text,
+  text => text.toUpperCase().replaceAll('PWNED', 'pwned'),
+  text => `"> ${text}`,
+  text => `'> ${text}`,
+  text => text.replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  text => text.replaceAll('<', '&amp;lt;'),
+  text => encodeURI(text),
+  text => text.replaceAll('<', '\\u003c'),
+  text => text.replaceAll('<', '\uff1c').replaceAll('>', '\uff1e'),
+  text => `\u202e${text}\u202c`,
+  text => text.replace('script', 'scr\u200dipt'),
+  text => `e${'\u0301'.repeat(20)}${text}`,
+  text => `😀${text}ﷺ`,
+]
+
+/** Several hundred texts, each once, that do harm wherever they are taken for more than text. */
+export const HOSTILE_TEXTS: readonly string[] = [
+  ...new Set(DISGUISES.flatMap(disguise => SEEDS.map(seed => disguise(seed).trim()))),
+]
+
+/** Those that are short enough for a name. */
+export const HOSTILE_NAMES: readonly string[] = HOSTILE_TEXTS.filter(text => text.length <= 128)

@@ -1,0 +1,308 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { databaseOf } from './hub-child.ts'
+import { expectGoodScreen, mailedLink, openStage, type Stage, signIn } from './people.ts'
+
+const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
+
+/** Expects what a page or the hub comes to a moment later. */
+const soon = <Value>(read: () => Value | Promise<Value>) => expect.poll(read, { timeout: 20_000 })
+
+let stage: Stage
+let page: Page
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage({ MUSTER_NODE_NAME: 'harbour-1' }))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('leads an administrator to the dashboard, whose counters count', async () => {
+  await page.getByRole('button', { name: /Account menu/ }).click()
+  await page.getByRole('menuitem', { name: 'Administration' }).click()
+  await page.waitForURL(/\/admin\/dashboard$/)
+  await heading('Dashboard')
+  const nav = page.getByRole('navigation', { name: 'Administration' })
+  expect(await nav.getByRole('link').allInnerTexts()).toEqual([
+    'Dashboard',
+    'Users',
+    'Event Log',
+    'Actions Log',
+    'Cluster',
+  ])
+  await page.getByText('harbour-1').waitFor()
+  await soon(() => page.locator('.stats > div').allInnerTexts()).toEqual([
+    'Devices\n0',
+    'Projects\n1',
+    'Users\n1',
+    'Cluster Nodes\n1',
+  ])
+  await expectGoodScreen(page, 'admin-dashboard')
+})
+
+it('shows a counter that could not be loaded as such, with the reason', async () => {
+  const url = '**/invoke/instance_GetStatistics'
+  await page.route(url, route =>
+    route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The counting room is on fire.' } }),
+  )
+  await page.reload()
+  await soon(() => page.locator('.stats > div').allInnerTexts()).toEqual([
+    'Devices\n–\nThe counting room is on fire.',
+    'Projects\n–\nThe counting room is on fire.',
+    'Users\n–\nThe counting room is on fire.',
+    'Cluster Nodes\n1',
+  ])
+  await expectGoodScreen(page, 'admin-dashboard-failed')
+  await page.unroute(url)
+})
+
+it('creates a user, who gets a mail to set a password and signs in', async () => {
+  await page.getByRole('link', { name: 'Users' }).click()
+  await heading('Users')
+  await page.getByRole('button', { name: 'New User' }).click()
+  const dialog = page.getByRole('dialog')
+  for (const label of ['Email (required)', 'Name (optional)', 'Admin (optional)'])
+    await dialog.getByLabel(label, { exact: true }).waitFor()
+  await expectGoodScreen(page, 'admin-new-user')
+  const create = dialog.getByRole('button', { name: 'Create User' })
+  for (const bad of ['', 'mira', '<script>alert(1)</script>@x.y', `${'x'.repeat(300)}@halden.example`]) {
+    await dialog.getByLabel('Email (required)').fill(bad)
+    await answered('users_Create', () => create.click())
+    await dialog
+      .getByRole('alert')
+      .getByText(/The input is not valid: email: /)
+      .waitFor()
+  }
+  await dialog.getByLabel('Email (required)').fill(stage.admin.email.toUpperCase())
+  await answered('users_Create', () => create.click())
+  await dialog.getByRole('alert').getByText('User with that email already exists.').waitFor()
+  await expectGoodScreen(page, 'admin-new-user-exists')
+  await page.route('**/invoke/users_Create', route =>
+    route.fulfill({ status: 500, json: { kind: 'Internal', message: '' } }),
+  )
+  await answered('users_Create', () => create.click())
+  await dialog.getByRole('alert').getByText('An error occurred while creating the user.').waitFor()
+  await page.unroute('**/invoke/users_Create')
+  await dialog.getByLabel('Email (required)').fill(MIRA.email)
+  await dialog.getByLabel('Name (optional)').fill('Mira Okafor')
+  await create.click()
+  await dialog.waitFor({ state: 'detached' })
+  const row = page.getByRole('row', { name: /Mira Okafor/ })
+  await row.getByText(MIRA.email).waitFor()
+  await row.getByText('No', { exact: true }).waitFor()
+
+  const elsewhere = await stage.newPage()
+  await elsewhere.goto(await mailedLink(stage, MIRA.email, '/set-password'))
+  await elsewhere.getByLabel('New password (required)', { exact: true }).fill(MIRA.password)
+  await elsewhere.getByLabel('Confirm password (required)', { exact: true }).fill(MIRA.password)
+  await elsewhere.getByRole('button', { name: 'Set password' }).click()
+  await elsewhere.getByText('Password set').waitFor()
+  await signIn(elsewhere, stage, MIRA)
+
+  // Who is no administrator sees no entry, and the hub's refusal on each page.
+  await elsewhere.getByRole('button', { name: /Account menu/ }).click()
+  await elsewhere.getByRole('menuitem', { name: 'Settings' }).waitFor()
+  expect(await elsewhere.getByRole('menuitem', { name: 'Administration' }).count()).toBe(0)
+  for (const path of ['dashboard', 'users', 'log', 'actions', 'jobs', 'cluster']) {
+    await elsewhere.goto(`${stage.hub.url}/admin/${path}`)
+    await elsewhere.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+    await elsewhere.getByRole('button', { name: 'Show Error' }).click()
+    await elsewhere.getByText(/^ActionError: /).waitFor()
+    await elsewhere.getByRole('button', { name: 'Hide Error' }).waitFor()
+  }
+  await expectGoodScreen(elsewhere, 'admin-refused')
+  await elsewhere.context().close()
+})
+
+it('makes administrators, sends the mail again, and finds and sorts users on the hub', async () => {
+  const row = page.getByRole('row', { name: /Mira Okafor/ })
+  await row.getByRole('button', { name: /More actions/ }).click()
+  await expectGoodScreen(page, 'admin-users-menu')
+  await row.getByRole('button', { name: /More actions/ }).click()
+  await page.getByRole('menuitem', { name: 'Make administrator' }).click()
+  const dialog = page.getByRole('dialog')
+  {
+    await using database = await databaseOf(stage.hub.dataDir)
+    await database.query("UPDATE session SET created_at = created_at - interval '20 minutes'")
+  }
+  await dialog.getByRole('button', { name: 'Make Administrator' }).click()
+  await dialog
+    .getByRole('alert')
+    .getByText(/sign-in is too old/)
+    .waitFor()
+  await expectGoodScreen(page, 'admin-make-administrator')
+  await dialog.getByLabel('Current password (required)', { exact: true }).fill(stage.admin.password)
+  await dialog.getByRole('button', { name: 'Make Administrator' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await row.getByText('Yes', { exact: true }).waitFor()
+
+  const before = await mailedLink(stage, MIRA.email, '/set-password')
+  await row.getByRole('button', { name: /More actions/ }).click()
+  await page.getByRole('menuitem', { name: 'Send set-password mail' }).click()
+  await page.getByText(`Set-password mail sent to ${MIRA.email}.`).waitFor()
+  await soon(() => mailedLink(stage, MIRA.email, '/set-password')).not.toBe(before)
+
+  await page.getByLabel('Filter users').fill('okafor')
+  await page.waitForURL(/[?&]q=okafor/)
+  const rows = page.getByRole('row').filter({ hasText: 'u_' })
+  await soon(() => rows.count()).toBe(1)
+  await page.getByLabel('Filter users').fill('nobody at all')
+  await page.getByText('No users match this filter.').waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByRole('columnheader', { name: 'Email' }).getByRole('button').click()
+  await page.waitForURL(/[?&]sort=email/)
+  await soon(() => emails()).toEqual([stage.admin.email, MIRA.email])
+  await page.getByRole('columnheader', { name: 'Email' }).getByRole('button').click()
+  await page.waitForURL(/[?&]sort=-email/)
+  await soon(() => emails()).toEqual([MIRA.email, stage.admin.email])
+  expect(await page.getByRole('columnheader', { name: 'Email' }).getAttribute('aria-sort')).toBe('descending')
+  await expectGoodScreen(page, 'admin-users')
+})
+
+it('deletes a user without asking, but not the last administrator', async () => {
+  const questions: string[] = []
+  page.on('dialog', question => {
+    questions.push(question.message())
+    void question.dismiss()
+  })
+  await page.getByRole('button', { name: `Delete user ${MIRA.email}` }).click()
+  await page.getByText(`User ${MIRA.email} deleted.`).waitFor()
+  await soon(() => emails()).toEqual([stage.admin.email])
+  await page.getByRole('button', { name: `Delete user ${stage.admin.email}` }).click()
+  await page.getByRole('alert').getByText('Could not delete the user').waitFor()
+  expect(await emails()).toEqual([stage.admin.email])
+  await page.getByRole('button', { name: 'Dismiss' }).last().click()
+  expect(questions).toEqual([])
+})
+
+it('tells in the event log what happened and who did it, filtered and exported', async () => {
+  await page.getByRole('link', { name: 'Event Log' }).click()
+  await heading('Event Log')
+  expect(await heads()).toEqual(['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'])
+  const created = page.getByRole('row', { name: /users_Created/ }).filter({ hasText: MIRA.email })
+  await created.getByText(/^audit_act_/).waitFor()
+  expect(await created.getByText(/^User /).count()).toBe(1)
+  await page.getByRole('row', { name: /projects_Created/ }).waitFor()
+  // The project's id is no news in any log.
+  expect(await page.getByRole('table').innerText()).not.toContain('"projectId"')
+  await expectGoodScreen(page, 'admin-log')
+  await created.getByRole('button', { name: /^Details of audit_ev_/ }).click()
+  const details = created.locator('xpath=following-sibling::tr[1]')
+  await details.getByText('"email": ').waitFor()
+  await expectGoodScreen(page, 'admin-log-open')
+
+  await page.getByLabel('Filter by type').fill('users_Created')
+  await page.waitForURL(/[?&]type=users_Created/)
+  await soon(() => types()).toEqual(['users_Created'])
+  const [exported] = await Promise.all([page.waitForEvent('download'), download('CSV')])
+  const csv = await readFile(await exported.path(), 'utf8')
+  expect(csv.trimEnd().split('\r\n')).toHaveLength(3)
+  expect(csv).toContain(MIRA.email)
+  const [lines] = await Promise.all([page.waitForEvent('download'), download('JSON Lines')])
+  const json = (await readFile(await lines.path(), 'utf8')).trimEnd().split('\n')
+  expect(json.map(line => (JSON.parse(line) as { event: string }).event)).toEqual([
+    'users_Created',
+    'users_Created',
+  ])
+
+  // A type that is not on screen can be typed.
+  await page.getByLabel('Filter by type').fill('devices_Deleted')
+  await page.getByLabel('Filter by type').press('Enter')
+  await page.getByText('No entries match this filter.').waitFor()
+  await expectGoodScreen(page, 'admin-log-nothing')
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.waitForURL(url => url.search === '')
+
+  await page.getByLabel('Filter by actor').fill(stage.admin.email)
+  await page.waitForURL(/[?&]actor=/)
+  await soon(() => actors()).toHaveLength(1)
+  await page.getByLabel('Filter by actor').fill('')
+  await page.getByLabel('From').fill('2020-01-01')
+  await page.getByLabel('To', { exact: true }).fill('2020-01-31')
+  await page.getByText('No entries match this filter.').waitFor()
+  expect(new URL(page.url()).search).toBe('?from=2020-01-01&to=2020-01-31')
+  await page.getByLabel('To', { exact: true }).fill('')
+  await created.waitFor()
+})
+
+it('tells in the actions log what was tried and how it ended', async () => {
+  await page.getByRole('link', { name: 'Actions Log' }).click()
+  await heading('Actions Log')
+  expect(await heads()).toEqual(['ID', 'Type', 'Actor', 'Data', 'Status'])
+  const refused = page.getByRole('row', { name: /users_Delete/ }).filter({ hasText: 'Failed' })
+  await refused.waitFor()
+  await expectGoodScreen(page, 'admin-actions')
+  await refused.getByRole('button', { name: /^Details of / }).click()
+  await refused.locator('xpath=following-sibling::tr[1]').getByText('Timestamp').waitFor()
+  await page.getByRole('button', { name: 'Rejected', exact: true }).click()
+  await page.waitForURL(/[?&]status=Rejected/)
+  await soon(() => page.locator('tbody tr td:last-child').allInnerTexts()).toContain('Rejected')
+  await soon(async () => new Set(await page.locator('tbody tr td:last-child').allInnerTexts())).toEqual(
+    new Set(['Rejected']),
+  )
+})
+
+it('shows jobs, which the nav does not mention, and the nodes of the cluster, whose uptime goes on', async () => {
+  await page.goto(`${stage.hub.url}/admin/jobs`)
+  await heading('Jobs')
+  expect(await heads()).toEqual(['ID', 'Timestamp', 'Type', 'Queued', 'Status'])
+  await page.getByRole('row').filter({ hasText: /^job_/ }).filter({ hasText: 'Completed' }).first().waitFor()
+  await expectGoodScreen(page, 'admin-jobs')
+  await page.getByRole('button', { name: 'Cancelled', exact: true }).click()
+  await page.waitForURL(/[?&]status=Cancelled/)
+  await page.getByText('No jobs match this filter.').waitFor()
+
+  await page.getByRole('link', { name: 'Cluster' }).click()
+  await heading('Cluster')
+  expect(await heads()).toEqual(['Id', 'Name', 'Uptime'])
+  const uptime = page
+    .getByRole('row', { name: /harbour-1/ })
+    .getByRole('cell')
+    .last()
+  const first = await uptime.innerText()
+  expect(first).toMatch(/^\d+ (s|m)$/)
+  await expectGoodScreen(page, 'admin-cluster')
+})
+
+it('shows what happened in a project in its audit log', async () => {
+  await page.goto(stage.hub.url)
+  await page.getByRole('link', { name: 'First project' }).click()
+  await page.getByRole('link', { name: 'Audit Log' }).click()
+  await heading('Audit Log')
+  expect(await heads()).toEqual(['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'])
+  await soon(() => types()).toContain('projects_DeploymentTokenCreated')
+  expect(await page.getByRole('table').innerText()).not.toContain('projectId')
+  await expectGoodScreen(page, 'project-log')
+  const [exported] = await Promise.all([page.waitForEvent('download'), download('JSON Lines')])
+  expect(exported.suggestedFilename()).toMatch(/\.jsonl$/)
+  expect(await readFile(await exported.path(), 'utf8')).toContain('projects_DeploymentTokenCreated')
+  expect(stage.faults).toEqual([])
+})
+
+/** Does what makes the open dialog send an action; resolves when the answer is there and the dialog has taken it. */
+async function answered(action: string, act: () => Promise<void>) {
+  await Promise.all([page.waitForResponse(`**/invoke/${action}`), act()])
+  await page.locator('dialog[aria-busy=false]').waitFor()
+}
+
+const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+
+async function heads(): Promise<string[]> {
+  const names = await page.getByRole('columnheader').allInnerTexts()
+  return names.filter(name => name !== 'Actions')
+}
+
+const cells = async (label: string) => await page.locator(`td[data-k="${label}"]`).allInnerTexts()
+const emails = () => cells('Email')
+const types = async () => [...new Set(await cells('Type'))].sort()
+const actors = async () => [...new Set(await cells('Actor'))].sort()
+
+/** Chooses an export. */
+async function download(format: string) {
+  await page.getByRole('button', { name: 'Export' }).click()
+  await page.getByRole('menuitem', { name: format, exact: true }).click()
+}

@@ -1,0 +1,333 @@
+import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  countingRequests,
+  expectGoodScreen,
+  mailedLink,
+  openStage,
+  type Person,
+  type Stage,
+  signIn,
+} from './people.ts'
+
+const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
+const NOA = { email: 'noa@halden.example', password: 'correct horse battery' }
+
+let stage: Stage
+/** The administrator of the instance, who has an organization of their own. */
+let admin: Page
+/** Mira signed up by herself and has an organization of her own. */
+let mira: Page
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  admin = await stage.newPage()
+  mira = await stage.newPage()
+  await signIn(admin, stage, stage.admin)
+  await signUp(MIRA, 'Mira Okafor')
+  await signIn(mira, stage, MIRA)
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('leads from the top bar to the members of the organization', async () => {
+  await admin
+    .getByRole('navigation', { name: 'Organization' })
+    .getByRole('link', { name: 'Settings' })
+    .click()
+  await admin.waitForURL(/\/org_\w+\/settings\/members$/)
+  await admin.getByRole('heading', { level: 1, name: 'Members' }).waitFor()
+  await admin
+    .getByRole('navigation', { name: 'Organization settings' })
+    .getByRole('link', { name: 'Members' })
+    .waitFor()
+  const row = rowOf(admin, stage.admin.email)
+  await row.getByText('Admin', { exact: true }).waitFor()
+  await row.getByRole('button', { name: /^Remove/ }).waitFor()
+  await admin.getByText('No pending invitations.', { exact: true }).waitFor()
+  await expectGoodScreen(admin, 'members')
+})
+
+it('invites by address and says what is wrong with one', async () => {
+  const dialog = await openInvite()
+  await dialog.getByRole('button', { name: 'Invite User' }).click()
+  await dialog.getByText('Please enter an email address.', { exact: true }).waitFor()
+  expect(await dialog.getByRole('button', { name: 'Invite User' }).isDisabled()).toBe(true)
+  await dialog.getByLabel('Email (required)').fill('mira@halden')
+  await dialog.getByText('Please enter a valid email address.', { exact: true }).waitFor()
+  await expectGoodScreen(admin, 'invite-dialog')
+  await dialog.getByLabel('Email (required)').fill(` ${MIRA.email} `)
+  const sent = await countingRequests(admin, 'organizations_InviteMember', async () => {
+    await dialog.getByRole('button', { name: 'Invite User' }).dblclick()
+    await dialog.waitFor({ state: 'detached' })
+  })
+  expect(sent).toBe(1)
+  await rowOf(admin, MIRA.email).waitFor()
+  await admin.getByText(`${MIRA.email} invited.`).waitFor()
+  await expectGoodScreen(admin, 'members-invited')
+  expect(await mailedLink(stage, MIRA.email, '/user/invitations')).toContain('/user/invitations')
+})
+
+it('shows in the dialog why the hub refuses an invitation', async () => {
+  const dialog = await openInvite()
+  await dialog.getByLabel('Email (required)').fill(stage.admin.email)
+  await dialog.getByRole('button', { name: 'Invite User' }).click()
+  const box = dialog.getByRole('alert').filter({ hasText: 'The user was not invited.' })
+  await box.getByText('is already a member', { exact: false }).waitFor()
+  await expectGoodScreen(admin, 'invite-dialog-refused')
+  await dialog.getByLabel('Email (required)').fill('<script>alert(1)</script>@halden.example')
+  await dialog.getByRole('button', { name: 'Invite User' }).click()
+  await box.getByText('email: expected an email address', { exact: false }).waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+})
+
+it('withdraws an invitation', async () => {
+  const dialog = await openInvite()
+  await dialog.getByLabel('Email (required)').fill('wrong@halden.example')
+  await dialog.getByRole('button', { name: 'Invite User' }).click()
+  await rowOf(admin, 'wrong@halden.example').waitFor()
+  await admin.getByRole('button', { name: 'Delete invitation of wrong@halden.example' }).click()
+  await rowOf(admin, 'wrong@halden.example').waitFor({ state: 'detached' })
+})
+
+it('lets the invited join, and the organization is in the switcher at once', async () => {
+  await openAccountMenu(mira)
+  await mira.getByRole('menuitem', { name: 'Invitations' }).click()
+  await mira.waitForURL(/\/user\/invitations$/)
+  await mira.getByRole('heading', { level: 1, name: 'Invitations' }).waitFor()
+  for (const head of ['Organization id', 'Name'])
+    await mira.getByRole('columnheader', { name: head, exact: true }).waitFor()
+  await expectGoodScreen(mira, 'invitations')
+  const name = await organizationName()
+  const row = rowOf(mira, name)
+  expect(await row.innerText()).toContain(organizationId())
+  const sent = await countingRequests(mira, 'users_AcceptOrganizationInvitation', async () => {
+    await row.getByRole('button', { name: `Accept the invitation to ${name}` }).dblclick()
+    await mira.getByText('No open invitations.', { exact: true }).waitFor()
+  })
+  expect(sent).toBe(1)
+  await mira.getByRole('status').getByText(`You joined ${name}.`).waitFor()
+  await expectGoodScreen(mira, 'invitations-joined')
+  await openOrganizationMenu(mira)
+  await mira.getByRole('menuitem', { name, exact: true }).waitFor()
+  await mira.keyboard.press('Escape')
+  await mira.getByRole('link', { name: 'Open organization' }).click()
+  await mira.waitForURL(`${stage.hub.url}/${organizationId()}/projects`)
+  await rowOf(admin, MIRA.email).getByText('Member', { exact: true }).waitFor()
+})
+
+it('shows what the hub refuses a member, and lets an administrator do it', async () => {
+  await mira.goto(`${stage.hub.url}/${organizationId()}/settings`)
+  await mira.waitForURL(/\/settings\/members$/)
+  await rowOf(mira, MIRA.email).getByText('(you)').waitFor()
+  await mira.getByRole('button', { name: `Remove ${await nameOf(stage.admin.email)}` }).click()
+  await mira.getByRole('alert').filter({ hasText: 'Could not remove the member' }).waitFor()
+  await mira.getByRole('button', { name: 'Make Mira Okafor an administrator' }).click()
+  await mira.getByRole('alert').filter({ hasText: 'Could not change the role' }).waitFor()
+  await expectGoodScreen(mira, 'members-refused')
+
+  await admin.getByRole('button', { name: 'Make Mira Okafor an administrator' }).click()
+  await rowOf(admin, MIRA.email).getByText('Admin', { exact: true }).waitFor()
+  await rowOf(mira, MIRA.email).getByText('Admin', { exact: true }).waitFor()
+  await mira.getByRole('button', { name: 'Make Mira Okafor a member' }).click()
+  await rowOf(mira, MIRA.email).getByText('Member', { exact: true }).waitFor()
+})
+
+it('keeps the last administrator', async () => {
+  await rowOf(admin, MIRA.email).getByText('Member', { exact: true }).waitFor()
+  await rowOf(admin, stage.admin.email)
+    .getByRole('button', { name: /^Remove/ })
+    .click()
+  await admin.getByRole('alert').filter({ hasText: 'Could not leave the organization' }).waitFor()
+  await rowOf(admin, stage.admin.email).waitFor()
+})
+
+it('takes who leaves to an organization that is still theirs', async () => {
+  const left = await organizationName()
+  await mira.getByRole('button', { name: 'Remove Mira Okafor' }).click()
+  await mira.waitForURL(
+    url => /^\/org_\w+\/projects$/.test(url.pathname) && !url.pathname.includes(organizationId()),
+  )
+  await mira.getByText('You left the organization.').waitFor()
+  await openOrganizationMenu(mira)
+  await mira.getByRole('menuitem').first().waitFor()
+  expect(await mira.getByRole('menuitem', { name: left, exact: true }).count()).toBe(0)
+  await mira.keyboard.press('Escape')
+  await rowOf(admin, MIRA.email).waitFor({ state: 'detached' })
+})
+
+it('removes a member without asking', async () => {
+  const { userId } = await signUp(NOA, 'Noa <b>Sun</b> 🛰')
+  await invoke(admin, 'organizations_AddMember', { organizationId: organizationId(), userId })
+  const row = rowOf(admin, NOA.email)
+  await row.waitFor()
+  await expectGoodScreen(admin, 'members-two')
+  admin.on('dialog', dialog => stage.faults.push(`asked: ${dialog.message()}`))
+  await row.getByRole('button', { name: 'Remove Noa <b>Sun</b> 🛰' }).click()
+  await row.waitFor({ state: 'detached' })
+})
+
+it('filters the organizations in the switcher when there are more than eight', async () => {
+  await openOrganizationMenu(mira)
+  expect(await mira.getByLabel('Filter organizations').count()).toBe(0)
+  await expectGoodMenu(mira, 'organizations', openOrganizationMenu)
+  for (let n = 1; n <= 8; n++) await invoke(mira, 'organizations_Create', { name: `Harbor ${n}` })
+  await mira.reload()
+  await mira.getByRole('heading', { level: 1 }).waitFor()
+  await openOrganizationMenu(mira)
+  const box = mira.getByLabel('Filter organizations')
+  await box.waitFor()
+  await mira.waitForFunction('document.activeElement.type === "search"')
+  await mira.keyboard.type('no such')
+  await mira.getByText('No organization matches this filter.').waitFor()
+  await box.fill('harbor 7')
+  expect(await mira.getByRole('menuitem').allInnerTexts()).toEqual(['Harbor 7'])
+  await box.fill('HARBOR')
+  await mira.keyboard.press('ArrowDown')
+  await mira.waitForFunction('document.activeElement.textContent === "Harbor 1"')
+  await mira.keyboard.press('End')
+  await mira.keyboard.press('Enter')
+  await mira.getByRole('button', { name: 'Organization Harbor 8' }).waitFor()
+  await openOrganizationMenu(mira)
+  await mira.keyboard.type('harbor 3')
+  await mira.keyboard.press('Enter')
+  await mira.getByRole('button', { name: 'Organization Harbor 3' }).waitFor()
+  await expectGoodMenu(mira, 'organizations-filter', openOrganizationMenu)
+})
+
+it('shows the account menu as the spec has it', async () => {
+  await openAccountMenu(mira)
+  expect(await mira.getByRole('menuitem').allInnerTexts()).toEqual(['Invitations', 'Settings', 'Log Out'])
+  await mira.keyboard.press('Escape')
+  await openAccountMenu(admin)
+  expect(await admin.getByRole('menuitem').allInnerTexts()).toEqual([
+    'Invitations',
+    'Settings',
+    'Administration',
+    'Log Out',
+  ])
+  await admin.keyboard.press('Escape')
+  await expectGoodMenu(admin, 'account', openAccountMenu)
+})
+
+it('pages and filters members of a large organization on the server', async () => {
+  const organizationId = pathId(mira)
+  await mira.route('**/organizations_QueryMembers', route => {
+    const { cursor, filter } = route.request().postDataJSON() as {
+      cursor?: string
+      filter?: { text: string }
+    }
+    const all = Array.from({ length: 130 }, (_, n) => ({
+      userId: `u_${String(n).padStart(22, 'A')}`,
+      displayName: `Person ${n}`,
+      email: `person${n}@halden.example`,
+      isAdmin: n === 0,
+    })).filter(({ displayName }) => displayName.includes(filter?.text ?? ''))
+    const members = cursor ? all.slice(100) : all.slice(0, 100)
+    const hasMore = !cursor && all.length > 100
+    return route.fulfill({ json: { members, total: all.length, ...(hasMore && { nextCursor: 'next' }) } })
+  })
+  await mira.goto(`${stage.hub.url}/${organizationId}/settings/members`)
+  await mira.getByText('100 of 130 members').waitFor()
+  await mira.getByRole('button', { name: 'Load more' }).click()
+  await rowOf(mira, 'person129@halden.example').waitFor()
+  await mira.getByLabel('Filter members').fill('Person 7')
+  await rowOf(mira, 'person129@halden.example').waitFor({ state: 'detached' })
+  await rowOf(mira, 'person77@halden.example').waitFor()
+  await mira.getByLabel('Filter members').fill('Nobody')
+  await mira.getByText('No members match this filter.').waitFor()
+  await expectGoodScreen(mira, 'members-none-match')
+  await mira.unrouteAll()
+})
+
+it('shows who has no organization the way to invitations', async () => {
+  await mira.route('**/users_QueryOrganizations', route => route.fulfill({ json: { organizations: [] } }))
+  await mira.evaluate('localStorage.clear()')
+  await mira.goto(stage.hub.url)
+  await mira.getByRole('heading', { level: 1, name: 'No organization yet' }).waitFor()
+  expect(await mira.getByRole('navigation', { name: 'Organization' }).count()).toBe(0)
+  await expectGoodScreen(mira, 'no-organization')
+  await mira.getByRole('link', { name: 'Invitations' }).click()
+  await mira.waitForURL(/\/user\/invitations$/)
+  await expectGoodScreen(mira, 'invitations-none')
+  await mira.unrouteAll()
+})
+
+it('makes no error in any console', () => {
+  expect(stage.faults).toEqual([])
+})
+
+/** The id in the path of a page. */
+function pathId(page: Page): string {
+  return new URL(page.url()).pathname.split('/')[1]!
+}
+
+function organizationId(): string {
+  return pathId(admin)
+}
+
+async function organizationName(): Promise<string> {
+  const button = admin.getByRole('button', { name: /^Organization / })
+  return (await button.locator('.trunc').innerText()).trim()
+}
+
+function rowOf(page: Page, text: string) {
+  return page.getByRole('row').filter({ hasText: text })
+}
+
+/** What buttons call a member: the name, or the address without one. */
+async function nameOf(email: string): Promise<string> {
+  const label = await rowOf(admin, email)
+    .getByRole('button', { name: /^Remove/ })
+    .getAttribute('aria-label')
+  return label!.replace('Remove ', '')
+}
+
+async function openInvite() {
+  await admin.getByRole('button', { name: 'Invite User' }).click()
+  return admin.getByRole('dialog', { name: 'Invite User' })
+}
+
+async function openOrganizationMenu(page: Page) {
+  await page.getByRole('button', { name: /^Organization / }).click()
+}
+
+async function openAccountMenu(page: Page) {
+  await page.getByRole('button', { name: /Account menu/ }).click()
+}
+
+/** Checks an open menu; it closes when the window changes its size, so that it is opened anew for each. */
+async function expectGoodMenu(page: Page, name: string, open: (page: Page) => Promise<void>) {
+  await page.keyboard.press('Escape')
+  await expectGoodScreen(page, `menu-${name}`, async () => {
+    await page.keyboard.press('Escape')
+    await open(page)
+  })
+  await page.keyboard.press('Escape')
+}
+
+/** An account that signed up and opened its mail. */
+async function signUp({ email, password }: Person, displayName: string) {
+  await invoke(admin, 'users_Register', { email, password, displayName, consentedToTerms: true })
+  const link = await mailedLink(stage, email, '/signup/verify')
+  const activationToken = new URL(link).searchParams.get('jwt')!
+  await invoke(admin, 'users_CompleteRegistration', { activationToken })
+  const { users } = await invoke(admin, 'users_Query', { filter: { text: email } })
+  return users[0]!
+}
+
+/** Runs an action as whoever is signed in on a page. */
+async function invoke<N extends ActionName>(
+  page: Page,
+  name: N,
+  input: ActionInput<N>,
+): Promise<ActionOutput<N>> {
+  const response = await page.request.post(`${stage.hub.url}/api/v1/actions/invoke/${name}`, {
+    data: input,
+    headers: { origin: stage.hub.url },
+  })
+  if (!response.ok()) throw new Error(`${name}: ${await response.text()}`)
+  return (await response.json()) as ActionOutput<N>
+}

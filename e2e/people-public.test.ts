@@ -1,0 +1,295 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { countingRequests, expectGoodScreen, mailedLink, openStage, type Stage, signIn } from './people.ts'
+
+const PASSWORD = 'correct horse battery'
+
+let stage: Stage
+let page: Page
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(
+    await openStage({
+      MUSTER_TERMS_URL: 'https://example.com/terms',
+      MUSTER_PRIVACY_URL: 'https://example.com/privacy',
+    }),
+  )
+  page = await stage.newPage()
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('tells what is wrong with each field of the sign-up form, all at once, until it is mended', async () => {
+  await page.goto(`${stage.hub.url}/login`)
+  await page.getByRole('link', { name: 'Create an account' }).click()
+  await page.waitForURL(/\/signup\/$/)
+  await page.getByRole('heading', { level: 1, name: 'Create an account' }).waitFor()
+  for (const label of [
+    'Full name (required)',
+    'Work email (required)',
+    'Password (required)',
+    'Confirm password (required)',
+    'I agree to the Terms of Service and the Privacy Policy. (required)',
+    'Send me news about the product. (optional)',
+  ])
+    await page.getByLabel(label, { exact: true }).waitFor()
+  await expectGoodScreen(page, 'signup')
+
+  const button = page.getByRole('button', { name: 'Create account' })
+  await page.getByLabel('Full name').fill('   ')
+  await page.getByLabel('Work email').fill('mira@halden')
+  await page.getByLabel('Password (required)', { exact: true }).fill(' seven ')
+  await button.click()
+  for (const text of [
+    'Please enter your full name.',
+    'Please enter a valid email address.',
+    'Password must be at least 8 characters long.',
+    'Passwords do not match.',
+    'Please agree to the Terms of Service and Privacy Policy.',
+  ])
+    await page.getByRole('alert').getByText(text, { exact: true }).waitFor()
+  expect(await button.isDisabled()).toBe(true)
+  expect(await page.getByLabel('Full name').getAttribute('aria-invalid')).toBe('true')
+  await page.waitForFunction('document.activeElement.name === "displayName"')
+  await expectGoodScreen(page, 'signup-errors')
+
+  await page.getByLabel('Full name').fill('Mira Okafor')
+  await page.getByLabel('Work email').fill(' mira@halden.example ')
+  // Eight characters with the blanks: passwords are taken as they were typed.
+  await page.getByLabel('Password (required)', { exact: true }).fill(' seven  ')
+  await page.getByLabel('Confirm password (required)').fill(' seven  ')
+  await page.getByLabel(/^I agree/).check()
+  await page.getByRole('alert').first().waitFor({ state: 'detached' })
+  expect(await button.isEnabled()).toBe(true)
+})
+
+it('links the terms and the privacy policy where they are set, without losing what was typed', async () => {
+  const consent = page.locator('label', { hasText: 'I agree' })
+  expect(await consent.getByRole('link', { name: 'Terms of Service' }).getAttribute('href')).toBe(
+    'https://example.com/terms',
+  )
+  expect(await consent.getByRole('link', { name: 'Privacy Policy' }).getAttribute('target')).toBe('_blank')
+})
+
+it('shows a failed sign-up with its message and keeps what was typed', async () => {
+  await failAction('users_Register', 'The database is away.')
+  await page.getByRole('button', { name: 'Create account' }).click()
+  const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
+  await box.waitFor()
+  expect(await box.innerText()).toContain('Please try again later. The database is away.')
+  await page.waitForFunction('document.activeElement.role === "alert"')
+  expect(await page.getByLabel('Full name').inputValue()).toBe('Mira Okafor')
+  await expectGoodScreen(page, 'signup-failed')
+  await page.unrouteAll()
+})
+
+it('shows what the hub refuses beyond the rules of the form', async () => {
+  await page.getByLabel('Full name').fill('<b>\u202e🛰</b>'.repeat(1000))
+  await page.getByRole('button', { name: 'Create account' }).click()
+  const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
+  await box.getByText('displayName: must have at most 64 characters', { exact: false }).waitFor()
+  await page.getByLabel('Full name').fill('Mira Okafor')
+})
+
+it('takes a person from signing up by the mailed link to an organization of their own', async () => {
+  await page.getByLabel('Password (required)', { exact: true }).fill(PASSWORD)
+  await page.getByLabel('Confirm password (required)').fill(PASSWORD)
+  const sent = await countingRequests(page, 'users_Register', async () => {
+    await page.getByRole('button', { name: 'Create account' }).dblclick()
+    await page.getByRole('heading', { level: 1, name: 'Check your mail' }).waitFor()
+  })
+  expect(sent).toBe(1)
+  await page.getByText('mira@halden.example').waitFor()
+  await page.waitForFunction('document.activeElement.tagName === "H1"')
+  await expectGoodScreen(page, 'signup-created')
+
+  await signUpAgain()
+  await page.getByRole('heading', { level: 1, name: 'Registration pending' }).waitFor()
+  await expectGoodScreen(page, 'signup-pending')
+  const first = await mailedLink(stage, 'mira@halden.example', '/signup/verify')
+  await page.getByRole('button', { name: 'Send the mail again' }).click()
+  await page.getByText('The message is on its way again.').waitFor()
+  const link = await mailedLink(stage, 'mira@halden.example', '/signup/verify', first)
+  await expectGoodScreen(page, 'signup-pending-sent')
+
+  let release = (): void => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await page.route('**/users_CompleteRegistration', async route => {
+    await held
+    await route.continue()
+  })
+  const activations = await countingRequests(page, 'users_CompleteRegistration', async () => {
+    await page.goto(link)
+    await page.getByRole('heading', { level: 1, name: 'Activating Account' }).waitFor()
+    await expectGoodScreen(page, 'activating')
+    release()
+    await page.getByRole('heading', { level: 1, name: 'Account Activated' }).waitFor()
+    const activatedAt = performance.now()
+    expect(await page.getByRole('link', { name: 'Log in now' }).getAttribute('href')).toBe('/login')
+    await page.waitForURL(/\/login$/)
+    const redirectMs = performance.now() - activatedAt
+    expect(redirectMs).toBeGreaterThan(3500)
+    expect(redirectMs).toBeLessThan(5500)
+  })
+  expect(activations).toBe(1)
+  await page.unrouteAll()
+
+  await page.getByLabel('Email').fill('mira@halden.example')
+  await page.getByLabel(/^Password/).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.waitForURL(/\/org_\w+\/projects$/)
+  await page.getByRole('button', { name: /^Organization .*Mira Okafor/ }).waitFor()
+})
+
+it('says that an account exists already and leads to signing in', async () => {
+  await signUpAgain()
+  await page.getByRole('heading', { level: 1, name: 'Account exists already' }).waitFor()
+  const panel = page.getByRole('region', { name: 'Account' })
+  expect(await panel.getByRole('link', { name: 'Log in' }).getAttribute('href')).toBe('/login')
+  expect(await panel.getByRole('link', { name: 'Reset password' }).getAttribute('href')).toBe(
+    '/reset-password',
+  )
+  await expectGoodScreen(page, 'signup-exists')
+})
+
+it('says why an activation failed and stays', async () => {
+  await page.goto(await mailedLink(stage, 'mira@halden.example', '/signup/verify'))
+  await page.getByRole('heading', { level: 1, name: 'Account Activation Failed' }).waitFor()
+  await page.getByText('Your account may have already been activated.').waitFor()
+  await expectGoodScreen(page, 'activation-failed')
+  const tokens: unknown[] = []
+  page.on('request', request => {
+    if (request.url().endsWith('users_CompleteRegistration')) tokens.push(request.postDataJSON())
+  })
+  await page.goto(`${stage.hub.url}/signup/verify`)
+  await page.getByText('Your account may have already been activated.').waitFor()
+  expect(tokens).toEqual([{ activationToken: '' }])
+
+  await failAction('users_CompleteRegistration', 'The database is away.')
+  await page.goto(`${stage.hub.url}/signup/verify?jwt=x`)
+  await page.getByRole('heading', { level: 1, name: 'Account Activation Failed' }).waitFor()
+  await page.getByText('The database is away.').waitFor()
+  await page.unrouteAll()
+  // Looking away and back asks nothing again: the command has run.
+  await page.evaluate('window.dispatchEvent(new Event("focus")), window.dispatchEvent(new Event("online"))')
+  await page.getByRole('link', { name: 'Log in' }).click()
+  await page.waitForURL(/\/login$/)
+  await page.goBack()
+  await page.getByText('The database is away.').waitFor()
+  expect(tokens).toEqual([{ activationToken: '' }, { activationToken: 'x' }])
+})
+
+it('shows a finished activation with the way on', async () => {
+  page = await stage.newPage()
+  // The screen stays as long as it is looked at.
+  await page.addInitScript(`
+    const later = window.setTimeout
+    window.setTimeout = (run, ms, ...rest) => (ms === 4000 ? 0 : later(run, ms, ...rest))
+  `)
+  await page.route('**/users_CompleteRegistration', route => route.fulfill({ json: { result: 'Completed' } }))
+  await page.goto(`${stage.hub.url}/signup/verify?jwt=y`)
+  await page.getByRole('heading', { level: 1, name: 'Account Activated' }).waitFor()
+  await expectGoodScreen(page, 'activated')
+  await page.getByRole('link', { name: 'Log in now' }).click()
+  await page.waitForURL(/\/login$/)
+})
+
+it('shows the placeholders of the spec', async () => {
+  const other = await stage.newPage()
+  await other.goto(`${stage.hub.url}/login`)
+  await other.getByRole('link', { name: 'Reset password' }).click()
+  await other.waitForURL(/\/reset-password$/)
+  await other.getByRole('heading', { level: 1, name: 'Under Construction' }).waitFor()
+  await other
+    .getByText('This feature is currently under construction and will be available soon.', { exact: true })
+    .waitFor()
+  await expectGoodScreen(other, 'reset-password')
+  await other.goto(`${stage.hub.url}/confirm-email`)
+  await other.getByRole('heading', { level: 1 }).waitFor()
+  await expectGoodScreen(other, 'confirm-email')
+  await other.getByRole('link', { name: 'Log in' }).click()
+  await other.waitForURL(/\/login$/)
+  await expectGoodScreen(other, 'login')
+  await other.context().close()
+})
+
+it('sets a password with the mailed link, once', async () => {
+  page = await stage.newPage()
+  await signIn(page, stage, { email: 'mira@halden.example', password: PASSWORD })
+  await page.evaluate(
+    `fetch('/api/v1/actions/invoke/users_ResetPassword', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'mira@halden.example' }),
+    })`,
+  )
+  const link = await mailedLink(stage, 'mira@halden.example', '/set-password')
+  await page.goto(link)
+  await page.getByRole('heading', { level: 1, name: 'Set password' }).waitFor()
+  await expectGoodScreen(page, 'set-password')
+  const button = page.getByRole('button', { name: 'Set password' })
+  await page.getByLabel('New password (required)').fill('short')
+  await button.click()
+  await page.getByText('Password must be at least 8 characters long.', { exact: true }).waitFor()
+  await page.getByText('Passwords do not match.', { exact: true }).waitFor()
+  expect(await button.isDisabled()).toBe(true)
+  await expectGoodScreen(page, 'set-password-errors')
+
+  await page.getByLabel('New password (required)').fill('  a new password ')
+  await page.getByLabel('Confirm password (required)').fill('  a new password ')
+  await failAction('users_CompletePasswordReset', 'The database is away.')
+  await button.click()
+  const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
+  await box.getByText('The database is away.').waitFor()
+  await page.unrouteAll()
+  const sent = await countingRequests(page, 'users_CompletePasswordReset', async () => {
+    await button.dblclick()
+    await page.getByRole('heading', { level: 1, name: 'Password set' }).waitFor()
+  })
+  expect(sent).toBe(1)
+  await expectGoodScreen(page, 'set-password-done')
+  await signIn(page, stage, { email: 'mira@halden.example', password: '  a new password ' })
+
+  await page.goto(link)
+  await page.getByLabel('New password (required)').fill(PASSWORD)
+  await page.getByLabel('Confirm password (required)').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Link cannot be used' }).waitFor()
+  await expectGoodScreen(page, 'set-password-used')
+})
+
+it('makes no error in any console', () => {
+  expect(stage.faults).toEqual([])
+})
+
+it('says that sign-up is closed where it is', async () => {
+  await using closed = await openStage({ MUSTER_SIGNUP: 'closed' })
+  const other = await closed.newPage()
+  await other.goto(`${closed.hub.url}/signup/`)
+  await fillSignup(other)
+  await other.getByRole('button', { name: 'Create account' }).click()
+  const box = other.getByRole('alert').filter({ hasText: 'An Error Occurred' })
+  await box.getByText('Sign-up is closed on this instance.').waitFor()
+})
+
+async function signUpAgain() {
+  await page.goto(`${stage.hub.url}/signup/`)
+  await fillSignup(page)
+  await page.getByRole('button', { name: 'Create account' }).click()
+}
+
+async function fillSignup(page: Page) {
+  await page.getByLabel('Full name').fill('Mira Okafor')
+  await page.getByLabel('Work email').fill('mira@halden.example')
+  await page.getByLabel('Password (required)', { exact: true }).fill(PASSWORD)
+  await page.getByLabel('Confirm password (required)').fill(PASSWORD)
+  await page.getByLabel(/^I agree/).check()
+}
+
+/** Makes the hub seem to fail at an action. */
+async function failAction(name: string, message: string) {
+  await page.route(`**/${name}`, route => route.fulfill({ status: 500, json: { kind: 'Internal', message } }))
+}

@@ -1,0 +1,223 @@
+import { createClient } from '@muster/actions/client'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { databaseOf } from './hub-child.ts'
+import { expectGoodScreen, openStage, type Person, type Stage, signIn, signOut } from './people.ts'
+
+/** Expects what a page or the hub comes to a moment later. */
+const soon = <Value>(read: () => Value | Promise<Value>) => expect.poll(read, { timeout: 20_000 })
+
+let stage: Stage
+let page: Page
+let admin: Person
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  admin = stage.admin
+  page = await stage.newPage()
+  await signIn(page, stage, admin)
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('leads from the account menu to the settings, whose index is the profile', async () => {
+  await page.getByRole('button', { name: /Account menu/ }).click()
+  await page.getByRole('menuitem', { name: 'Settings' }).click()
+  await page.waitForURL(/\/settings\/profile$/)
+  await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+  const nav = page.getByRole('navigation', { name: 'Settings' })
+  expect(await nav.getByRole('link').allInnerTexts()).toEqual(['Profile', 'Security', 'Sessions'])
+  // The bar at the top keeps its links.
+  await page
+    .getByRole('navigation', { name: 'Organization' })
+    .getByRole('link', { name: 'Projects' })
+    .waitFor()
+})
+
+it('changes the name that is shown, which the top bar shows at once', async () => {
+  const save = page.getByRole('button', { name: 'Save' })
+  const field = page.getByLabel('Display name (required)')
+  await field.fill('   ')
+  await save.click()
+  await page.getByRole('alert').getByText('Display name must not be empty.', { exact: true }).waitFor()
+  expect(await save.isDisabled()).toBe(true)
+  await expectGoodScreen(page, 'profile-error')
+  await field.fill('x'.repeat(129))
+  await save.click()
+  await page
+    .getByRole('alert')
+    .getByText(/must have at most 128 characters/)
+    .waitFor()
+  await field.fill('  Mira <b>Økafør</b> 🚜 ')
+  await save.click()
+  await page.getByText('Name saved.', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Account menu, Mira <b>Økafør</b> 🚜' }).waitFor()
+  expect(await field.inputValue()).toBe('Mira <b>Økafør</b> 🚜')
+  await field.fill('Mira Okafor')
+  await save.click()
+  await page.getByRole('button', { name: 'Account menu, Mira Okafor' }).waitFor()
+  await expectGoodScreen(page, 'profile')
+})
+
+it('changes the password, and only the new one signs in', async () => {
+  await page.getByRole('link', { name: 'Security' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor()
+  const password = page.getByLabel('New password (required)', { exact: true })
+  const confirmation = page.getByLabel('Confirm password (required)', { exact: true })
+  const change = page.getByRole('button', { name: 'Change Password' })
+  await password.fill('1234567')
+  await confirmation.fill('12345678')
+  await change.click()
+  await page
+    .getByRole('alert')
+    .getByText('Password must be at least 8 characters long.', { exact: true })
+    .waitFor()
+  await page.getByRole('alert').getByText('Passwords do not match.', { exact: true }).waitFor()
+  expect(await change.isDisabled()).toBe(true)
+  await page.waitForFunction("document.activeElement.name === 'password'")
+  await expectGoodScreen(page, 'security-errors')
+  await password.fill(' pass word ')
+  await confirmation.fill(' pass word ')
+  await change.click()
+  await page.getByText('Password changed.', { exact: false }).waitFor()
+  expect([await password.inputValue(), await confirmation.inputValue()]).toEqual(['', ''])
+
+  await signOut(page)
+  await page.getByLabel('Email').fill(admin.email)
+  await page.getByLabel(/^Password/).fill(admin.password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Invalid username or password!').waitFor()
+  admin = { ...admin, password: ' pass word ' }
+  await signIn(page, stage, admin)
+})
+
+it('creates a token, shows it once and lets it act as its person until it is deleted', async () => {
+  await page.goto(`${stage.hub.url}/settings/security`)
+  await page.getByText('No tokens yet.').waitFor()
+  await expectGoodScreen(page, 'security')
+  const told: string[] = []
+  page.on('console', message => told.push(message.text()))
+  await page.getByRole('button', { name: 'New Token' }).click()
+  const dialog = page.getByRole('dialog')
+  const create = dialog.getByRole('button', { name: 'Create Token' })
+  await create.click()
+  await dialog.getByRole('alert').getByText('Name must not be empty.', { exact: true }).waitFor()
+  expect(await create.isDisabled()).toBe(true)
+  await expectGoodScreen(page, 'security-new-token')
+  await dialog.getByLabel('Name (required)').fill('Nightly script')
+  await create.click()
+  await dialog.getByText('Copy this token now. It cannot be viewed later.').waitFor()
+  await expectGoodScreen(page, 'security-secret')
+  const secret = await dialog.locator('.secret code').innerText()
+  expect(secret).toMatch(/^u_sk_[1-9A-HJ-NP-Za-km-z]{66}$/)
+  // Leaving without a copy warns once.
+  await page.keyboard.press('Escape')
+  await dialog.getByText('The token has not been copied. Close again to leave it.').waitFor()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await dialog.waitFor({ state: 'detached' })
+
+  const row = page.getByRole('row', { name: /Nightly script/ })
+  await row.getByText(/^u_pk_/).waitFor()
+  expect(await page.content()).not.toContain(secret)
+  expect(page.url()).not.toContain(secret)
+  expect(await page.evaluate('JSON.stringify([{...localStorage}, {...sessionStorage}])')).not.toContain(
+    secret,
+  )
+  expect(told.join()).not.toContain(secret)
+  expect(stage.hub.stderr() + stage.hub.stdout()).not.toContain(secret)
+
+  const invoke = createClient({ baseUrl: stage.hub.url, headers: { authorization: `Bearer ${secret}` } })
+  expect((await invoke('actor_GetActor', {})).actor).toMatchObject({ actor: 'UserToken' })
+  expect((await invoke('users_Query', {})).users).toHaveLength(1)
+  await expectGoodScreen(page, 'security-token')
+
+  const sent: string[] = []
+  page.on('request', request => sent.push(request.url()))
+  const asked: string[] = []
+  page.once('dialog', question => {
+    asked.push(question.message())
+    void question.dismiss()
+  })
+  await row.getByRole('button', { name: 'Delete token Nightly script' }).click()
+  await soon(() => asked).toEqual(['Are you sure you want to delete this token?'])
+  page.once('dialog', question => void question.accept())
+  await row.getByRole('button', { name: 'Delete token Nightly script' }).click()
+  await page.getByText('Token Nightly script deleted.').waitFor()
+  await page.getByText('No tokens yet.').waitFor()
+  // One request for the two clicks: the declined one sent nothing, and failed without a word.
+  expect(sent.filter(url => url.endsWith('users_DeleteToken'))).toHaveLength(1)
+  expect(await page.getByRole('alert').count()).toBe(0)
+  await expect(invoke('users_Query', {})).rejects.toMatchObject({ status: 401 })
+})
+
+it('asks for the current password when the sign-in is no longer recent', async () => {
+  {
+    await using database = await databaseOf(stage.hub.dataDir)
+    await database.query("UPDATE session SET created_at = created_at - interval '20 minutes'")
+  }
+  await page.getByRole('button', { name: 'New Token' }).click()
+  const dialog = page.getByRole('dialog')
+  const create = dialog.getByRole('button', { name: 'Create Token' })
+  const field = dialog.getByLabel('Current password (required)', { exact: true })
+  await dialog.getByLabel('Name (required)').fill('Later')
+  expect(await field.count()).toBe(0)
+  await create.click()
+  await field.waitFor({ timeout: 20_000 })
+  await dialog
+    .getByRole('alert')
+    .getByText(/sign-in is too old/)
+    .waitFor()
+  await page.waitForFunction("document.activeElement.name === 'currentPassword'")
+  await expectGoodScreen(page, 'security-current-password')
+  await create.click()
+  await dialog.getByRole('alert').getByText('Please enter your password.', { exact: true }).waitFor()
+  await field.fill('not this one')
+  await create.click()
+  await dialog.getByRole('alert').getByText('The current password is wrong.', { exact: true }).waitFor()
+  await field.fill(admin.password)
+  await create.click()
+  await dialog.locator('.secret code').waitFor()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('row', { name: /Later/ }).waitFor()
+})
+
+it('ends a session elsewhere at once, and its own like signing out', async () => {
+  const elsewhere = await stage.newPage()
+  await signIn(elsewhere, stage, admin)
+  await page.getByRole('link', { name: 'Sessions' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
+  const rows = page.getByRole('row').filter({ hasText: 'u_session_pk_' })
+  const other = rows.filter({ hasNotText: 'This session' })
+  await soon(() => other.count()).toBe(1)
+  expect(await rows.count()).toBe(2)
+  await other.getByText('Chrome on Linux').waitFor()
+  const agent = other.locator('[title]')
+  expect(await agent.getAttribute('title')).toBe(await elsewhere.evaluate('navigator.userAgent'))
+  const { width, limit } = await agent.evaluate(element => {
+    const probe = element.ownerDocument.createElement('span')
+    probe.style.cssText = 'position: absolute; width: 40ch'
+    element.append(probe)
+    const limit = probe.getBoundingClientRect().width
+    probe.remove()
+    return { width: element.getBoundingClientRect().width, limit }
+  })
+  expect(width).toBeLessThanOrEqual(limit + 1)
+  await expectGoodScreen(page, 'sessions')
+
+  await other.getByRole('button', { name: /End session/ }).click()
+  await page.getByText('Session ended.').waitFor()
+  await soon(() => rows.count()).toBe(1)
+  const status = await elsewhere.evaluate(
+    "fetch('/api/v1/actions/invoke/users_Query', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(answer => answer.status)",
+  )
+  expect(status).toBe(401)
+  await elsewhere.reload()
+  await elsewhere.waitForURL(/\/login/)
+
+  await rows.getByRole('button', { name: /End session/ }).click()
+  await page.waitForURL(/\/login$/)
+  await page.goto(`${stage.hub.url}/settings`)
+  await page.waitForURL(/\/login\?redirect=%2Fsettings/)
+  expect(stage.faults).toEqual([])
+})
