@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'
 import { ConfigError, loadConfig, unknownSettings } from './config.ts'

@@ -40,7 +40,9 @@ const preparedNames = new Map<string, string | undefined>()
 class PreparingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
   override query(config: any, values?: any, callback?: any): any {
-    const name = typeof config === 'string' && Array.isArray(values) ? preparedName(config) : undefined
+    // A text without values may hold several statements, which cannot be prepared.
+    const isOne = typeof config === 'string' && Array.isArray(values) && values.length > 0
+    const name = isOne ? preparedName(config) : undefined
     return name
       ? super.query({ name, text: config, values }, callback)
       : super.query(config, values, callback)
