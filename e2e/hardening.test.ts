@@ -387,7 +387,11 @@ it('goes after signing in to pages of this site only', async () => {
     await page.getByLabel('Email').fill(stage.admin.email)
     await page.getByLabel(/^Password/).fill(stage.admin.password)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.waitForURL(url => url.pathname !== '/login')
+    await page
+      .waitForURL(url => url.pathname !== '/login')
+      .catch(async (cause: unknown) => {
+        throw new Error(`still at sign-in with ${redirect}: ${await page.innerText('body')}`, { cause })
+      })
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     const { origin, pathname } = new URL(page.url())
     expect({ redirect, origin }).toEqual({ redirect, origin: stage.hub.url })

@@ -1,20 +1,33 @@
 import { ActionError } from '@muster/actions'
-import { hash, verify } from '@node-rs/argon2'
+import { Piscina } from 'piscina'
 import { isCommonPassword } from './common-passwords.ts'
+import { hashOrVerify, type PasswordTask } from './passwords-worker.ts'
 
-/** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane. Runs on the thread pool, off the event loop. */
+/** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane. */
 const ARGON2ID = 2
 const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
-/**
- * Hashes under way at once, and how many may wait: a flood of sign-ins must not take both cores from everything else, and who
- * waits is answered within a third of a second (a hash takes 5 to 20 ms).
- */
+/** Hashes under way at once. A hash takes 5 to 25 ms of one core, by machine. */
 const MAX_RUNNING = 2
+/** How many may wait: who waits is answered within a third of a second or so. */
 const MAX_WAITING = 32
+/** How long an idle thread is kept, in milliseconds: an idle hub should be small. */
+const KEEP_MS = 60_000
 
-let running = 0
-const waiting: (() => void)[] = []
+/**
+ * Threads of low priority: a flood of sign-ins takes what is left of the machine, and nothing from devices and from those who are
+ * signed in.
+ */
+const threads = new Piscina({
+  filename: new URL('./passwords-worker.ts', import.meta.url).href,
+  name: hashOrVerify.name,
+  minThreads: 0,
+  maxThreads: MAX_RUNNING,
+  concurrentTasksPerWorker: 1,
+  idleTimeout: KEEP_MS,
+  niceIncrement: 19,
+})
+
 let dummy: Promise<string> | undefined
 
 /** Hashes a password that is about to be set. Throws `Invalid` for a common one, `RateLimited` when too many wait. */
@@ -22,7 +35,7 @@ export async function hashPassword(password: string): Promise<string> {
   if (isCommonPassword(password)) {
     throw new ActionError('Invalid', 'This password is one of the most common ones: choose another.')
   }
-  return limited(() => hash(password, PARAMETERS))
+  return hash(password)
 }
 
 /**
@@ -30,9 +43,10 @@ export async function hashPassword(password: string): Promise<string> {
  * be told from known ones. Throws `RateLimited` when too many wait.
  */
 export async function verifyPassword(password: string, stored: string | null | undefined): Promise<boolean> {
-  dummy ??= hash('no account has this password', PARAMETERS)
+  // Made whatever waits, since it is kept.
+  dummy ??= threads.run({ password: 'no account has this password', parameters: PARAMETERS })
   const against = stored ?? (await dummy)
-  const matches = await limited(() => verify(against, password))
+  const matches = await run<boolean>({ password, against })
   return matches && stored != null
 }
 
@@ -40,20 +54,15 @@ export async function verifyPassword(password: string, stored: string | null | u
 export async function strongerHash(password: string, stored: string): Promise<string | undefined> {
   const [, memoryCost, timeCost] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(stored) ?? []
   const isStrong = Number(memoryCost) >= PARAMETERS.memoryCost && Number(timeCost) >= PARAMETERS.timeCost
-  return isStrong ? undefined : limited(() => hash(password, PARAMETERS))
+  return isStrong ? undefined : hash(password)
 }
 
-async function limited<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= MAX_RUNNING) {
-    if (waiting.length >= MAX_WAITING)
-      throw new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
-    await new Promise<void>(done => waiting.push(done))
-  } else running++
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else running--
-  }
+function hash(password: string): Promise<string> {
+  return run<string>({ password, parameters: PARAMETERS })
+}
+
+async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
+  if (threads.queueSize >= MAX_WAITING)
+    throw new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
+  return threads.run(task)
 }
