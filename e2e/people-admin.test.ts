@@ -78,22 +78,22 @@ it('creates a user, who gets a mail to set a password and signs in', async () =>
   const create = dialog.getByRole('button', { name: 'Create User' })
   for (const bad of ['', 'mira', '<script>alert(1)</script>@x.y', `${'x'.repeat(300)}@halden.example`]) {
     await dialog.getByLabel('Email (required)').fill(bad)
-    await answered('users_Create', () => create.click())
+    await answered('users_CreateUser', () => create.click())
     await dialog
       .getByRole('alert')
       .getByText(/The input is not valid: email: /)
       .waitFor()
   }
   await dialog.getByLabel('Email (required)').fill(stage.admin.email.toUpperCase())
-  await answered('users_Create', () => create.click())
+  await answered('users_CreateUser', () => create.click())
   await dialog.getByRole('alert').getByText('User with that email already exists.').waitFor()
   await expectGoodScreen(page, 'admin-new-user-exists')
-  await page.route('**/invoke/users_Create', route =>
+  await page.route('**/invoke/users_CreateUser', route =>
     route.fulfill({ status: 500, json: { kind: 'Internal', message: '' } }),
   )
-  await answered('users_Create', () => create.click())
+  await answered('users_CreateUser', () => create.click())
   await dialog.getByRole('alert').getByText('An error occurred while creating the user.').waitFor()
-  await page.unroute('**/invoke/users_Create')
+  await page.unroute('**/invoke/users_CreateUser')
   await dialog.getByLabel('Email (required)').fill(MIRA.email)
   await dialog.getByLabel('Name (optional)').fill('Mira Okafor')
   await create.click()

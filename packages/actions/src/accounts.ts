@@ -103,7 +103,7 @@ export const accounts = {
       when: 'for an administrator, or with `password`',
       isNeeded: ({ isAdmin, password }) => isAdmin === true || password !== undefined,
     },
-    audit: ['email', 'displayName', 'name', 'isAdmin'],
+    audit: ['email', 'displayName', 'isAdmin'],
     aliases: ['users_CreateUser'],
   }),
   users_Delete: command({

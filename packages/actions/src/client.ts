@@ -20,6 +20,8 @@ type ClientOptions = {
   /** Origin of the hub, `''` for the page's own. */
   baseUrl?: string
   headers?: Record<string, string>
+  /** Older names under which actions are asked for. */
+  names?: Partial<Record<ActionName, string>>
   fetch?: typeof globalThis.fetch
 }
 
@@ -27,12 +29,13 @@ type ClientOptions = {
 export function createClient({
   baseUrl = '',
   headers = {},
+  names = {},
   fetch = globalThis.fetch,
 }: ClientOptions = {}): Invoke {
   return async (name, input, options = {}) => {
     let response: Response
     try {
-      response = await fetch(`${baseUrl}/api/v1/actions/invoke/${name}`, {
+      response = await fetch(`${baseUrl}/api/v1/actions/invoke/${names[name] ?? name}`, {
         method: 'POST',
         credentials: 'same-origin',
         headers: { 'content-type': 'application/json', ...headers },

@@ -1,14 +1,13 @@
+import { sql } from 'kysely'
 import { type Resolve, roleOf } from './scope.ts'
 
 /** A project belongs to its organization. */
 export const resolveProject: Resolve = async (db, projectId, userId) => {
-  const row = await db
-    .selectFrom('project as p')
-    .leftJoin('organization_member as m', join =>
-      join.onRef('m.organization_id', '=', 'p.organization_id').on('m.user_id', '=', userId ?? ''),
-    )
-    .where('p.project_id', '=', projectId)
-    .select(['p.organization_id', 'm.is_admin'])
-    .executeTakeFirst()
-  return row && { organizationId: row.organization_id, projectId, role: roleOf(row.is_admin) }
+  const { rows } = await sql<{ organizationId: string; isAdmin: boolean | null }>`
+    select p.organization_id as "organizationId", m.is_admin as "isAdmin"
+      from project p
+      left join organization_member m on m.organization_id = p.organization_id and m.user_id = ${userId ?? ''}
+     where p.project_id = ${projectId}`.execute(db)
+  const row = rows[0]
+  return row && { organizationId: row.organizationId, projectId, role: roleOf(row.isAdmin) }
 }

@@ -1,6 +1,7 @@
 import { wireTime } from '../times.ts'
 
-type RefusalColumns = {
+/** The columns of a row in which its last refusal stands. */
+export type RefusalColumns = {
   last_refusal_at: Date | null
   last_refusal_reason: string | null
   last_refusal_count: number

@@ -1,4 +1,5 @@
 import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
+import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { ANONYMOUS, type Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
@@ -100,16 +101,14 @@ export class Sessions {
   async #bySession(token: string): Promise<Caller> {
     if (!UserSessionToken.safeParse(token).success) return ANONYMOUS
     const sessionId = publicIdOf(token)
-    const row = await this.#db
-      .selectFrom('session as s')
-      .innerJoin('user as u', 'u.user_id', 's.user_id')
-      .where('s.session_id', '=', sessionId)
-      .where('s.expires_at', '>', new Date())
-      .where('u.is_active', '=', true)
-      .select(['s.token_hash', 's.created_at', 'u.user_id', 'u.is_admin'])
-      .executeTakeFirst()
-    if (!row || !matchesSecret(token, row.token_hash)) return ANONYMOUS
-    const { user_id: userId, is_admin: isAdmin, created_at: signedInAt } = row
+    // At each request: as text, which costs a quarter of building it.
+    const { rows } = await sql<{ tokenHash: Buffer; signedInAt: Date; userId: string; isAdmin: boolean }>`
+      select s.token_hash as "tokenHash", s.created_at as "signedInAt", u.user_id as "userId", u.is_admin as "isAdmin"
+        from session s join "user" u on u.user_id = s.user_id
+       where s.session_id = ${sessionId} and s.expires_at > ${new Date()} and u.is_active`.execute(this.#db)
+    const row = rows[0]
+    if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
+    const { userId, isAdmin, signedInAt } = row
     return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
   }
 

@@ -30,7 +30,7 @@ function OpenDialog({ onClose }: { onClose: () => void }) {
       setError(undefined)
       try {
         const created = await password.run(currentPassword =>
-          invoke('users_Create', { email, displayName: name, isAdmin, ...currentPassword }),
+          invoke('users_Create', { name, email, displayName: name, isAdmin, ...currentPassword }),
         )
         if (!created) return
         if (created.result !== 'Created') throw new Error('User with that email already exists.')

@@ -1,39 +1,51 @@
 import type { CertificateStatus } from '@muster/actions'
 import { sql } from 'kysely'
-import { refusalOf } from '../../database/refusals.ts'
+import { refusal } from '../../access/authorize.ts'
+import { type RefusalColumns, refusalOf } from '../../database/refusals.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../times.ts'
 
+type Row = RefusalColumns & {
+  project_id: string
+  fingerprint_id: string
+  name: string | null
+  first_seen: Date
+  is_connected: boolean
+  last_connected_at: Date | null
+  /** Times as JSON has them. */
+  certificates: {
+    certificateId: string
+    status: CertificateStatus
+    fingerprint: string
+    firstSeen: string
+    isShared: boolean
+  }[]
+  connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
+}
+
 export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, { deviceId }) => {
-  const [device, certificates, connections] = await Promise.all([
-    db
-      .selectFrom('device')
-      .where('device_id', '=', deviceId)
-      .select(['project_id', 'fingerprint_id', 'name', 'first_seen', 'is_connected', 'last_connected_at'])
-      .select(['last_refusal_at', 'last_refusal_reason', 'last_refusal_count'])
-      .executeTakeFirstOrThrow(),
-    db
-      .selectFrom('device_certificate as c')
-      .where('c.device_id', '=', deviceId)
-      .select(['c.certificate_id', 'c.status', 'c.fingerprint', 'c.first_seen'])
-      .select(
-        sql<boolean>`exists (select 1 from device_certificate o join device od using (device_id) join device d on d.device_id = c.device_id
-          where o.fingerprint = c.fingerprint and o.device_id <> c.device_id and od.project_id = d.project_id)`.as(
-          'is_shared',
-        ),
-      )
-      .orderBy('c.first_seen', 'desc')
-      .orderBy('c.certificate_id')
-      .execute(),
-    db
-      .selectFrom('device_connection as c')
-      .leftJoin('cluster_node as n', 'n.node_id', 'c.node_id')
-      .where('c.device_id', '=', deviceId)
-      .where('c.ended_at', 'is', null)
-      .select(['c.connection_id', 'c.node_id', 'n.name as node_name', 'c.connected_at'])
-      .orderBy('c.connected_at', 'desc')
-      .execute(),
-  ])
+  // One statement: the page of a device asks for it again whenever the device does something.
+  const { rows } = await sql<Row>`
+    select d.project_id, d.fingerprint_id, d.name, d.first_seen, d.is_connected, d.last_connected_at,
+           d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,
+           coalesce((
+             select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
+                      'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
+                      'isShared', exists (select 1 from device_certificate o join device od using (device_id)
+                         where o.fingerprint = c.fingerprint and o.device_id <> d.device_id
+                           and od.project_id = d.project_id))
+                    order by c.first_seen desc, c.certificate_id)
+               from device_certificate c where c.device_id = d.device_id), '[]') as certificates,
+           coalesce((
+             select jsonb_agg(jsonb_build_object('connectionId', c.connection_id, 'nodeId', c.node_id,
+                      'nodeName', n.name, 'connectedAt', c.connected_at)
+                    order by c.connected_at desc)
+               from device_connection c left join cluster_node n on n.node_id = c.node_id
+              where c.device_id = d.device_id and c.ended_at is null), '[]') as connections
+      from device d where d.device_id = ${deviceId}`.execute(db)
+  const device = rows[0]
+  // Deleted since the permission was checked.
+  if (!device) throw refusal()
   const now = new Date()
   return {
     deviceId,
@@ -44,19 +56,12 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, {
     isConnected: device.is_connected,
     lastConnectedAt: device.last_connected_at ? wireTime(device.last_connected_at) : undefined,
     lastRefusal: refusalOf(device),
-    certificates: certificates.map(row => ({
-      certificateId: row.certificate_id,
-      status: row.status as CertificateStatus,
-      fingerprint: row.fingerprint,
-      firstSeen: wireTime(row.first_seen),
-      isShared: row.is_shared,
-    })),
-    connections: connections.map(row => ({
-      connectionId: row.connection_id,
-      nodeId: row.node_id,
-      nodeName: row.node_name ?? undefined,
-      connectedAt: wireTime(row.connected_at),
-      connectedForSecs: secsBetween(row.connected_at, now),
+    certificates: device.certificates.map(one => ({ ...one, firstSeen: wireTime(new Date(one.firstSeen)) })),
+    connections: device.connections.map(({ connectedAt, nodeName, ...one }) => ({
+      ...one,
+      nodeName: nodeName ?? undefined,
+      connectedAt: wireTime(new Date(connectedAt)),
+      connectedForSecs: secsBetween(new Date(connectedAt), now),
     })),
   }
 })
