@@ -31,8 +31,12 @@ async function keyOfFile(path: string, mayMake: boolean): Promise<string> {
       )
     const fresh = `${path}.${process.pid}`
     await writeFile(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
-    // Whole or not at all, and never over one that is there.
-    await link(fresh, path).finally(() => rm(fresh))
+    try {
+      // Whole or not at all, and never over one that is there.
+      await link(fresh, path)
+    } finally {
+      await rm(fresh)
+    }
     return keyOfFile(path, mayMake)
   }
   const key = found.trim()

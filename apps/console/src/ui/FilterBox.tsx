@@ -17,13 +17,16 @@ export function FilterBox({ value, onChange, ...rest }: FilterBoxProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
 
+  function apply(text: string) {
+    setDraft(undefined)
+    onChange(text)
+  }
   function type(text: string) {
-    setDraft(text)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => {
-      setDraft(undefined)
-      onChange(text)
-    }, TYPING_PAUSE_MS)
+    // Nobody goes on typing after taking the filter away.
+    if (text === '') return apply(text)
+    setDraft(text)
+    timer.current = setTimeout(() => apply(text), TYPING_PAUSE_MS)
   }
   return <SearchBox {...rest} value={draft ?? value} onChange={type} />
 }
