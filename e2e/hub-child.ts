@@ -196,8 +196,11 @@ export async function databaseProcesses(dataDir: string): Promise<{ server: numb
   const data = join(await databaseHome(dataDir), 'data')
   const found = processes().filter(({ state, command }) => state !== 'Z' && command.includes(`-D ${data} `))
   const isShell = ({ command }: ProcessInfo): boolean => command.startsWith('/bin/sh')
+  const servers = found.filter(one => !isShell(one))
+  // A process that the server has just forked looks like it until it has a title of its own.
+  const isForked = ({ parent }: ProcessInfo): boolean => servers.some(({ pid }) => pid === parent)
   return {
-    server: found.filter(one => !isShell(one)).map(({ pid }) => pid),
+    server: servers.filter(one => !isForked(one)).map(({ pid }) => pid),
     shells: found.filter(isShell).map(({ pid }) => pid),
   }
 }
