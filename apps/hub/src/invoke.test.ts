@@ -17,7 +17,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { handlers } from './actions/index.ts'
 import { sweepOrphanedActions } from './audit/actions.ts'
 import { type Caller, SYSTEM } from './caller.ts'
-import { Ingest } from './gateway/ingest.ts'
 import type { CommandContext, Handlers } from './handler.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
 
@@ -45,7 +44,7 @@ beforeEach(async () => {
 
 /** The hub's own pipeline with one handler replaced. */
 function pipelineWith(replaced: Partial<Handlers>): Pipeline {
-  const { db, pool, live, limits, devices, sessions, jobs, jwts, nodeId } = hub
+  const { db, pool, live, limits, services } = hub
   return createPipeline({
     db,
     pool,
@@ -53,16 +52,7 @@ function pipelineWith(replaced: Partial<Handlers>): Pipeline {
     log: captured.log,
     handlers: { ...handlers, ...replaced },
     limits,
-    services: {
-      ingest: new Ingest(pool, live),
-      devices,
-      sessions,
-      jobs,
-      jwts,
-      signup: 'open',
-      dataDir: '/nowhere',
-      nodeId,
-    },
+    services,
   })
 }
 

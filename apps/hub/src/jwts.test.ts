@@ -1,10 +1,11 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { ActionError } from '@muster/actions'
-import { mailedJwt, type TestHub, testHub } from '@muster/testkit'
+import { deviceRow, mailedJwt, type TestHub, testHub } from '@muster/testkit'
 import { exportJWK, exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ANONYMOUS } from './caller.ts'
+import { ANONYMOUS, SYSTEM } from './caller.ts'
 import { type InstanceKey, loadInstanceKey } from './instance-key.ts'
+import { RawJson } from './raw-json.ts'
 
 const INSTANCE_KEY = 'c0ffee'.repeat(11).slice(0, 64)
 const PASSWORD = 'a staple of horses'
@@ -19,7 +20,17 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-type Link = { jwt: string; jwtId: string; userId: string; typ: string; audience: string; key: Buffer }
+type Link = {
+  purpose: 'Activation' | 'PasswordReset' | 'Device'
+  jwt: string
+  jwtId: string
+  /** The person whose link it is, or the device. */
+  subject: string
+  claims?: object
+  typ: string
+  audience: string
+  key: Buffer
+}
 
 /** What makes a JWT wrong, given a right one. */
 const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
@@ -27,7 +38,7 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
   'is no JWT': () => 'activate me',
   'is one dot after the other': () => '..',
   'is very long': () => 'x'.repeat(4096),
-  'is JSON': ({ jwtId, userId }) => JSON.stringify({ jti: jwtId, sub: userId }),
+  'is JSON': ({ jwtId, subject }) => JSON.stringify({ jti: jwtId, sub: subject }),
   'lost its signature': ({ jwt }) => jwt.slice(0, jwt.lastIndexOf('.') + 1),
   'lost the end of its signature': ({ jwt }) => jwt.slice(0, -4),
   'has another signature': ({ jwt }) => `${jwt.slice(0, jwt.lastIndexOf('.') + 1)}${'A'.repeat(43)}`,
@@ -37,7 +48,7 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
   'says alg none': link =>
     new UnsecuredJWT()
       .setJti(link.jwtId)
-      .setSubject(link.userId)
+      .setSubject(link.subject)
       .setAudience(link.audience)
       .setExpirationTime(AN_HOUR)
       .encode(),
@@ -51,8 +62,8 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
   'is signed with an empty key': link => signed(link).sign(Buffer.alloc(32)),
   'is signed with the key of the instance itself': link =>
     signed(link).sign(Buffer.from(INSTANCE_KEY, 'hex')),
-  'is signed with HS384': link => signed(link, { alg: 'HS384' }).sign(key(`jwt ${purposeOf(link)}`)),
-  'is signed with HS512': link => signed(link, { alg: 'HS512' }).sign(key(`jwt ${purposeOf(link)}`)),
+  'is signed with HS384': link => signed(link, { alg: 'HS384' }).sign(key(`jwt ${link.purpose}`)),
+  'is signed with HS512': link => signed(link, { alg: 'HS512' }).sign(key(`jwt ${link.purpose}`)),
   'is signed with a key pair that it brings along': async link => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     return signed(link, { alg: 'RS256', jwk: await exportJWK(publicKey) }).sign(privateKey)
@@ -81,14 +92,15 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
   'does not work yet': link => signed(link).setNotBefore(AN_HOUR).sign(link.key),
   'has no id': link => signed({ ...link, jwtId: undefined as never }).sign(link.key),
   'has the id of another': link => signed({ ...link, jwtId: crypto.randomUUID() }).sign(link.key),
-  'has no person': link => signed({ ...link, userId: undefined as never }).sign(link.key),
-  'is of another person': link => signed({ ...link, userId: 'u_1111111111111111111111' }).sign(link.key),
-  'is for a known browser': ({ jwtId, userId }) =>
-    hub.jwts.sign('KnownBrowser', { jwtId, userId }, new Date(Date.now() + 60_000)),
-  'is for the other kind of mail': link =>
+  'has no subject': link => signed({ ...link, subject: undefined as never }).sign(link.key),
+  'is of another subject': link =>
+    signed({ ...link, subject: `${link.subject.split('_')[0]}_1111111111111111111111` }).sign(link.key),
+  'is for a known browser': ({ jwtId, subject }) =>
+    hub.jwts.sign('KnownBrowser', { jwtId, userId: subject }, new Date(Date.now() + 60_000)),
+  'is for another kind of mail': ({ purpose, jwtId, subject }) =>
     hub.jwts.sign(
-      purposeOf(link) === 'Activation' ? 'PasswordReset' : 'Activation',
-      link,
+      purpose === 'Activation' ? 'PasswordReset' : 'Activation',
+      { jwtId, userId: subject },
       new Date(Date.now() + 60_000),
     ),
 }
@@ -131,9 +143,10 @@ describe.each(['Activation', 'PasswordReset'] as const)('a mailed JWT for %s', p
       .executeTakeFirstOrThrow()
     const kind = purpose.toLowerCase()
     link = {
+      purpose,
       jwt: await mailedJwt(hub, purpose, email),
       jwtId: row.jwt_id,
-      userId: row.user_id,
+      subject: row.user_id,
       typ: `muster-${kind}+jwt`,
       audience: `muster:${kind}`,
       key: key(`jwt ${purpose}`),
@@ -142,6 +155,12 @@ describe.each(['Activation', 'PasswordReset'] as const)('a mailed JWT for %s', p
 
   it.each(Object.entries(FORGERIES))('that %s is refused', async (_what, forge) => {
     expect(await redeem(await forge(link))).toBe(purpose === 'Activation' ? 'Failed' : 'InvalidToken')
+  })
+
+  it('that names a device is refused', async () => {
+    const claims = new RawJson(JSON.stringify({ jti: link.jwtId, sub: link.subject }))
+    const jwt = await hub.jwts.signDevice({ deviceId: link.subject, claims }, new Date(Date.now() + 60_000))
+    expect(await redeem(jwt)).toBe(purpose === 'Activation' ? 'Failed' : 'InvalidToken')
   })
 
   it('that is right is one that the tests above could have made, and works once', async () => {
@@ -154,16 +173,54 @@ describe.each(['Activation', 'PasswordReset'] as const)('a mailed JWT for %s', p
   })
 })
 
-function unaddressed({ jwtId, userId, typ }: Link, header: object = {}): SignJWT {
-  return new SignJWT({ jti: jwtId, sub: userId }).setProtectedHeader({ alg: 'HS256', typ, ...header })
+describe('a JWT that names a device', () => {
+  /** It is used as often as one likes, so its id is nobody's. */
+  const forgeries = Object.entries(FORGERIES).filter(([what]) => !/ id( |$)/.test(what))
+  let link: Link
+
+  const validate = (jwt: string) => hub.pipeline.run(ANONYMOUS, 'devices_ValidateDeviceToken', { jwt })
+
+  beforeAll(async () => {
+    const { projectId } = await hub.fleet()
+    const deviceId = (await deviceRow(hub, projectId)) as never
+    const { jwt } = await hub.pipeline.run(SYSTEM, 'devices_IssueDeviceToken', { deviceId, claims: { a: 1 } })
+    link = {
+      purpose: 'Device',
+      jwt,
+      jwtId: crypto.randomUUID(),
+      subject: deviceId,
+      claims: { claims: { a: 1 } },
+      typ: 'muster-device+jwt',
+      audience: 'muster:device',
+      key: key('jwt Device'),
+    }
+  })
+
+  it.each(forgeries)('and %s is Invalid', async (_what, forge) => {
+    expect(await validate(await forge(link))).toEqual({ result: 'Invalid' })
+  })
+
+  it('and has no claims is Invalid', async () => {
+    const { claims: _, ...bare } = link
+    expect(await validate(await signed(bare).sign(link.key))).toEqual({ result: 'Invalid' })
+  })
+
+  it('and is right is one that the tests above could have made', async () => {
+    for (const jwt of [link.jwt, await signed(link).sign(link.key)])
+      expect(await validate(jwt)).toEqual({ result: 'Valid', deviceId: link.subject, claims: { a: 1 } })
+  })
+})
+
+function unaddressed({ jwtId, subject, claims, typ }: Link, header: object = {}): SignJWT {
+  return new SignJWT({ jti: jwtId, sub: subject, ...claims }).setProtectedHeader({
+    alg: 'HS256',
+    typ,
+    ...header,
+  })
 }
 
 function signed(link: Link, header: object = {}): SignJWT {
   return unaddressed(link, header).setAudience(link.audience).setExpirationTime(AN_HOUR)
-}
-
-function purposeOf({ typ }: Link): 'Activation' | 'PasswordReset' {
-  return typ.includes('activation') ? 'Activation' : 'PasswordReset'
 }
 
 function encoded(value: unknown): string {

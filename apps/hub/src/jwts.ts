@@ -1,12 +1,16 @@
-import { jwtVerify, SignJWT } from 'jose'
+import { CompactSign, type JWTPayload, jwtVerify } from 'jose'
 import type { InstanceKey } from './instance-key.ts'
+import { memberText, RawJson, stringify } from './raw-json.ts'
 
 /** What a mailed link is for. */
 export type MailPurpose = 'Activation' | 'PasswordReset'
-/** What a JWT is for: a mailed link, or the cookie of a browser from which its account has signed in. */
-type Purpose = MailPurpose | 'KnownBrowser'
+/** What a JWT of a person is for: a mailed link, or the cookie of a browser from which their account has signed in. */
+type PersonPurpose = MailPurpose | 'KnownBrowser'
+/** The others name a device to other systems (catalogue 3.7), or open a device's web pages. */
+type Purpose = PersonPurpose | 'Device' | 'Proxy'
 
-type Claims = { jwtId: string; userId: string }
+type PersonClaims = { jwtId: string; userId: string }
+type DeviceClaims = { deviceId: string; claims: RawJson }
 
 /**
  * The hub's own JWTs. Each purpose has a key, a `typ` and an audience of its own; there is one algorithm, and nothing in a token
@@ -19,26 +23,62 @@ export class Jwts {
     this.#key = key
   }
 
-  sign(purpose: Purpose, { jwtId, userId }: Claims, expiresAt: Date): Promise<string> {
-    return new SignJWT()
-      .setProtectedHeader({ alg: 'HS256', typ: typeOf(purpose) })
-      .setAudience(audienceOf(purpose))
-      .setSubject(userId)
-      .setJti(jwtId)
-      .setExpirationTime(expiresAt)
-      .sign(this.#key(`jwt ${purpose}`))
+  sign(purpose: PersonPurpose, { jwtId, userId }: PersonClaims, expiresAt: Date): Promise<string> {
+    return this.#sign(purpose, { sub: userId, jti: jwtId }, expiresAt)
   }
 
   /** The claims of a JWT of that purpose, or nothing for whatever is no such thing or expired. */
-  async verify(purpose: Purpose, jwt: string): Promise<Claims | undefined> {
+  async verify(purpose: PersonPurpose, jwt: string): Promise<PersonClaims | undefined> {
+    const payload = await this.#verify(purpose, jwt, ['sub', 'jti'])
+    return payload && { jwtId: payload.jti!, userId: payload.sub! }
+  }
+
+  /** A JWT that names a device; what the caller claims is nested, so that it cannot pass for a claim of the hub. */
+  signDevice({ deviceId, claims }: DeviceClaims, expiresAt: Date): Promise<string> {
+    return this.#sign('Device', { sub: deviceId, claims }, expiresAt)
+  }
+
+  /** The device that a JWT names, with the claims as they were written, or nothing; whether it still exists is not looked at. */
+  async verifyDevice(jwt: string): Promise<DeviceClaims | undefined> {
+    const payload = await this.#verify('Device', jwt, ['sub', 'claims'])
+    if (!payload) return undefined
+    const text = Buffer.from(jwt.split('.')[1]!, 'base64url').toString()
+    return { deviceId: payload.sub!, claims: new RawJson(memberText(text, 'claims')!) }
+  }
+
+  /** A JWT that opens a device's web pages; all that it means is in its row. */
+  signProxy(tokenId: string, expiresAt: Date): Promise<string> {
+    return this.#sign('Proxy', { jti: tokenId }, expiresAt)
+  }
+
+  /** The id of the row that such a JWT stands for, expired or not, or nothing. */
+  async verifyProxy(jwt: string): Promise<string | undefined> {
+    return (await this.#verify('Proxy', jwt, ['jti'], new Date(0)))?.jti
+  }
+
+  #sign(purpose: Purpose, claims: object, expiresAt: Date): Promise<string> {
+    const exp = Math.floor(expiresAt.getTime() / 1000)
+    // Not `SignJWT`, which would write the claims of others anew.
+    return new CompactSign(Buffer.from(stringify({ ...claims, aud: audienceOf(purpose), exp })))
+      .setProtectedHeader({ alg: 'HS256', typ: typeOf(purpose) })
+      .sign(this.#key(`jwt ${purpose}`))
+  }
+
+  async #verify(
+    purpose: Purpose,
+    jwt: string,
+    claims: string[],
+    currentDate = new Date(),
+  ): Promise<JWTPayload | undefined> {
     try {
       const { payload } = await jwtVerify(jwt, this.#key(`jwt ${purpose}`), {
         algorithms: ['HS256'],
         typ: typeOf(purpose),
         audience: audienceOf(purpose),
-        requiredClaims: ['sub', 'jti', 'exp'],
+        requiredClaims: [...claims, 'exp'],
+        currentDate,
       })
-      return { jwtId: payload.jti!, userId: payload.sub! }
+      return payload
     } catch {
       return undefined
     }

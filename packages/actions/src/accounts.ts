@@ -12,7 +12,7 @@ import {
   UserTokenId,
 } from './ids.ts'
 import { MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
-import { Email, Empty, MailedJwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
+import { Email, Empty, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
 /** Who runs an action, as told on the wire (catalogue appendix A). */
 export const Actor = z.discriminatedUnion('actor', [
@@ -166,7 +166,7 @@ export const accounts = {
   }),
   users_CompletePasswordReset: command({
     summary: 'Sets a password with the mailed JWT, which works once; every session of that account ends.',
-    input: z.object({ resetToken: MailedJwt, password: NewPassword }),
+    input: z.object({ resetToken: Jwt, password: NewPassword }),
     output: z.discriminatedUnion('result', [Result('Completed', {}), Result('InvalidToken', {})]),
     permission: 'anyone',
     rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
@@ -211,7 +211,7 @@ export const accounts = {
   }),
   users_CompleteRegistration: command({
     summary: 'Activates an account with the mailed JWT, which works once.',
-    input: z.object({ activationToken: MailedJwt }),
+    input: z.object({ activationToken: Jwt }),
     output: z.discriminatedUnion('result', [Result('Completed', {}), Result('Failed', {})]),
     permission: 'anyone',
     rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
@@ -247,6 +247,12 @@ export const accounts = {
     output: Empty,
     permission: { can: 'own', on: 'invitation', id: 'invitationId' },
     audit: ['invitationId'],
+  }),
+  users_GetDevicePermissions: query({
+    summary: 'Whether a person may reach a device.',
+    input: z.object({ userId: UserId, deviceId: DeviceId }),
+    output: z.object({ hasAccess: z.boolean() }),
+    permission: ofAccount,
   }),
   users_QuerySessions: query({
     summary: 'Browser sessions of a person that have not expired, newest first.',

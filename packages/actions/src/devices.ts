@@ -1,20 +1,23 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, query, telemetry } from './define.ts'
+import { Actor } from './accounts.ts'
+import { command, listInput, listOutput, optional, optionalText, query, secret, telemetry } from './define.ts'
 import {
   ClusterNodeId,
   DeviceCertificateId,
   DeviceConnectionId,
   DeviceEventId,
+  DeviceFingerprint,
   DeviceFingerprintId,
   DeviceId,
   ProjectId,
 } from './ids.ts'
-import { MAX_EVENTS_PER_CALL } from './limits.ts'
+import { MAX_DEVICE_JWT_LENGTH, MAX_EVENTS_PER_CALL } from './limits.ts'
 import { Refusal } from './projects.ts'
 import {
   AnyJson,
   CertificateFingerprint,
   Empty,
+  HostName,
   Name,
   PropertyName,
   Timestamp,
@@ -243,6 +246,74 @@ export const devices = {
       ),
     }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
+  }),
+  devices_QueryPropertyHistory: query({
+    summary: 'Past values of a property, newest first, with who set them.',
+    input: z.object({
+      deviceId: DeviceId,
+      name: PropertyName,
+      ...listInput(['changedAt'], z.object({})),
+    }),
+    output: z.object({
+      changes: z.array(
+        z.object({
+          version: z.int(),
+          value: z.unknown().describe('Absent where the property was removed.'),
+          isRemoved: z.boolean(),
+          actor: Actor,
+          actorName: z.string().optional().describe('Name of a person or device, as it is now.'),
+          changedAt: Timestamp,
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: { can: 'view', on: 'device', id: 'deviceId' },
+  }),
+  devices_Create: command({
+    summary: 'Registers a device by its fingerprint before it connects.',
+    input: z.object({ projectId: ProjectId, fingerprint: DeviceFingerprint }),
+    output: z.object({ deviceId: DeviceId }),
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId'],
+    aliases: ['devices_CreateDevice'],
+  }),
+  devices_IssueDeviceToken: telemetry({
+    summary: 'Signs a JWT that names the device and carries claims of the caller, for other systems.',
+    input: z.object({
+      deviceId: DeviceId,
+      validForSecs: optional(z.int().min(1).max(31_536_000)).describe('3,600 when missing.'),
+      claims: optional(z.unknown()).describe('Any JSON; nested under `claims` in the JWT.'),
+    }),
+    output: z.object({ jwt: z.string() }),
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
+    audit: ['deviceId', 'validForSecs'],
+    shownOnce: ['jwt'],
+  }),
+  devices_ValidateDeviceToken: query({
+    summary: 'Checks a JWT of `devices_IssueDeviceToken`.',
+    input: z.object({ jwt: secret(z.string().max(MAX_DEVICE_JWT_LENGTH)) }),
+    output: z.discriminatedUnion('result', [
+      z.object({ result: z.literal('Invalid') }),
+      z.object({ result: z.literal('Valid'), deviceId: DeviceId, claims: z.unknown() }),
+    ]),
+    permission: 'anyone',
+  }),
+  devices_IssueHttpProxyToken: command({
+    summary: 'Makes a URL through which a browser reaches a web server on the device.',
+    input: z.object({
+      deviceId: DeviceId,
+      validForSecs: optional(z.int().min(1).max(31_536_000)).describe(
+        'At most 7,200 count, also when missing.',
+      ),
+      hostname: optionalText(HostName).describe('One free name below the proxy domain.'),
+      port: optional(z.int().min(1).max(65_535)).describe('80 when missing.'),
+      redirect: optionalText(text(2048)).describe('Where an expired link leads; an address of this hub.'),
+    }),
+    output: z.object({ jwt: z.string(), url: z.string() }),
+    permission: { can: 'manage', on: 'device', id: 'deviceId' },
+    audit: ['deviceId', 'validForSecs', 'hostname', 'port', 'redirect'],
+    shownOnce: ['jwt'],
+    aliases: ['devices_IssueDeviceHttpProxyToken'],
   }),
   devices_ClaimOperationWork: query({
     summary: 'What newer agents poll for work; this hub has no device operations and answers none.',

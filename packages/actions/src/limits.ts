@@ -2,6 +2,8 @@
 
 /** Largest body of an action, over HTTP and over an executor channel, in bytes. */
 export const MAX_ACTION_BODY_BYTES = 8 * 1024 * 1024
+/** Longest JWT with the claims of somebody, in characters: it must fit into a body with what stands around it. */
+export const MAX_DEVICE_JWT_LENGTH = MAX_ACTION_BODY_BYTES - 1024
 /** Largest JSON text of one property value, in bytes. */
 export const MAX_PROPERTY_VALUE_BYTES = 1024 * 1024
 /** Deepest nesting of JSON that the hub reads. */

@@ -10,11 +10,13 @@ const entries = Object.entries(actions) as [string, Action][]
 const OLDER_NAMES = {
   cluster_GetClusterDetails: 'cluster_GetDetails',
   devices_AddDeviceCertificate: 'devices_AddCertificate',
+  devices_CreateDevice: 'devices_Create',
   devices_DeleteDevice: 'devices_Delete',
   devices_DeleteDeviceCertificate: 'devices_DeleteCertificate',
   devices_Devices: 'devices_Query',
   devices_GetDeviceDetails: 'devices_GetDetails',
   devices_GetDeviceProperty: 'devices_GetProperty',
+  devices_IssueDeviceHttpProxyToken: 'devices_IssueHttpProxyToken',
   devices_PublishDeviceEvents: 'devices_PublishEvents',
   devices_QueryDeviceEvents: 'devices_QueryEvents',
   devices_QueryDeviceProperties: 'devices_QueryProperties',

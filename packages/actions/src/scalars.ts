@@ -72,8 +72,14 @@ export const NewPassword = secret(
 /** A password to compare with the one that is set: whatever was typed, up to a length nobody types. */
 export const Password = secret(z.string().max(4 * MAX_PASSWORD_LENGTH))
 
-/** A mailed JWT; whether it is one is found out by verifying it, so that a wrong one is an outcome and no error. */
-export const MailedJwt = secret(z.string().max(4096))
+/** A host name: letters, digits, dots and hyphens, beginning with a letter or digit (catalogue legend). */
+export const HostName = z
+  .string()
+  .max(253)
+  .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*$/, 'expected a host name')
+
+/** A JWT of the hub; whether it is one is found out by verifying it, so that a wrong one is an outcome and no error. */
+export const Jwt = secret(z.string().max(4096))
 
 /** Whether a text has at most so many characters; those beyond the basic plane take two places of a string. */
 function hasAtMost(max: number, value: string): boolean {

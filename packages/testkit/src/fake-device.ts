@@ -7,7 +7,12 @@ import { X509CertificateGenerator } from '@peculiar/x509'
 import { WebSocket } from 'ws'
 
 /** What makes a device the same device again: its fingerprint and its certificate. */
-export type DeviceIdentity = { fingerprint: string; certificatePem: string }
+export type DeviceIdentity = {
+  fingerprint: string
+  certificatePem: string
+  /** Key of the certificate, for TLS. */
+  keyPem?: string
+}
 
 export type FakeDeviceOptions = {
   url: string
@@ -18,6 +23,8 @@ export type FakeDeviceOptions = {
   /** Headers that replace those a proper agent sends; `undefined` leaves one out. */
   headers?: Record<string, string | undefined>
   link?: LinkOptions
+  /** Certificate and key for TLS, where the hub speaks it. */
+  tls?: { cert?: string; key?: string }
 }
 
 export type FakeDevice = AsyncDisposable & {
@@ -54,7 +61,12 @@ export async function deviceIdentity(): Promise<DeviceIdentity> {
     notAfter: new Date('4096-01-01T00:00:00Z'),
   })
   const digest = createHash('sha512-256').update(randomBytes(32)).digest()
-  return { fingerprint: `d_sk_${encodeRadix(digest, BASE58)}`, certificatePem: certificate.toString('pem') }
+  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+  return {
+    fingerprint: `d_sk_${encodeRadix(digest, BASE58)}`,
+    certificatePem: certificate.toString('pem'),
+    keyPem: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
+  }
 }
 
 /** The headers of a device's request, as an agent sends them. */
@@ -80,10 +92,14 @@ export function deviceHeaders(
 export async function openWebSocket(
   url: string,
   headers: Record<string, string>,
+  tls: { cert?: string; key?: string } = {},
 ): Promise<{ webSocket: WebSocket; early: [Buffer, boolean][] }> {
   const webSocket = new WebSocket(`${url.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
     headers,
     perMessageDeflate: false,
+    // The hub's own certificate in tests is signed by nobody.
+    rejectUnauthorized: false,
+    ...tls,
   })
   // What the hub sends right behind its answer must not be missed.
   const early: [Buffer, boolean][] = []
@@ -97,7 +113,7 @@ export async function openWebSocket(
 /** Connects a device over a real socket, as an agent does over plain HTTP. Rejects with `ConnectionRefused`. */
 export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDevice> {
   const identity = options.identity ?? (await deviceIdentity())
-  const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity))
+  const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity), options.tls)
 
   const link = new Link(
     {

@@ -67,7 +67,7 @@ export async function testHub(
     },
     log,
   )
-  const url = `http://127.0.0.1:${hub.address.port}`
+  const url = `${settings.tls ? 'https' : 'http'}://127.0.0.1:${hub.address.port}`
   // Under HTTPS the hub takes writes from HTTPS pages only, whoever ends the TLS in front of it.
   const origin = hub.publicUrl.startsWith('https:') ? url.replace('http:', 'https:') : url
   const client = (headers: Record<string, string>): Invoke => createClient({ baseUrl: url, headers })

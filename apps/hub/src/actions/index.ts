@@ -9,6 +9,7 @@ import { users_Delete } from './accounts/Delete.ts'
 import { users_DeleteToken } from './accounts/DeleteToken.ts'
 import { actor_GetActor } from './accounts/GetActor.ts'
 import { users_GetDetails } from './accounts/GetDetails.ts'
+import { users_GetDevicePermissions } from './accounts/GetDevicePermissions.ts'
 import { users_Query } from './accounts/Query.ts'
 import { users_QueryOrganizationInvitations } from './accounts/QueryOrganizationInvitations.ts'
 import { users_QueryOrganizations } from './accounts/QueryOrganizations.ts'
@@ -29,19 +30,24 @@ import { projects_QueryAuditLog } from './audit/QueryProjects.ts'
 import { repositories_QueryAuditLog } from './audit/QueryRepositories.ts'
 import { devices_AddCertificate } from './devices/AddCertificate.ts'
 import { devices_ClaimOperationWork } from './devices/ClaimOperationWork.ts'
+import { devices_Create } from './devices/Create.ts'
 import { devices_Delete } from './devices/Delete.ts'
 import { devices_DeleteCertificate } from './devices/DeleteCertificate.ts'
 import { devices_GetDetails } from './devices/GetDetails.ts'
 import { devices_GetProperty } from './devices/GetProperty.ts'
+import { devices_IssueDeviceToken } from './devices/IssueDeviceToken.ts'
+import { devices_IssueHttpProxyToken } from './devices/IssueHttpProxyToken.ts'
 import { devices_PublishEvents } from './devices/PublishEvents.ts'
 import { devices_Query } from './devices/Query.ts'
 import { devices_QueryConnections } from './devices/QueryConnections.ts'
 import { devices_QueryEvents } from './devices/QueryEvents.ts'
 import { devices_QueryProperties } from './devices/QueryProperties.ts'
+import { devices_QueryPropertyHistory } from './devices/QueryPropertyHistory.ts'
 import { devices_RemoveProperty } from './devices/RemoveProperty.ts'
 import { devices_SetCertificateStatus } from './devices/SetCertificateStatus.ts'
 import { devices_SetName } from './devices/SetName.ts'
 import { devices_SetProperty } from './devices/SetProperty.ts'
+import { devices_ValidateDeviceToken } from './devices/ValidateDeviceToken.ts'
 import { cluster_GetDetails } from './instance/GetClusterDetails.ts'
 import { instance_GetStatistics } from './instance/GetStatistics.ts'
 import { jobs_Query } from './instance/QueryJobs.ts'
@@ -105,6 +111,12 @@ export const handlers: Handlers = {
   devices_SetCertificateStatus,
   devices_SetName,
   devices_SetProperty,
+  devices_Create,
+  devices_IssueDeviceToken,
+  devices_ValidateDeviceToken,
+  devices_QueryPropertyHistory,
+  devices_IssueHttpProxyToken,
+  users_GetDevicePermissions,
   users_Query,
   users_Create,
   users_Delete,

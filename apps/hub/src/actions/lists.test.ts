@@ -153,6 +153,28 @@ const LISTS: Partial<Record<ActionName, List>> = {
     // The same devices as above.
     add: async () => {},
   },
+  devices_QueryPropertyHistory: {
+    items: 'changes',
+    id: 'version',
+    sorts: { changedAt: time('changedAt') },
+    defaultSort: '-changedAt',
+    hasText: false,
+    hasNoTotal: true,
+    scope: () => ({ deviceId, name: 'site' }),
+    add: async (name, index) => {
+      await hub.db
+        .insertInto('device_property_change')
+        .values({
+          device_id: deviceId,
+          name: 'site',
+          version: propertyVersion++,
+          value: JSON.stringify(name),
+          actor: JSON.stringify({ actor: 'System' }),
+          changed_at: timeOf(index),
+        })
+        .execute()
+    },
+  },
   users_Query: {
     items: 'users',
     id: 'userId',
@@ -312,6 +334,8 @@ const LISTS: Partial<Record<ActionName, List>> = {
 const OTHER_LISTS: ActionName[] = ['jobs_Query']
 
 const createdAt = new Map<string, number>()
+/** Beside 10, so that versions are in order as numbers and not as texts. */
+let propertyVersion = 8
 
 function eventList(of: () => object): Omit<List, 'scope'> {
   return {

@@ -8,6 +8,7 @@ import {
   newId,
   publicIdOf,
   type Role,
+  randomBase58,
   rolesOf,
 } from '@muster/actions'
 import {
@@ -192,6 +193,10 @@ const ROWS: { [N in ActionName]: Row<N> } = {
     }),
     may: ONESELF,
   },
+  users_GetDevicePermissions: {
+    input: ({ deviceId }, { userId }) => ({ userId, deviceId }),
+    may: ONESELF_OR_ADMIN,
+  },
   users_QuerySessions: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
   users_TerminateSession: {
     input: async ({ hub }, { userId }) => ({ sessionId: publicIdOf(await newSession(hub, userId)) as never }),
@@ -317,6 +322,23 @@ const ROWS: { [N in ActionName]: Row<N> } = {
     may: [...MEMBERS, 'ownDevice'],
   },
   devices_QueryConnections: { input: ({ deviceId }) => ({ deviceId, activeOnly: false }), may: READERS },
+  devices_QueryPropertyHistory: {
+    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
+    may: READERS,
+  },
+  devices_Create: {
+    input: ({ projectId }) => ({ projectId, fingerprint: newFingerprint() }),
+    may: MEMBERS,
+  },
+  devices_IssueDeviceToken: {
+    input: ({ deviceId }) => ({ deviceId, validForSecs: 60, claims: { role: 'camera' } }),
+    may: [...MEMBERS, 'ownDevice'],
+  },
+  devices_ValidateDeviceToken: { input: () => ({ jwt: 'no JWT' }), may: ACTORS },
+  devices_IssueHttpProxyToken: {
+    input: ({ deviceId }) => ({ deviceId, validForSecs: 60, port: 8080 }),
+    may: MEMBERS,
+  },
   devices_ClaimOperationWork: {
     input: ({ deviceId }) => ({ deviceId, limit: 1, kinds: ['DeviceCommand'] }),
     may: ['ownDevice'],
@@ -506,7 +528,10 @@ describe('the right to run', () => {
           }),
         )
         expect(toForeign, field).toEqual(toMissing)
-        expect(toForeign).not.toMatchObject({ status: 200 })
+        // A question that is answered with no for whatever is not there.
+        if (field === 'deviceId' && name === 'users_GetDevicePermissions')
+          expect(toForeign).toMatchObject({ status: 200, body: '{"hasAccess":false}' })
+        else expect(toForeign).not.toMatchObject({ status: 200 })
       }
       if (roles.has('device')) {
         const [toForeign, toMissing] = await Promise.all(
@@ -601,8 +626,8 @@ describe('junk', () => {
         if (isValid) expect(['ok', 'Forbidden', 'Invalid'], what).toContain(outcome)
         else expect(outcome, what).toBe('Invalid')
         const isBrokenText = typeof value === 'string' && /\0|\p{Cs}/u.test(value)
-        // The places where such text is data: any JSON, kept as it was written, and passwords, which are only hashed.
-        if (isBrokenText && field !== 'value' && !/password|token$/i.test(field))
+        // The places where such text is data: any JSON, kept as it was written, and secrets, which are only hashed or verified.
+        if (isBrokenText && !/^(value|claims|jwt)$|password|token$/i.test(field))
           expect(outcome, what).toBe('Invalid')
       }
     }
@@ -635,7 +660,7 @@ describe('junk', () => {
   })
 })
 
-type Someone = Person & { isAdmin: boolean }
+type Someone = Person & { isAdmin: boolean; sessionId: string }
 
 const someoneByKind = new Map<boolean, Someone>()
 
@@ -650,14 +675,15 @@ async function someoneWhoMay(name: ActionName): Promise<Someone> {
   const known = isCounted ? undefined : someoneByKind.get(isAdmin)
   if (known) return known
   const person = await anotherPerson(world, world.organizationId, { isAdmin, isOrganizationAdmin: true })
-  someoneByKind.set(isAdmin, { ...person, isAdmin })
-  return { ...person, isAdmin }
+  const sessionId = publicIdOf(await newSession(world.hub, person.userId))
+  const someone = { ...person, isAdmin, sessionId }
+  someoneByKind.set(isAdmin, someone)
+  return someone
 }
 
 /** Runs an action in process as somebody who has just signed in; tells the kind of error or `ok`. */
-async function invoked(name: ActionName, text: string, { userId, isAdmin }: Someone): Promise<string> {
-  const sessionId = publicIdOf(newId('u_session_sk'))
-  const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
+async function invoked(name: ActionName, text: string, someone: Someone): Promise<string> {
+  const caller: Caller = { actor: 'User', ...someone, signedInAt: new Date() }
   return world.hub.pipeline.invoke(caller, name, text, 'junk').then(
     () => 'ok',
     error => (error instanceof ActionError ? error.kind : `not an ActionError: ${String(error)}`),
@@ -742,7 +768,8 @@ function idFieldsOf(input: z.ZodType): IdField[] {
   return Object.entries(properties).flatMap(([field, schema]) =>
     [schema, ...(schema.anyOf ?? [])].flatMap(({ pattern, items }) => {
       const prefix = /^\^([a-z_]+)_\[/.exec(pattern ?? items?.pattern ?? '')?.[1]
-      return prefix === undefined ? [] : [{ field, prefix, isList: items !== undefined }]
+      // A fingerprint is no id: it counts within its project only, so there is none that is foreign.
+      return prefix === undefined || prefix === 'd_sk' ? [] : [{ field, prefix, isList: items !== undefined }]
     }),
   )
 }
@@ -774,6 +801,10 @@ function someEvent() {
     attributes: {},
     emittedAt: new Date().toISOString(),
   }
+}
+
+function newFingerprint(): string {
+  return `d_sk_${randomBase58(44)}`
 }
 
 function newEmail(): string {

@@ -6,6 +6,7 @@ import {
   actions,
   newId,
   publicIdOf,
+  randomBase58,
 } from '@muster/actions'
 import {
   type AskOptions,
@@ -146,6 +147,9 @@ const INPUTS: { [N in Audited]: () => ActionInput<N> | Promise<ActionInput<N>> }
   devices_SetProperty: async () => ({ deviceId: await device(), name: 'a', value: secret() }),
   devices_RemoveProperty: async () => ({ deviceId: await device(), name: 'a' }),
   devices_PublishEvents: async () => ({ deviceId: await device(), events: [] }),
+  devices_Create: () => ({ projectId, fingerprint: `d_sk_${randomBase58(44)}` }),
+  devices_IssueDeviceToken: async () => ({ deviceId: await device(), claims: { pin: secret() } }),
+  devices_IssueHttpProxyToken: async () => ({ deviceId: await device(), port: 8080 }),
 }
 
 const names = Object.keys(INPUTS) as Audited[]
@@ -186,7 +190,7 @@ describe('what is tried', () => {
     expect(done.rows).toMatchObject([{ action: name, status: 'Succeeded' }])
     const kept = Object.fromEntries(Object.entries(body).filter(([key]) => audit.includes(key)))
     expect(done.rows[0]!.data).toEqual(kept)
-    const token = /"token":"(\w+)"/.exec(done.text)?.[1]
+    const token = /"(?:token|jwt)":"([\w.-]+)"/.exec(done.text)?.[1]
     if (token) made.push(token)
   })
 

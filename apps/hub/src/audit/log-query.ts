@@ -19,10 +19,14 @@ const ACTOR_ID = /^(u|d|cluster_node)_[1-9A-HJ-NP-Za-km-z]{22}$/
 const SORTS = { createdAt: { by: sql`a.created_at`, type: 'timestamptz' } } as const
 
 /** A person's name or address, a device's or node's name, as it is now; people outside of an organization are told as well. */
-const ACTOR_NAME = sql<string | null>`coalesce(
-  (select coalesce(nullif(u.display_name, ''), u.email) from "user" u where u.user_id = a.actor_id),
-  (select d.name from device d where d.device_id = a.actor_id),
-  (select n.name from cluster_node n where n.node_id = a.actor_id))`.as('actor_name')
+export function actorName(actorId: RawBuilder<unknown>) {
+  return sql<string | null>`coalesce(
+    (select coalesce(nullif(u.display_name, ''), u.email) from "user" u where u.user_id = ${actorId}),
+    (select d.name from device d where d.device_id = ${actorId}),
+    (select n.name from cluster_node n where n.node_id = ${actorId}))`.as('actor_name')
+}
+
+const ACTOR_NAME = actorName(sql`a.actor_id`)
 
 /** Audit events, newest first, of the instance or of one thing; a bare call answers the newest `MAX_LOG_ROWS`. */
 export async function queryAuditEvents(

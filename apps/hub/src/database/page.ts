@@ -37,7 +37,7 @@ export async function queryPage<Row>(
   const comparison = sql.raw(isDescending ? '<' : '>')
 
   let paged = query
-    .select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`${id}`.as('__id')])
+    .select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`(${id})::text`.as('__id')])
     .orderBy(sql`${key.by} ${direction}, ${id} ${direction}`)
   if (cursor !== undefined) {
     const [value, lastId] = readCursor(cursor, order)

@@ -251,6 +251,19 @@ type ProjectRepositoryRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type ProxyTokenRow = {
+  token_id: string
+  device_id: string
+  hostname: string
+  port: number
+  user_id: string
+  session_id: string | null
+  user_token_id: string | null
+  redirect: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  expires_at: ColumnType<Date, Date | string, Date | string>
+}
+
 type RegistrationRow = {
   user_id: string
   status: string
@@ -338,6 +351,7 @@ export type Tables = {
   package_version: PackageVersionRow
   project: ProjectRow
   project_repository: ProjectRepositoryRow
+  proxy_token: ProxyTokenRow
   registration: RegistrationRow
   repository: RepositoryRow
   session: SessionRow

@@ -3,7 +3,7 @@ import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
 import { jobHandler } from './handler.ts'
 
-/** How long a sign-up may stay unfinished, and a mailed link that is used up or over is remembered, in days. */
+/** How long a sign-up may stay unfinished, and a link that is used up or over is remembered, in days. */
 const KEEP_UNUSED_DAYS = 7
 /** How long a node that left is named in history, in days. */
 const KEEP_NODES_DAYS = 30
@@ -19,6 +19,8 @@ export const instance_CleanupExpired = jobHandler(
       .deleteFrom('mailed_token')
       .where(({ or, eb }) => or([eb('expires_at', '<', isOver), eb('used_at', '<', isOver)]))
       .execute()
+    // An expired link to a device may still lead somewhere.
+    await db.deleteFrom('proxy_token').where('expires_at', '<', isOver).execute()
     await db
       .deleteFrom('cluster_node as n')
       .where('n.left_at', '<', daysAgo(KEEP_NODES_DAYS))

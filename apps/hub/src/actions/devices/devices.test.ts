@@ -161,6 +161,7 @@ describe('devices_Delete', () => {
       }
       await one.invoke('devices_SetProperty', { deviceId: one.deviceId, name: 'a', value: 1 })
       await one.invoke('devices_PublishEvents', { deviceId: one.deviceId, events: [event] })
+      await owner.invoke('devices_IssueHttpProxyToken', { deviceId: one.deviceId })
       const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: one.deviceId })
       const extra = await owner.invoke('devices_AddCertificate', {
         deviceId: one.deviceId,
@@ -190,6 +191,7 @@ describe('devices_Delete', () => {
       'device_event',
       'device_property',
       'device_property_change',
+      'proxy_token',
     ])
     for (const { table } of tables) {
       const { rows } = await hub.pool.query<{ device_id: string }>(`select device_id from ${table}`)

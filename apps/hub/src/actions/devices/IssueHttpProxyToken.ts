@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto'
+import { ActionError } from '@muster/actions'
+import { personOf } from '../../caller.ts'
+import { handler } from '../../handler.ts'
+
+/** Longest life of a link, in seconds, whatever was asked for (spec 9, decisions). */
+const MAX_SECS = 7_200
+const DEFAULT_PORT = 80
+
+export const devices_IssueHttpProxyToken = handler(
+  'devices_IssueHttpProxyToken',
+  async (
+    { tx, caller, services },
+    { deviceId, validForSecs = MAX_SECS, hostname, port = DEFAULT_PORT, redirect },
+  ) => {
+    const { hosts, tokens, publicUrl } = services.proxy
+    const person = personOf(caller)
+    // A link is somebody's: it ends with their session, token or membership.
+    if (!person) throw new ActionError('Invalid', 'A link to a device is issued to a person.')
+    const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId)
+    if (hostname !== undefined) await tokens.claimHost(tx, hosts, host, deviceId)
+    if (redirect !== undefined && URL.parse(redirect)?.origin !== publicUrl)
+      throw new ActionError('Invalid', `redirect: expected an address that begins with ${publicUrl}/.`)
+    const jwt = await tokens.issue(tx, {
+      tokenId: randomUUID(),
+      deviceId,
+      hostname: host,
+      port,
+      userId: person.userId,
+      sessionId: person.actor === 'User' ? person.sessionId : undefined,
+      userTokenId: person.actor === 'UserToken' ? person.tokenId : undefined,
+      redirect,
+      validForSecs: Math.min(validForSecs, MAX_SECS),
+    })
+    return { jwt, url: hosts.linkTo(host, jwt) }
+  },
+)

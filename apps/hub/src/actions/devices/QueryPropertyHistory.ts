@@ -1,0 +1,51 @@
+import { type Actor, MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import { sql } from 'kysely'
+import { actorName } from '../../audit/log-query.ts'
+import { queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+import { wireTime } from '../../times.ts'
+
+const DEFAULT_LIMIT = 100
+/** Values of a page; the rest of the largest body is for what stands around them. */
+const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
+
+const SORTS = { changedAt: { by: sql`c.changed_at`, type: 'timestamptz' } } as const
+
+export const devices_QueryPropertyHistory = handler(
+  'devices_QueryPropertyHistory',
+  async ({ db }, { deviceId, name, limit = DEFAULT_LIMIT, cursor, sort }) => {
+    const changes = db
+      .selectFrom('device_property_change as c')
+      .where('c.device_id', '=', deviceId)
+      .where('c.name', '=', name)
+    const page = { limit, cursor, sort, countTotal: false }
+    const sizes = changes.select(sql<number>`coalesce(octet_length(c.value::text), 0)`.as('bytes'))
+    const { rows: measured } = await queryPage(sizes, page, SORTS, sql`c.version`, '-changedAt')
+    // Values may be large: a page ends before they are more than a body holds, and the next one goes on there.
+    let bytes = 0
+    const tooMany = measured.findIndex(row => {
+      bytes += row.bytes
+      return bytes > MAX_VALUES_BYTES
+    })
+    if (tooMany !== -1) page.limit = Math.max(1, tooMany)
+    const columns = changes.select([
+      'c.version',
+      'c.value',
+      'c.actor',
+      'c.changed_at',
+      actorName(sql`coalesce(c.actor ->> 'userId', c.actor ->> 'deviceId', c.actor ->> 'nodeId')`),
+    ])
+    const { rows, ...rest } = await queryPage(columns, page, SORTS, sql`c.version`, '-changedAt')
+    return {
+      changes: rows.map(row => ({
+        version: row.version,
+        value: row.value ?? undefined,
+        isRemoved: row.value === null,
+        actor: row.actor as Actor,
+        actorName: row.actor_name ?? undefined,
+        changedAt: wireTime(row.changed_at),
+      })),
+      ...rest,
+    }
+  },
+)

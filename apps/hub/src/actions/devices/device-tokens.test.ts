@@ -1,0 +1,156 @@
+import { type ActionError, MAX_ACTION_BODY_BYTES, MAX_DEVICE_JWT_LENGTH } from '@muster/actions'
+import {
+  type AskOptions,
+  ask,
+  auditRows,
+  connectDevice,
+  deviceRow,
+  type FakeDevice,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let projectId: string
+let device: FakeDevice
+let deviceId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  owner = fleet.owner
+  projectId = fleet.projectId
+  device = await connectDevice({ url: hub.url, token: fleet.token })
+  deviceId = device.deviceId
+})
+afterAll(async () => {
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+
+/** A JWT with the text of its claims as it is. */
+async function issued(claimsText: string): Promise<string> {
+  const body = `{"deviceId":"${deviceId}","claims":${claimsText}}`
+  const answer = await ask(hub, '/api/v1/actions/invoke/devices_IssueDeviceToken', { as: owner, body })
+  expect(answer.status, answer.text.slice(0, 200)).toBe(200)
+  return answer.json<{ jwt: string }>().jwt
+}
+
+/** The text of what a JWT is told to be, to somebody without credentials unless told otherwise. */
+async function validated(jwt: string, options: AskOptions = {}): Promise<string> {
+  const body = { jwt }
+  const answer = await ask(hub, '/api/v1/actions/invoke/devices_ValidateDeviceToken', { body, ...options })
+  expect(answer.status, answer.text.slice(0, 200)).toBe(200)
+  return answer.text
+}
+
+describe('a device token', () => {
+  it('is made by the device for itself and by people for it, and is valid for anybody', async () => {
+    const claims = { role: 'camera', sub: 'root', aud: 'muster:activation', exp: 1 }
+    for (const invoke of [device.invoke, owner.invoke as FakeDevice['invoke']]) {
+      const { jwt } = (await invoke('devices_IssueDeviceToken', { deviceId, claims })) as { jwt: string }
+      expect(await hub.anonymous('devices_ValidateDeviceToken', { jwt })).toEqual({
+        result: 'Valid',
+        deviceId,
+        claims,
+      })
+      expect(decodeProtectedHeader(jwt)).toEqual({ alg: 'HS256', typ: 'muster-device+jwt' })
+      const payload = decodeJwt(jwt)
+      expect(payload).toEqual({ sub: deviceId, aud: 'muster:device', exp: expect.any(Number), claims })
+    }
+    // What the device does about itself is telemetry; what people do is on record, without the claims.
+    expect(await auditRows(hub, 'devices_IssueDeviceToken')).toMatchObject([
+      { actor: { actor: 'User', userId: owner.userId }, data: { deviceId }, status: 'Succeeded' },
+    ])
+  })
+
+  it.each([
+    [undefined, 3_600],
+    [null, 3_600],
+    [1, 1],
+    [31_536_000, 31_536_000],
+  ])('that is asked to be valid for %s seconds expires after %i', async (validForSecs, lastsSecs) => {
+    const earliest = Math.floor(Date.now() / 1000) + lastsSecs
+    const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId, validForSecs })
+    const latest = Math.floor(Date.now() / 1000) + lastsSecs
+    const { exp } = decodeJwt(jwt)
+    expect(exp).toBeGreaterThanOrEqual(earliest)
+    expect(exp).toBeLessThanOrEqual(latest)
+  })
+
+  it.each([0, -1, 1.5, 31_536_001, '60'])('is not made for %s seconds', async validForSecs => {
+    await expect(
+      owner.invoke('devices_IssueDeviceToken', { deviceId, validForSecs: validForSecs as number }),
+    ).rejects.toMatchObject({ kind: 'Invalid', issues: [{ path: 'validForSecs' }] })
+  })
+
+  it('without claims carries null, as with null', async () => {
+    const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId })
+    expect(JSON.parse(await validated(jwt))).toEqual({ result: 'Valid', deviceId, claims: null })
+    expect(JSON.parse(await validated(await issued('null')))).toMatchObject({ claims: null })
+  })
+
+  it.each([
+    '0',
+    '""',
+    'false',
+    '[]',
+    '1.0',
+    '-0',
+    '1E+2',
+    '12345678901234567890',
+    '1e999',
+    '"\\u0000\\ud800"',
+    '"漢字😀"',
+    '{"b":1.0,"a":[ 2,\t3 ],"b":2}',
+    '{"__proto__":{"claims":1},"claims":{"claims":"}]\\""}}',
+    `${'['.repeat(63)}${']'.repeat(63)}`,
+  ])('gives back %s to the letter', async text => {
+    expect(await validated(await issued(text))).toBe(
+      `{"result":"Valid","deviceId":"${deviceId}","claims":${text}}`,
+    )
+  })
+
+  it('carries as much as fits into a body, over HTTP and over the link, and no more', async () => {
+    const around = (await issued('""')).length
+    const largest = Math.floor(((MAX_DEVICE_JWT_LENGTH - around) * 3) / 4) - 3
+    const claims = 'x'.repeat(largest)
+    const { jwt } = (await device.invoke('devices_IssueDeviceToken', { deviceId, claims })) as { jwt: string }
+    expect(jwt.length).toBeLessThanOrEqual(MAX_DEVICE_JWT_LENGTH)
+    expect(await device.invoke('devices_ValidateDeviceToken', { jwt })).toEqual({
+      result: 'Valid',
+      deviceId,
+      claims,
+    })
+    expect((await validated(jwt, { as: owner })).length).toBeGreaterThan(largest)
+    for (const tooMany of [largest + 8, MAX_ACTION_BODY_BYTES - 1024]) {
+      const error = await owner
+        .invoke('devices_IssueDeviceToken', { deviceId, claims: 'x'.repeat(tooMany) })
+        .catch((error: ActionError) => error)
+      expect(error).toMatchObject({
+        kind: 'Invalid',
+        status: 413,
+        message: expect.stringMatching(/^claims: /),
+      })
+    }
+  })
+
+  it('is Invalid once its device is deleted, or never was', async () => {
+    const gone = await deviceRow(hub, projectId)
+    const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId: gone })
+    expect(JSON.parse(await validated(jwt))).toMatchObject({ result: 'Valid', deviceId: gone })
+    await owner.invoke('devices_Delete', { deviceId: gone })
+    expect(await validated(jwt)).toBe('{"result":"Invalid"}')
+  })
+
+  it('is not made by a device for another', async () => {
+    const other = await deviceRow(hub, projectId)
+    await expect(device.invoke('devices_IssueDeviceToken', { deviceId: other })).rejects.toMatchObject({
+      kind: 'Forbidden',
+    })
+  })
+})
