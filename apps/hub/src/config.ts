@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
+import type { TlsFiles } from './http/tls.ts'
 import { LOG_LEVELS } from './log.ts'
 
 /** A setting that cannot be used: says which, what was found and what is expected. */
@@ -39,6 +40,16 @@ const Settings = z.object({
   MUSTER_DATA_DIR: z.string().min(1, 'a folder').default('.muster'),
   MUSTER_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'a postgresql:// URL' }).optional(),
   MUSTER_NODE_NAME: z.string().max(128, 'a name of at most 128 characters').default(hostname()),
+  MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
+  MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
+  MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
+  MUSTER_PROXY_DOMAIN: z
+    .string()
+    .regex(
+      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/,
+      'a domain in lower case',
+    )
+    .default('localhost'),
   MUSTER_TRUSTED_PROXIES: z
     .string()
     .transform(text => text.split(/[\s,]+/).filter(Boolean))
@@ -112,6 +123,10 @@ const ConsoleConfig = z.object({
 export type Config = {
   port: number
   host: string
+  /** Files of the certificate that the hub serves HTTPS with; nothing for plain HTTP. */
+  tls: TlsFiles | undefined
+  /** Port of a listener for devices alone; nothing when they share the other. */
+  devicePort: number | undefined
   /** Origin under which people and devices reach the hub. */
   publicUrl: string
   dataDir: string
@@ -119,6 +134,8 @@ export type Config = {
   nodeName: string
   trustedProxies: string[]
   proxySecret: string | undefined
+  /** Domain below which each device has a host name for its web pages. */
+  proxyDomain: string
   allowPlaintextDevices: boolean
   eventRetentionDays: number
   /** How long sealed audit rows are kept; nothing for ever. */
@@ -154,12 +171,17 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   return {
     port: settings.MUSTER_PORT,
     host: settings.MUSTER_HOST,
-    publicUrl: settings.MUSTER_PUBLIC_URL ?? `http://localhost:${settings.MUSTER_PORT}`,
+    tls: tlsFiles(settings),
+    devicePort: settings.MUSTER_DEVICE_PORT,
+    publicUrl:
+      settings.MUSTER_PUBLIC_URL ??
+      `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`,
     dataDir: resolve(settings.MUSTER_DATA_DIR),
     databaseUrl: settings.MUSTER_DATABASE_URL,
     nodeName: settings.MUSTER_NODE_NAME,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
+    proxyDomain: settings.MUSTER_PROXY_DOMAIN,
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
@@ -201,6 +223,18 @@ function isBare(url: URL): boolean {
 
 function hasPolicyHost(text: string): boolean {
   return POLICY_HOST.test(URL.parse(text)?.host ?? '')
+}
+
+function tlsFiles({
+  MUSTER_TLS_CERT: cert,
+  MUSTER_TLS_KEY: key,
+}: z.output<typeof Settings>): TlsFiles | undefined {
+  if (cert !== undefined && key !== undefined) return { certPath: resolve(cert), keyPath: resolve(key) }
+  if (cert === undefined && key === undefined) return undefined
+  const [missing, present] = cert === undefined ? ['CERT', 'KEY'] : ['KEY', 'CERT']
+  throw new ConfigError(
+    `MUSTER_TLS_${missing}: found nothing, expected a file because MUSTER_TLS_${present} is set.`,
+  )
 }
 
 function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleConfig> {

@@ -9,6 +9,8 @@ import type { DeviceRegistry } from './gateway/registry.ts'
 import type { Sessions } from './http/sessions.ts'
 import type { JobData, JobName, Jobs } from './jobs/jobs.ts'
 import type { Jwts } from './jwts.ts'
+import type { ProxyHosts } from './proxy/hosts.ts'
+import type { ProxyTokens } from './proxy/proxy-tokens.ts'
 
 /** What handlers use beyond the database. */
 export type Services = {
@@ -17,6 +19,8 @@ export type Services = {
   sessions: Sessions
   jobs: Jobs
   jwts: Jwts
+  /** What links to the web pages of devices are made of. */
+  proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
   /** Who may sign up by themselves. */
   signup: 'open' | 'invite' | 'closed'
   dataDir: string

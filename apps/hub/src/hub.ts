@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { access, constants, mkdir, stat } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
@@ -16,8 +19,10 @@ import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Ingest } from './gateway/ingest.ts'
 import { Presence } from './gateway/presence.ts'
 import { DeviceRegistry } from './gateway/registry.ts'
-import { createServer } from './http/server.ts'
+import type { Services } from './handler.ts'
+import { createDeviceServer, createServer } from './http/server.ts'
 import { Sessions } from './http/sessions.ts'
+import { watchTls } from './http/tls.ts'
 import { InFlight } from './in-flight.ts'
 import { loadInstanceKey } from './instance-key.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
@@ -29,6 +34,9 @@ import { Jwts } from './jwts.ts'
 import { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
 import { createMailer } from './mail/mailer.ts'
+import { ProxyHosts } from './proxy/hosts.ts'
+import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
+import { ProxyTokens } from './proxy/proxy-tokens.ts'
 import { RateLimits } from './rate-limits.ts'
 
 export type { JobData, JobName } from './jobs/jobs.ts'
@@ -44,6 +52,8 @@ export type Core = {
   jwts: Jwts
   live: LiveHub
   limits: RateLimits
+  /** Web pages of devices, under hosts of their own. */
+  proxy: HttpProxy
   nodeId: string
   /** Why requests cannot be served now, or nothing. */
   readiness(): Promise<string | undefined>
@@ -52,10 +62,14 @@ export type Core = {
 export type Hub = AsyncDisposable &
   Core & {
     pool: pg.Pool
+    /** What handlers use. */
+    services: Services
     devices: DeviceRegistry
     jobs: JobQueue
     /** Where the listener really is, and what people are told. */
     address: { host: string; port: number }
+    /** Port of the listener for devices alone, if there is one. */
+    devicePort: number | undefined
     publicUrl: string
     /** What the first start made; nothing on later ones. */
     firstRun: FirstRun | undefined
@@ -73,8 +87,15 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const server = await createServer({ config, log, core: () => core, publicUrl: () => publicUrl })
   stack.defer(() => server.close())
   refusePlainRequests(server)
-  await listen(server, config)
+  await listening('MUSTER_PORT', config.host, config.port, () =>
+    server.listen({ host: config.host, port: config.port }),
+  )
   const { address: host, port } = server.server.address() as AddressInfo
+  const deviceServer = await openDeviceServer(config, stack)
+  if (config.tls) {
+    const servers = [server.server, ...(deviceServer ? [deviceServer] : [])] as HttpsServer[]
+    stack.use(watchTls(config.tls, servers, log))
+  }
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
 
   const access = await databaseAccess(config, log, stack)
@@ -104,6 +125,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const jwts = new Jwts(key)
   const limits = new RateLimits()
   const sessions = new Sessions(db, limits)
+  const hosts = new ProxyHosts(config, publicUrl)
+  const tokens = new ProxyTokens(db, jwts)
+  const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, log })
   const mailer = stack.use(createMailer({ ...config, log }))
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const services = {
@@ -112,6 +136,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     sessions,
     jobs,
     jwts,
+    proxy: { hosts, tokens, publicUrl },
     signup: config.signup,
     dataDir: config.dataDir,
     nodeId: node.nodeId,
@@ -130,9 +155,11 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     devices,
     live,
     limits,
+    proxy,
     log,
   })
   gateway.attach(server.server)
+  if (deviceServer) gateway.attach(deviceServer)
   stack.defer(() => gateway.close())
 
   const jobContext: JobContext = { ...config, db, mailer, jwts, key, log, publicUrl }
@@ -145,6 +172,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     jwts,
     live,
     limits,
+    proxy,
     nodeId: node.nodeId,
     readiness: () => readiness(db),
   }
@@ -158,7 +186,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     pool,
     devices,
     jobs,
+    services,
     address: { host, port },
+    devicePort: (deviceServer?.address() as AddressInfo | undefined)?.port,
     publicUrl,
     firstRun,
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
@@ -190,18 +220,36 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-async function listen(
-  server: Awaited<ReturnType<typeof createServer>>,
-  { host, port }: Config,
+/** Waits for a listener; throws `ConfigError` when the setting of its port cannot be had. */
+async function listening(
+  setting: string,
+  host: string,
+  port: number,
+  listen: () => Promise<unknown>,
 ): Promise<void> {
   try {
-    await server.listen({ host, port })
+    await listen()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const problem =
       code === 'EADDRINUSE' ? 'which another program uses' : `which cannot be listened on (${code})`
-    throw new ConfigError(`MUSTER_PORT: found ${host}:${port}, ${problem}, expected a free port.`)
+    throw new ConfigError(`${setting}: found ${host}:${port}, ${problem}, expected a free port.`)
   }
+}
+
+/** The listener for devices alone, if there is to be one. */
+async function openDeviceServer(config: Config, stack: AsyncDisposableStack): Promise<Server | undefined> {
+  const { host, devicePort } = config
+  if (devicePort === undefined) return undefined
+  const server = createDeviceServer(config)
+  stack.defer(async () => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await listening('MUSTER_DEVICE_PORT', host, devicePort, () =>
+    once(server.listen(devicePort, host), 'listening'),
+  )
+  return server
 }
 
 /** The pipeline, whose actions under way are waited for when the hub stops, before the database goes. */

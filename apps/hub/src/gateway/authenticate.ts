@@ -3,7 +3,6 @@ import {
   type CertificateStatus,
   DeploymentToken,
   DeviceFingerprint,
-  newId,
   publicIdOf,
   UserToken,
 } from '@muster/actions'
@@ -12,12 +11,10 @@ import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { addCertificate } from '../database/device-certificates.ts'
+import { addDevice, EMPTY_FINGERPRINT } from '../database/devices.ts'
 import type { Sessions } from '../http/sessions.ts'
 import { hashSecret, matchesSecret } from '../secrets.ts'
 import { Refusal } from './refusal.ts'
-
-/** Fingerprint of a script that printed nothing: every broken device has it (protocol 6.4). */
-const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
 
 const BEARER = /^Bearer +(\S+)$/i
 
@@ -139,17 +136,7 @@ export function createAuthenticator({
         .forKeyShare()
         .executeTakeFirst()
       if (!token) throw unknownToken()
-      const made = await tx
-        .insertInto('device')
-        .values({
-          device_id: newId('d'),
-          project_id: projectId,
-          fingerprint_id: publicIdOf(fingerprint),
-          fingerprint_hash: hashSecret(fingerprint),
-        })
-        .onConflict(conflict => conflict.columns(['project_id', 'fingerprint_hash']).doNothing())
-        .returning('device_id')
-        .executeTakeFirst()
+      const made = await addDevice(tx, projectId, fingerprint)
       const { device_id: deviceId } = await tx
         .selectFrom('device')
         .where('project_id', '=', projectId)

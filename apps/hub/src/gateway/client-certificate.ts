@@ -1,6 +1,7 @@
 import { timingSafeEqual, X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type Config, isLoopback } from '../config.ts'
 import { Refusal } from './refusal.ts'
 
@@ -29,7 +30,7 @@ function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
 }
 
 /**
- * Reads the fingerprint of a device's certificate from `X-Client-Cert`, believed only from a trusted proxy, or over plain HTTP
+ * Reads the fingerprint of a device's certificate: the one of its TLS connection, else from `X-Client-Cert`, believed only from a trusted proxy, or over plain HTTP
  * from this machine while the hub is reached on this machine only, or with MUSTER_ALLOW_PLAINTEXT_DEVICES (R-2). Throws
  * `Refusal` with 403 when there is none to believe and 400 when it does not parse.
  */
@@ -37,6 +38,9 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
   const isProxy = trustedProxy(config)
   const isLocalHub = isLoopback(config.publicUrl)
   return request => {
+    // What the device proved to this very process comes before whatever anybody says.
+    const proven = request.socket instanceof TLSSocket ? request.socket.getPeerX509Certificate() : undefined
+    if (proven) return proven.fingerprint256
     const header = request.headers['x-client-cert']
     const isBelieved =
       config.allowPlaintextDevices ||

@@ -22,6 +22,7 @@ import { InFlight } from '../in-flight.ts'
 import type { Pipeline } from '../invoke.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../log.ts'
+import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { RateLimits } from '../rate-limits.ts'
 import { Admission } from './admission.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
@@ -30,6 +31,7 @@ import type { Presence } from './presence.ts'
 import { Refusal } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
 import type { DeviceRegistry, DeviceSession } from './registry.ts'
+import { relay } from './relay.ts'
 
 const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message: the largest frame of a link (protocol 2.10). */
@@ -47,6 +49,7 @@ type GatewayOptions = {
   devices: DeviceRegistry
   live: LiveHub
   limits: RateLimits
+  proxy: HttpProxy
   log: Logger
 }
 
@@ -66,7 +69,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, db, pool, pipeline, sessions, presence, devices, live, limits, log } = options
+  const { config, db, pool, pipeline, sessions, presence, devices, live, limits, proxy, log } = options
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -112,6 +115,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   async function onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     // Until the WebSocket takes over, nobody else listens: a reset must not become an uncaught exception.
     socket.on('error', ignore)
+    if (proxy.isFor(request)) return proxy.upgrade(request, socket, head)
     arriving.add(socket)
     try {
       if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== PATH)
@@ -235,6 +239,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       organizationId,
       tokenId,
       certificateId,
+      open: (endpoint, options) => link.open(endpoint, options),
       close: reason => link.close(reason),
     }
     // Who ends a right from here on finds the connection; a right that ended before is seen by the second look.
@@ -279,7 +284,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     const { endpoint, link } = request
     if (endpoint === 'executor')
       serveExecutor(request.accept(), (name, input) => execute(connected, remote, link, name, input))
+    else if (connected.kind === 'person') void forwardTo(connected, request)
     else request.reject('unknown endpoint')
+  }
+
+  async function forwardTo(
+    connected: Connected & { kind: 'person' },
+    request: ChannelRequest,
+  ): Promise<void> {
+    try {
+      await relay(request, { db, devices, callerNow: () => callerNow(connected, request.link) })
+    } catch (error) {
+      log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
+      request.reject('the hub could not open the connection')
+    }
   }
 
   async function execute(

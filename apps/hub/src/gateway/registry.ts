@@ -1,3 +1,5 @@
+import type { Channel, OpenOptions } from '@muster/link'
+
 /** A live connection of a device, as far as others have to do with it. */
 export type DeviceSession = {
   readonly deviceId: string
@@ -5,6 +7,8 @@ export type DeviceSession = {
   readonly organizationId: string
   readonly tokenId: string
   readonly certificateId: string
+  /** Opens a channel to the device (protocol 3.1); rejects with the errors of a link. */
+  open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Ends the connection; the reason goes to the device and to the log. */
   close(reason: string): void
 }
@@ -40,7 +44,7 @@ export class DeviceRegistry {
   }
 
   /** Ends every connection that matches, for example those of a deleted project. */
-  closeWhere(match: Partial<Omit<DeviceSession, 'close'>>, reason: string): void {
+  closeWhere(match: Partial<Omit<DeviceSession, 'close' | 'open'>>, reason: string): void {
     const entries = Object.entries(match)
     for (const session of [...this.#sessions]) {
       if (entries.every(([key, value]) => session[key as keyof DeviceSession] === value))

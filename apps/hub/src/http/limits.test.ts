@@ -20,8 +20,8 @@ afterAll(() => hub[Symbol.asyncDispose]())
 type Client = { socket: Socket; answer: () => string; closed: Promise<unknown> }
 
 /** A connection that has sent some text and keeps what comes back. */
-async function opened(text: string): Promise<Client> {
-  const socket = connect(hub.address.port, '127.0.0.1')
+async function opened(text: string, port = hub.address.port): Promise<Client> {
+  const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   socket.setEncoding('utf8')
   let answer = ''
@@ -57,14 +57,22 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
   })
 })
 
-it('gives a whole request two minutes', async () => {
+it('lets a client go whose body does not come in time', async () => {
   const app = await createServer({
     config: loadConfig({ MUSTER_PORT: '0' }),
     log: createLog('silent'),
     core: () => undefined,
     publicUrl: () => 'http://hub.example',
+    requestTimeoutMs: 300,
   })
-  expect(app.server.requestTimeout).toBe(120_000)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as { port: number }
+  const { answer, closed } = await opened(
+    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    port,
+  )
+  await closed
+  expect(answer()).toMatch(/^HTTP\/1\.1 (408|503) /)
   expect(app.server.headersTimeout).toBe(15_000)
   await app.close()
 })

@@ -1,3 +1,10 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
 import { ActionError } from '@muster/actions'
@@ -21,6 +28,7 @@ import { exportRoutes } from './routes-export.ts'
 import { liveRoutes } from './routes-live.ts'
 import { sessionRoutes } from './routes-session.ts'
 import { bareAnswer, responseWith, securityHeaders } from './security-headers.ts'
+import { readTls } from './tls.ts'
 
 /** How long a client may take to send a request, in milliseconds: its head, and all of it with a body of 8 MiB. */
 const HEAD_TIMEOUT_MS = 15_000
@@ -43,6 +51,8 @@ type ServerOptions = {
   publicUrl: () => string
   /** Folder of the built console. */
   consoleDir?: string
+  /** How long a client may take to send a whole request, two minutes unless told otherwise. */
+  requestTimeoutMs?: number
 }
 
 /** The HTTP server with every route. It answers from the start: before the hub is ready only the health routes succeed. */
@@ -52,16 +62,18 @@ export async function createServer({
   core,
   publicUrl,
   consoleDir,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
 }: ServerOptions): Promise<FastifyInstance> {
   const headers = securityHeaders(config)
   const app = fastify({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: {
-      ServerResponse: responseWith(headers),
-      headersTimeout: HEAD_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    },
+    serverFactory: handle =>
+      openServer(config, config.devicePort === undefined, (request, response) => {
+        const proxy = core()?.proxy
+        if (proxy?.isFor(request)) return void proxy.handle(request, response)
+        limitTime(request, requestTimeoutMs, headers)
+        handle(request, response)
+      }),
     clientErrorHandler: (error, socket) => refuseJunk(error, socket, headers),
     genReqId: () => crypto.randomUUID(),
     requestIdHeader: false,
@@ -140,12 +152,52 @@ export async function createServer({
   return app
 }
 
+/**
+ * The listener for devices alone, which takes WebSocket upgrades and nothing else. The one for people then asks browsers for no
+ * certificate (decisions, "Actions and audit").
+ */
+export function createDeviceServer(config: Config): Server {
+  const headers = securityHeaders(config)
+  return openServer(config, true, (request, response) => {
+    response.writeHead(426, { ...headers, upgrade: 'websocket', connection: 'close' }).end()
+    request.resume()
+  })
+}
+
+/** A server on plain HTTP or with the hub's certificate; `asksForCertificate` requests one of clients and requires none. */
+function openServer(config: Config, asksForCertificate: boolean, listener: RequestListener): Server {
+  const options = {
+    ServerResponse: responseWith(securityHeaders(config)),
+    headersTimeout: HEAD_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    // What goes to a device may take as long as it likes; the hub's own requests have their time in `limitTime`.
+    requestTimeout: 0,
+  }
+  if (!config.tls) return createHttpServer(options, listener)
+  // Devices sign their certificates themselves: the database knows which to believe, not a chain.
+  const tls = { ...readTls(config.tls), requestCert: asksForCertificate, rejectUnauthorized: false }
+  return createHttpsServer({ ...options, ...tls }, listener)
+}
+
+/** Lets a client go whose request is not there in time; one without a body is there with its head. */
+function limitTime(request: IncomingMessage, timeoutMs: number, headers: Record<string, string>): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+  if (length === undefined && encoding === undefined) return
+  const isOver = (): void => refuseJunk({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, request.socket, headers)
+  const timer = setTimeout(isOver, timeoutMs)
+  request.once('close', () => clearTimeout(timer))
+}
+
 function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
 }
 
 /** Answers what is no request that can be read, or comes too slowly, and lets its connection go. */
-function refuseJunk({ code }: ConnectionError, socket: Socket, headers: Record<string, string>): void {
+function refuseJunk(
+  { code }: Pick<ConnectionError, 'code'>,
+  socket: Socket,
+  headers: Record<string, string>,
+): void {
   const [status, message] =
     code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? [408, 'The request took too long.']

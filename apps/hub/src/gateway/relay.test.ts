@@ -1,0 +1,173 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type Channel, type ChannelRequest, Link } from '@muster/link'
+import { connectDevice, type FakeDevice, openWebSocket, type TestHub, testHub, until } from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ChannelSocket } from '../proxy/channel-socket.ts'
+
+let hub: TestHub
+let fleet: Awaited<ReturnType<TestHub['fleet']>>
+let device: FakeDevice
+let service: Server
+let port: number
+/** Connections of the device's service, which sends back what it gets. */
+const served: Socket[] = []
+
+beforeAll(async () => {
+  hub = await testHub()
+  fleet = await hub.fleet()
+  service = createServer({ allowHalfOpen: true }, socket => {
+    served.push(socket)
+    socket.on('error', () => {})
+    socket.pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  port = (service.address() as AddressInfo).port
+  device = await connectDevice({ url: hub.url, token: fleet.token, link: { onRequest: forwardLocally } })
+})
+afterAll(async () => {
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+  for (const socket of served) socket.destroy()
+  service.close()
+})
+
+/** What agents do with a forward: the port of this machine, or its refusal; both ends on their own. */
+function forwardLocally(wish: ChannelRequest): void {
+  const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
+  const socket = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
+  socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
+  socket.once('connect', () => {
+    const channel = wish.accept()
+    void (async () => {
+      for await (const bytes of channel) if (!socket.write(bytes)) await once(socket, 'drain')
+      socket.end()
+    })().catch(() => socket.destroy())
+    socket.on('data', chunk => {
+      socket.pause()
+      channel.write(chunk).then(
+        () => socket.resume(),
+        () => socket.destroy(),
+      )
+    })
+    socket.on('end', () => channel.end())
+  })
+}
+
+/** The link of a command line with a user token. */
+async function commandLine(token: string): Promise<Link & Disposable> {
+  const { webSocket, early } = await openWebSocket(hub.url, { authorization: `Bearer ${token}` })
+  const link = new Link({
+    send: message => webSocket.send(message),
+    get bufferedBytes() {
+      return webSocket.bufferedAmount
+    },
+    close: () => webSocket.terminate(),
+  })
+  for (const [data] of early) link.receive(data)
+  webSocket.on('message', (data: Buffer) => link.receive(data))
+  webSocket.on('close', () => link.transportClosed())
+  return Object.assign(link, { [Symbol.dispose]: () => webSocket.terminate() })
+}
+
+const endpoint = (deviceId = device.deviceId, target: number | string = port) =>
+  `device/${deviceId}/proxy/forward/tcp/${target}`
+
+async function readAll(channel: Channel): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of channel) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+it('carries bytes both ways, unchanged, with an end of each', async () => {
+  using cli = await commandLine(await hub.userToken(fleet.owner))
+  const channel = await cli.open(endpoint())
+  const bytes = randomBytes(8_000_000)
+  const read = readAll(channel)
+  for (let at = 0; at < bytes.length; at += 60_000) await channel.write(bytes.subarray(at, at + 60_000))
+  channel.end()
+  expect(sha256(await read)).toBe(sha256(bytes))
+  await until('the service is done', () => served.at(-1)!.destroyed || served.at(-1)!.readableEnded)
+})
+
+it('carries many at once to one device', async () => {
+  const token = await hub.userToken(fleet.owner)
+  const outcomes = await Promise.all(
+    Array.from({ length: 64 }, async (_, n) => {
+      using cli = await commandLine(token)
+      const channel = await cli.open(endpoint(), { timeoutMs: 30_000 })
+      await channel.write(Buffer.from(`hello ${n}`))
+      channel.end()
+      return (await readAll(channel)).toString()
+    }),
+  )
+  expect(outcomes).toEqual(outcomes.map((_, n) => `hello ${n}`))
+}, 60_000)
+
+it('stops a writer whose reader stalls, and goes on with it', async () => {
+  using cli = await commandLine(await hub.userToken(fleet.owner))
+  const channel = await cli.open(endpoint())
+  const chunk = randomBytes(64_000)
+  let written = 0
+  let isStopped = false
+  const writing = (async () => {
+    for (; written < 64_000_000 && !isStopped; written += chunk.length)
+      await channel.write(Buffer.from(chunk))
+  })()
+  // Nobody reads what comes back: it fills what there is of buffers on the way, and then nothing moves.
+  let before = -1
+  await until('nothing moves any more', async () => {
+    const isStill = written === before
+    before = written
+    await new Promise(done => setTimeout(done, 400))
+    return isStill && written === before
+  })
+  expect(written).toBeLessThan(40_000_000)
+  isStopped = true
+  const reading = readAll(channel)
+  await writing
+  channel.end()
+  expect((await reading).length).toBe(written)
+}, 60_000)
+
+it('is refused in words for what is not there, not theirs or not open', async () => {
+  const stranger = await hub.user({ isAdmin: true })
+  using theirs = await commandLine(await hub.userToken(stranger))
+  await expect(theirs.open(endpoint())).rejects.toThrow('forbidden')
+  using cli = await commandLine(await hub.userToken(fleet.owner))
+  await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
+  await expect(cli.open(endpoint(undefined, 1))).rejects.toThrow(
+    'connection refused by device: local TCP forwarding target is unavailable',
+  )
+  for (const strange of ['terminal', endpoint('x'), endpoint(undefined, 'x'), `${endpoint()}/more`])
+    await expect(cli.open(strange), strange).rejects.toThrow('unknown endpoint')
+  for (const wrong of [0, 65_536, 99_999])
+    await expect(cli.open(endpoint(undefined, wrong))).rejects.toThrow('invalid TCP forwarding endpoint')
+  await expect(device.link.open(endpoint())).rejects.toThrow('unknown endpoint')
+  const away = await connectDevice({ url: hub.url, token: fleet.token })
+  await away[Symbol.asyncDispose]()
+  await until('the hub knows it', () => hub.devices.get(away.deviceId) === undefined)
+  await expect(cli.open(endpoint(away.deviceId))).rejects.toThrow('device not connected')
+})
+
+it('ends with the right to it', async () => {
+  const friend = await hub.user()
+  await hub.db
+    .insertInto('organization_member')
+    .values({ organization_id: fleet.organizationId, user_id: friend.userId })
+    .execute()
+  using cli = await commandLine(await hub.userToken(friend))
+  const channel = await cli.open(endpoint())
+  const stream = new ChannelSocket(channel)
+  stream.write('hello')
+  expect(String((await once(stream, 'data'))[0])).toBe('hello')
+  await hub.db.deleteFrom('organization_member').where('user_id', '=', friend.userId).execute()
+  await until(
+    'the forward is closed',
+    () => !channel.canWrite || stream.destroyed || stream.readableEnded,
+    10_000,
+  )
+})

@@ -1,0 +1,62 @@
+import { type Channel, ChannelRejectedError, type ChannelRequest } from '@muster/link'
+import { authorize } from '../access/authorize.ts'
+import type { Caller } from '../caller.ts'
+import type { Db } from '../database/connection.ts'
+import { splice } from '../proxy/splice.ts'
+import type { DeviceRegistry } from './registry.ts'
+
+/** What command lines ask for (protocol 3.4): a port of a device. */
+const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
+/** How long the device may take to accept, in milliseconds. */
+const OPEN_TIMEOUT_MS = 15_000
+/** How often the right to go on is looked at, in milliseconds: a forward may be open for days. */
+const RECHECK_MS = 5_000
+
+type RelayOptions = {
+  db: Db
+  devices: DeviceRegistry
+  /** Who asks, as of now; rejects when they may not ask any more. */
+  callerNow: () => Promise<Caller>
+}
+
+/**
+ * Passes a channel of a person on to a device: their bytes go both ways unchanged, and either side's pace is the other's. The
+ * device answers first, so that its refusal is theirs. The connection ends with the right to it.
+ */
+export async function relay(
+  request: ChannelRequest,
+  { db, devices, callerNow }: RelayOptions,
+): Promise<void> {
+  const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
+  if (!deviceId) return request.reject('unknown endpoint')
+  // Old agents end their process over one (R-18).
+  if (Number(port) < 1 || Number(port) > 65_535) return request.reject('invalid TCP forwarding endpoint')
+  const mayForward = async (): Promise<boolean> => {
+    const permission = { can: 'manage', on: 'device', id: 'deviceId' } as const
+    return callerNow()
+      .then(caller => authorize(db, caller, permission, { deviceId }))
+      .then(
+        () => true,
+        () => false,
+      )
+  }
+  if (!(await mayForward())) return request.reject('forbidden')
+  const session = devices.get(deviceId)
+  if (!session) return request.reject('device not connected')
+  let device: Channel
+  try {
+    device = await session.open(`forward/tcp/${Number(port)}`, { timeoutMs: OPEN_TIMEOUT_MS })
+  } catch (error) {
+    const reason = error instanceof ChannelRejectedError ? error.reason : 'the device went away'
+    return request.reject(`connection refused by device: ${reason}`)
+  }
+  if (!request.isPending) return device.close()
+  const person = request.accept()
+  const endWithoutRight = async (): Promise<void> => {
+    if (await mayForward()) return
+    person.close()
+    device.close()
+  }
+  const timer = setInterval(() => void endWithoutRight(), RECHECK_MS)
+  await splice(person, device).finally(() => clearInterval(timer))
+}

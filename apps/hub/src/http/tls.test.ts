@@ -1,0 +1,153 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { capturedLog, connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ConfigError, loadConfig } from '../config.ts'
+import { readTls, type TlsFiles, watchTls } from './tls.ts'
+
+let folder: string
+let tls: TlsFiles
+
+beforeAll(async () => {
+  // The hub's certificate in these tests is signed by nobody.
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
+  tls = await newFiles('hub')
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function newFiles(name: string): Promise<TlsFiles> {
+  const { certificatePem, keyPem } = await deviceIdentity()
+  const files = { certPath: join(folder, `${name}.pem`), keyPath: join(folder, `${name}-key.pem`) }
+  await writeFile(files.certPath, certificatePem)
+  await writeFile(files.keyPath, keyPem!)
+  return files
+}
+
+/** The fingerprint of the certificate that a listener shows. */
+async function shownBy(port: number): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const { fingerprint256 } = socket.getPeerCertificate()
+  socket.destroy()
+  return fingerprint256
+}
+
+function statusOf(port: number, path: string): Promise<number> {
+  return new Promise((done, failed) => {
+    request({ port, host: '127.0.0.1', path, rejectUnauthorized: false }, answer => {
+      answer.resume()
+      done(answer.statusCode!)
+    })
+      .on('error', failed)
+      .end()
+  })
+}
+
+it('lets people in by HTTPS without a certificate, and devices with theirs', async () => {
+  await using hub = await testHub({ tls, publicUrl: 'https://localhost:0' })
+  const { token, owner, projectId } = await hub.fleet()
+  expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
+  const identity = await deviceIdentity()
+  const credentials = { cert: identity.certificatePem, key: identity.keyPem! }
+  await using device = await connectDevice({
+    url: hub.url,
+    token,
+    identity,
+    tls: credentials,
+    headers: { 'x-client-cert': undefined },
+  })
+  const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+  expect(certificates).toMatchObject([
+    { status: 'Active', fingerprint: expect.stringMatching(/^([0-9A-F]{2}:){31}/) },
+  ])
+
+  // What the connection proves comes before what a header says.
+  const other = await deviceIdentity()
+  await using again = await connectDevice({
+    url: hub.url,
+    token,
+    identity,
+    tls: credentials,
+    headers: { 'x-client-cert': encodeURIComponent(other.certificatePem) },
+  })
+  expect(again.deviceId).toBe(device.deviceId)
+  const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+  expect(devices).toMatchObject([{ pendingCertificatesCount: 0 }])
+
+  await expect(
+    connectDevice({ url: hub.url, token, headers: { 'x-client-cert': undefined } }),
+  ).rejects.toMatchObject({ status: 403 })
+})
+
+it('gives devices a listener of their own, and then asks nobody else for a certificate', async () => {
+  await using hub = await testHub({ tls, devicePort: 0, publicUrl: 'https://localhost:0' })
+  const { token } = await hub.fleet()
+  const identity = await deviceIdentity()
+  await using device = await connectDevice({
+    url: `https://127.0.0.1:${hub.devicePort}`,
+    token,
+    identity,
+    tls: { cert: identity.certificatePem, key: identity.keyPem! },
+    headers: { 'x-client-cert': undefined },
+  })
+  expect(device.deviceId).toMatch(/^d_/)
+  expect(await statusOf(hub.devicePort!, '/login')).toBe(426)
+  expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
+  await expect(
+    connectDevice({
+      url: hub.url,
+      token,
+      identity,
+      tls: { cert: identity.certificatePem, key: identity.keyPem! },
+      headers: { 'x-client-cert': undefined },
+    }),
+  ).rejects.toMatchObject({ status: 403 })
+})
+
+it('takes a renewed certificate without a restart, and keeps the old one while the new one is wrong', async () => {
+  const files = await newFiles('renewed')
+  await using hub = await testHub({ tls: files, publicUrl: 'https://localhost:0' })
+  const { log, lines } = capturedLog()
+  const { createServer } = await import('node:https')
+  const server = createServer(readTls(files)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  using _watch = watchTls(files, [server], log, 50)
+  const { port } = server.address() as { port: number }
+  const before = await shownBy(port)
+  await writeFile(files.certPath, 'half of a fi')
+  await until('it was looked at', () => lines.length > 0)
+  expect(await shownBy(port)).toBe(before)
+  await newFiles('renewed')
+  await until('it is taken', async () => (await shownBy(port)) !== before)
+  expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
+  server.close()
+})
+
+it('says what is wrong with the files', async () => {
+  const other = await newFiles('other')
+  const cases: [TlsFiles, RegExp][] = [
+    [
+      { ...tls, certPath: join(folder, 'none.pem') },
+      /^MUSTER_TLS_CERT: found .*none\.pem \(ENOENT\), expected/,
+    ],
+    [{ ...tls, certPath: tls.keyPath }, /^MUSTER_TLS_CERT: found .*, expected a certificate in PEM\.$/s],
+    [{ ...tls, keyPath: tls.certPath }, /^MUSTER_TLS_KEY: found .*, expected a private key in PEM\.$/s],
+    [{ ...tls, keyPath: other.keyPath }, /^MUSTER_TLS_KEY: found .*, expected the key of .*hub\.pem\.$/],
+  ]
+  for (const [files, text] of cases) {
+    expect(() => readTls(files)).toThrow(ConfigError)
+    expect(() => readTls(files)).toThrow(text)
+  }
+  expect(() => loadConfig({ MUSTER_TLS_CERT: 'x' })).toThrow(
+    'MUSTER_TLS_KEY: found nothing, expected a file because MUSTER_TLS_CERT is set.',
+  )
+  expect(loadConfig({ MUSTER_TLS_CERT: '/c', MUSTER_TLS_KEY: '/k' })).toMatchObject({
+    publicUrl: 'https://localhost:6878',
+    tls: { certPath: '/c', keyPath: '/k' },
+  })
+})

@@ -1,0 +1,68 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import type { Server } from 'node:https'
+import { ConfigError } from '../config.ts'
+import type { Logger } from '../log.ts'
+
+/** Files of the hub's own certificate, in PEM: the chain and its key. */
+export type TlsFiles = { certPath: string; keyPath: string }
+
+/** How often the files are looked at, in milliseconds: a renewed certificate needs no restart. */
+const WATCH_MS = 10_000
+
+/** Reads a certificate with its key. Throws `ConfigError` when they cannot be read or do not belong together. */
+export function readTls({ certPath, keyPath }: TlsFiles): { cert: string; key: string } {
+  const cert = readFile('MUSTER_TLS_CERT', certPath, 'a certificate in PEM')
+  const key = readFile('MUSTER_TLS_KEY', keyPath, 'a private key in PEM')
+  const certificate = parsed(
+    'MUSTER_TLS_CERT',
+    certPath,
+    'a certificate in PEM',
+    () => new X509Certificate(cert),
+  )
+  const privateKey = parsed('MUSTER_TLS_KEY', keyPath, 'a private key in PEM', () => createPrivateKey(key))
+  if (!certificate.checkPrivateKey(privateKey))
+    throw new ConfigError(`MUSTER_TLS_KEY: found ${keyPath}, expected the key of ${certPath}.`)
+  return { cert, key }
+}
+
+/** Gives servers a renewed certificate when its files change; one that cannot be used leaves the old one in place. */
+export function watchTls(
+  files: TlsFiles,
+  servers: readonly Server[],
+  log: Logger,
+  watchMs = WATCH_MS,
+): Disposable {
+  let seen = changedAt(files)
+  const timer = setInterval(() => {
+    const now = changedAt(files)
+    if (now === seen) return
+    try {
+      const { cert, key } = readTls(files)
+      for (const server of servers) server.setSecureContext({ cert, key })
+      log.info({ validTo: new X509Certificate(cert).validTo }, 'certificate renewed')
+      seen = now
+    } catch (error) {
+      // The two files are not written at once: it may be right the next time.
+      log.warn({ err: error }, 'the new certificate cannot be used')
+    }
+  }, watchMs)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+function changedAt({ certPath, keyPath }: TlsFiles): string {
+  return [certPath, keyPath].map(path => statSync(path, { throwIfNoEntry: false })?.mtimeMs).join(' ')
+}
+
+function readFile(setting: string, path: string, expected: string): string {
+  return parsed(setting, path, expected, () => readFileSync(path, 'utf8'))
+}
+
+function parsed<Value>(setting: string, path: string, expected: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new ConfigError(`${setting}: found ${path} (${code ?? message}), expected ${expected}.`)
+  }
+}

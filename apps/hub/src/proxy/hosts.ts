@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { encodeRadix } from '@muster/actions'
+import type { Config } from '../config.ts'
+
+const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz'
+/** Length of the label of any id (protocol 6.6). */
+const LABEL_LENGTH = 50
+
+/** The label under which a device's own host name stands, told from its id and telling nothing of it (protocol 6.6). */
+export function hostLabel(deviceId: string): string {
+  return encodeRadix(createHash('sha256').update(deviceId).digest(), BASE36)
+}
+
+/** Search parameter in which a token comes; it leaves the address at once. */
+export const TOKEN_PARAMETER = 'muster_token'
+
+/** Which hosts are devices': names below the proxy domain, except the hub's own. */
+export class ProxyHosts {
+  readonly #hub: URL
+  readonly #suffix: string
+
+  constructor({ proxyDomain }: Pick<Config, 'proxyDomain'>, publicUrl: string) {
+    this.#hub = new URL(publicUrl)
+    this.#suffix = `.${proxyDomain}`
+  }
+
+  /** The domain below which the hosts are. */
+  get domain(): string {
+    return this.#suffix.slice(1)
+  }
+
+  /** The device host that a `Host` header names, without port and in lower case; nothing for the hub's own and foreign ones. */
+  deviceHost(hostHeader: string | undefined): string | undefined {
+    const host = URL.parse(`http://${hostHeader ?? ''}`)?.hostname
+    if (host === undefined || host === this.#hub.hostname || !host.endsWith(this.#suffix)) return undefined
+    return host
+  }
+
+  /** The host name of a device when nobody chose another. */
+  defaultHost(deviceId: string): string {
+    return hostLabel(deviceId) + this.#suffix
+  }
+
+  /** Whether a host name may be chosen: one label below the proxy domain that looks like no device's own and is not the hub's. */
+  mayBeChosen(host: string): boolean {
+    const label = host.slice(0, -this.#suffix.length)
+    return (
+      host.endsWith(this.#suffix) &&
+      host !== this.#hub.hostname &&
+      /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label) &&
+      label.length !== LABEL_LENGTH
+    )
+  }
+
+  /** The address with which a browser comes in for the first time. */
+  linkTo(host: string, jwt: string): string {
+    const { protocol, port } = this.#hub
+    return `${protocol}//${host}${port && `:${port}`}/?${TOKEN_PARAMETER}=${jwt}`
+  }
+}

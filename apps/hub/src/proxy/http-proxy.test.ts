@@ -1,0 +1,395 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import type { ChannelRequest } from '@muster/link'
+import { connectDevice, type FakeDevice, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { ChannelSocket } from './channel-socket.ts'
+import { hostLabel } from './hosts.ts'
+
+const DOWNLOAD = randomBytes(24 * 1024 * 1024)
+
+let hub: TestHub
+let owner: TestUser
+let organizationId: string
+let device: FakeDevice
+let app: Server
+let port: number
+/** What the device's web application saw of the last request. */
+let seen: { headers: IncomingHttpHeaders; url: string }
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  owner = fleet.owner
+  organizationId = fleet.organizationId
+  app = createServer(application)
+  new WebSocketServer({ server: app, path: '/socket' }).on('connection', socket =>
+    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
+  )
+  app.listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  port = (app.address() as AddressInfo).port
+  device = await connectDevice({ url: hub.url, token: fleet.token, link: { onRequest: forwardLocally } })
+})
+afterAll(async () => {
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+  app.closeAllConnections()
+  app.close()
+})
+
+/** What agents do with a forward: the port of this machine, or its refusal. */
+function forwardLocally(wish: ChannelRequest): void {
+  const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
+  const socket = connect(target, '127.0.0.1')
+  socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
+  socket.once('connect', () => {
+    const stream = new ChannelSocket(wish.accept())
+    socket.on('error', () => stream.destroy())
+    stream.on('error', () => socket.destroy())
+    stream.pipe(socket).pipe(stream)
+  })
+}
+
+/** The device's web application. */
+function application(incoming: IncomingMessage, response: ServerResponse): void {
+  seen = { headers: incoming.headers, url: incoming.url! }
+  const url = new URL(incoming.url!, 'http://app')
+  if (url.pathname === '/download') {
+    response.writeHead(200, { 'content-length': DOWNLOAD.length, 'accept-ranges': 'bytes' })
+    response.end(incoming.method === 'HEAD' ? undefined : DOWNLOAD)
+  } else if (url.pathname === '/upload') {
+    const hash = createHash('sha256')
+    incoming
+      .on('data', (chunk: Buffer) => hash.update(chunk))
+      .on('end', () => response.end(hash.digest('hex')))
+  } else if (url.pathname === '/events') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: first\n\n')
+    url.searchParams.has('end') && response.end()
+  } else if (url.pathname === '/login') {
+    response.writeHead(302, {
+      location: '/home',
+      'set-cookie': ['sid=1; Path=/; Domain=.localhost; HttpOnly', 'lang=en'],
+      connection: 'X-Private',
+      'x-private': 'yes',
+    })
+    response.end()
+  } else if (url.pathname === '/silent') {
+    // Never answers.
+  } else response.end(`you asked ${incoming.method} ${incoming.url}`)
+}
+
+type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer; text: string }
+
+/** A request to the hub's port under another host, as browsers send it: names below localhost lead to this machine. */
+function ask(
+  host: string,
+  path: string,
+  { body, ...options }: RequestOptions & { body?: Buffer | string } = {},
+): Promise<Answer> {
+  return new Promise((done, failed) => {
+    const outgoing = request(
+      {
+        port: hub.address.port,
+        host: '127.0.0.1',
+        path,
+        ...options,
+        headers: { host: `${host}:${hub.address.port}`, ...options.headers },
+      },
+      answer => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('error', failed)
+        answer.on('end', () => {
+          const whole = Buffer.concat(chunks)
+          done({
+            status: answer.statusCode!,
+            headers: answer.headers,
+            body: whole,
+            text: whole.subarray(0, 10_000).toString(),
+          })
+        })
+      },
+    )
+    outgoing.on('error', failed)
+    outgoing.end(body)
+  })
+}
+
+type Link = { host: string; path: string; cookie: string }
+
+/** A link to the device's port, followed once. */
+async function opened(options: object = {}, by = owner): Promise<Link> {
+  const { url } = await by.invoke('devices_IssueHttpProxyToken', {
+    deviceId: device.deviceId,
+    port,
+    ...options,
+  })
+  const { hostname: host, pathname, search } = new URL(url)
+  const answer = await ask(host, pathname + search)
+  expect(answer.status).toBe(303)
+  return { host, path: pathname + search, cookie: answer.headers['set-cookie']![0]!.split(';')[0]! }
+}
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+describe('a link to a device', () => {
+  it('leads to a host of its own, where its token becomes a cookie and leaves the address', async () => {
+    const { url, jwt } = await owner.invoke('devices_IssueHttpProxyToken', {
+      deviceId: device.deviceId,
+      port,
+    })
+    const { hostname, search, host } = new URL(url)
+    expect(hostname).toBe(`${hostLabel(device.deviceId)}.localhost`)
+    expect(host).toBe(`${hostname}:${hub.address.port}`)
+    expect(search).toContain(jwt)
+    const answer = await ask(hostname, `/${search}&page=2`)
+    expect(answer).toMatchObject({
+      status: 303,
+      headers: { location: '/?page=2', 'referrer-policy': 'no-referrer' },
+    })
+    const cookie = answer.headers['set-cookie']![0]!
+    expect(cookie).toMatch(/^muster-device=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=7\d\d\d$/)
+    expect(cookie).not.toContain('Domain')
+  })
+
+  it('shows the device what the browser asked, and nothing of the hub', async () => {
+    const { host, cookie } = await opened()
+    const answer = await ask(host, '/some/page?x=1', {
+      headers: {
+        cookie: `a=1; ${cookie}; b=2`,
+        'x-forwarded-for': '6.6.6.6',
+        'x-client-cert': 'forged',
+        'x-custom': 'yes',
+      },
+    })
+    expect(answer).toMatchObject({ status: 200, text: 'you asked GET /some/page?x=1' })
+    for (const name of ['content-security-policy', 'x-frame-options', 'permissions-policy'])
+      expect(answer.headers[name]).toBeUndefined()
+    expect(seen.headers).toMatchObject({ cookie: 'a=1; b=2', 'x-custom': 'yes', 'x-forwarded-proto': 'http' })
+    expect(seen.headers['x-forwarded-for']).toBeUndefined()
+    expect(seen.headers['x-client-cert']).toBeUndefined()
+  })
+
+  it('lasts two hours at most and is for members only', async () => {
+    const { url } = await owner.invoke('devices_IssueHttpProxyToken', {
+      deviceId: device.deviceId,
+      validForSecs: 31_536_000,
+    })
+    const [, claims] = new URL(url).searchParams.get('muster_token')!.split('.')
+    const { exp } = JSON.parse(Buffer.from(claims!, 'base64url').toString())
+    expect(exp - Date.now() / 1000).toBeLessThanOrEqual(7_200)
+    const stranger = await hub.user({ isAdmin: true })
+    await expect(
+      stranger.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId }),
+    ).rejects.toMatchObject({ kind: 'Forbidden' })
+  })
+})
+
+describe('a web application on a device', () => {
+  it('redirects and sets cookies for its own host alone', async () => {
+    const { host, cookie } = await opened()
+    const answer = await ask(host, '/login', { headers: { cookie } })
+    expect(answer).toMatchObject({ status: 302, headers: { location: '/home' } })
+    expect(answer.headers['set-cookie']).toEqual(['sid=1; Path=/; HttpOnly', 'lang=en'])
+    expect(answer.headers['x-private']).toBeUndefined()
+  })
+
+  it('takes uploads and gives downloads, whole and by head, unchanged', async () => {
+    const { host, cookie } = await opened()
+    const up = await ask(host, '/upload', { method: 'POST', headers: { cookie }, body: DOWNLOAD })
+    expect(up.text).toBe(sha256(DOWNLOAD))
+    const chunked = await ask(host, '/upload', {
+      method: 'PUT',
+      headers: { cookie, 'transfer-encoding': 'chunked' },
+      body: 'in pieces',
+    })
+    expect(chunked.text).toBe(sha256(Buffer.from('in pieces')))
+    const down = await ask(host, '/download', { headers: { cookie } })
+    expect(sha256(down.body)).toBe(sha256(DOWNLOAD))
+    const head = await ask(host, '/download', { method: 'HEAD', headers: { cookie } })
+    expect(head).toMatchObject({ status: 200, headers: { 'content-length': String(DOWNLOAD.length) } })
+    expect(head.body).toHaveLength(0)
+  }, 60_000)
+
+  it('answers many at once, more than a device forwards', async () => {
+    const { host, cookie } = await opened()
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => ask(host, `/page/${n}`, { headers: { cookie } })),
+    )
+    expect(answers.map(({ text }) => text)).toEqual(answers.map((_, n) => `you asked GET /page/${n}`))
+  })
+
+  it('sends events as they happen', async () => {
+    const { host, cookie } = await opened()
+    const outgoing = request({
+      port: hub.address.port,
+      host: '127.0.0.1',
+      path: '/events',
+      headers: { host, cookie },
+    }).end()
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+    const [chunk] = (await once(answer, 'data')) as [Buffer]
+    expect(chunk.toString()).toBe('data: first\n\n')
+    outgoing.destroy()
+  })
+
+  it('speaks WebSocket', async () => {
+    const { host, cookie } = await opened()
+    const socket = new WebSocket(`ws://127.0.0.1:${hub.address.port}/socket`, {
+      headers: { host: `${host}:${hub.address.port}`, cookie, origin: `http://${host}:${hub.address.port}` },
+    })
+    await once(socket, 'open')
+    const big = randomBytes(1_000_000)
+    socket.send(big)
+    const [echo] = (await once(socket, 'message')) as [Buffer]
+    expect(sha256(echo)).toBe(sha256(big))
+    socket.close()
+    await once(socket, 'close')
+  })
+})
+
+describe('who may not see a device', () => {
+  it('gets a page that says so, under every host that is no device', async () => {
+    for (const host of ['nothing.localhost', `${'a'.repeat(50)}.localhost`, 'a.b.localhost']) {
+      const answer = await ask(host, '/')
+      expect(answer).toMatchObject({ status: 421, headers: { 'content-type': 'text/html; charset=utf-8' } })
+      expect(answer.text).toContain('No device here')
+    }
+    expect((await ask('localhost', '/healthz')).status).toBe(200)
+  })
+
+  it('is one without a token, with a forged one, with one for another host', async () => {
+    const { host, cookie } = await opened()
+    const other = await opened({ hostname: 'gate.localhost' })
+    expect(other.host).toBe('gate.localhost')
+    const [, name, jwt] = /^([^=]+)=(.*)$/.exec(cookie)!
+    const [head, claims] = jwt!.split('.')
+    const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${claims}.`
+    for (const bad of ['', 'junk', none, `${head}.${claims}.AAAA`, other.cookie.split('=')[1]])
+      expect((await ask(host, '/', { headers: { cookie: `${name}=${bad}` } })).status, bad).toBe(401)
+    expect((await ask(host, '/?muster_token=junk')).status).toBe(401)
+    expect((await ask('gate.localhost', '/', { headers: { cookie } })).status).toBe(401)
+  })
+
+  it('is whoever asks from the page of another device', async () => {
+    const { host, cookie } = await opened()
+    const from = (site: string, mode: string, method = 'GET') =>
+      ask(host, '/', { method, headers: { cookie, 'sec-fetch-site': site, 'sec-fetch-mode': mode } })
+    expect((await from('same-site', 'cors')).status).toBe(403)
+    expect((await from('cross-site', 'no-cors')).status).toBe(403)
+    expect((await from('cross-site', 'navigate', 'POST')).status).toBe(403)
+    for (const [site, mode] of [
+      ['same-origin', 'cors'],
+      ['none', 'navigate'],
+      ['cross-site', 'navigate'],
+    ] as const)
+      expect((await from(site, mode)).status).toBe(200)
+    const socket = new WebSocket(`ws://127.0.0.1:${hub.address.port}/socket`, {
+      headers: { host: `${host}:${hub.address.port}`, cookie, origin: 'http://evil.localhost' },
+    })
+    const [error] = (await once(socket, 'error')) as [Error]
+    expect(error.message).toContain('403')
+  })
+
+  it('is the one whose session, membership or time has ended', async () => {
+    const friend = await hub.user()
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: friend.userId })
+      .execute()
+    const statusOf = async ({ host, cookie }: Link) => (await ask(host, '/', { headers: { cookie } })).status
+    const bySession = await opened({}, friend)
+    const again = await opened({}, friend)
+    expect(await statusOf(bySession)).toBe(200)
+    await hub.db.deleteFrom('organization_member').where('user_id', '=', friend.userId).execute()
+    expect(await statusOf(bySession)).toBe(401)
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: friend.userId })
+      .execute()
+    expect(await statusOf(again)).toBe(200)
+    await hub.db.deleteFrom('session').where('user_id', '=', friend.userId).execute()
+    expect(await statusOf(again)).toBe(401)
+
+    const redirect = `${hub.publicUrl}/org_x`
+    const late = await opened({ redirect })
+    await hub.db
+      .updateTable('proxy_token')
+      .set({ expires_at: new Date(0) })
+      .execute()
+    expect(await statusOf(late)).toBe(401)
+    const expired = await ask(late.host, late.path)
+    expect(expired).toMatchObject({ status: 303, headers: { location: redirect } })
+    await expect(opened({ redirect: 'https://evil.example/' })).rejects.toMatchObject({ kind: 'Invalid' })
+  })
+})
+
+describe('a device that cannot show its page', () => {
+  it('is told apart: nobody listens, it speaks no HTTP, it is not connected', async () => {
+    const closed = await opened({ port: 1 })
+    expect(await ask(closed.host, '/', { headers: { cookie: closed.cookie } })).toMatchObject({ status: 502 })
+
+    const nonsense = createTcpServer(socket => socket.end('I am no web server\r\n\r\n')).listen(
+      0,
+      '127.0.0.1',
+    )
+    await once(nonsense, 'listening')
+    const strange = await opened({ port: (nonsense.address() as AddressInfo).port })
+    const answer = await ask(strange.host, '/', { headers: { cookie: strange.cookie } })
+    expect(answer.status).toBe(502)
+    expect(answer.text).toContain('does not speak HTTP')
+    nonsense.close()
+
+    const fleet = await hub.fleet()
+    const gone = await connectDevice({ url: hub.url, token: fleet.token })
+    const { url } = await fleet.owner.invoke('devices_IssueHttpProxyToken', { deviceId: gone.deviceId })
+    await gone[Symbol.asyncDispose]()
+    await until('the hub knows it', () => hub.devices.get(gone.deviceId) === undefined)
+    const { hostname, search } = new URL(url)
+    const cookie = (await ask(hostname, `/${search}`)).headers['set-cookie']![0]!.split(';')[0]!
+    const offline = await ask(hostname, '/', { headers: { cookie } })
+    expect(offline.status).toBe(503)
+    expect(offline.text).toContain('not connected')
+  })
+
+  it('leaves nothing behind when the browser goes away', async () => {
+    const { host, cookie } = await opened()
+    const before = device.link.channelCount
+    const outgoing = request({
+      port: hub.address.port,
+      host: '127.0.0.1',
+      path: '/silent',
+      headers: { host, cookie },
+    })
+    outgoing.on('error', () => {})
+    outgoing.end()
+    await until('the device has the request', () => seen.url === '/silent')
+    outgoing.destroy()
+    await until('its channel is closed', () => device.link.channelCount <= before)
+  })
+})
+
+it('refuses what means one thing to the hub and another to the device', async () => {
+  const { host, cookie } = await opened()
+  const socket = connect(hub.address.port, '127.0.0.1')
+  socket.write(
+    `POST /upload HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+  )
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 /)
+  socket.destroy()
+  expect(seen.url).not.toBe('/smuggled')
+})

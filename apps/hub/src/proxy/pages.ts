@@ -1,0 +1,65 @@
+/** What a person reads when a device cannot be shown. */
+type ProxyPage = { status: number; title: string; text: string; help: string }
+
+export const PAGES = {
+  noLink: {
+    status: 401,
+    title: 'This link has ended',
+    text: 'The link to this device is missing, expired or no longer allowed.',
+    help: 'Open the device in the console and choose HTTP Proxy for a new one.',
+  },
+  wrongHost: {
+    status: 421,
+    title: 'No device here',
+    text: 'No device is reached under this address.',
+    help: 'Check the address, or open the device in the console and choose HTTP Proxy.',
+  },
+  otherSite: {
+    status: 403,
+    title: 'Not from here',
+    text: 'Another site asked for this device’s page.',
+    help: 'Open the device in the console and choose HTTP Proxy.',
+  },
+  offline: {
+    status: 503,
+    title: 'The device is not connected',
+    text: 'The hub cannot reach the device at the moment.',
+    help: 'Wait until the console shows it as connected, then load this page again.',
+  },
+  busy: {
+    status: 503,
+    title: 'Too many requests',
+    text: 'More requests wait for this device than it can answer.',
+    help: 'Load this page again in a moment.',
+  },
+  closed: {
+    status: 502,
+    title: 'Nothing answers on the device',
+    text: 'The device is connected, but no service accepts connections on this port.',
+    help: 'Check that the web server on the device is running and listens on this port.',
+  },
+  nonsense: {
+    status: 502,
+    title: 'The device does not speak HTTP',
+    text: 'What the device answered is not a valid HTTP response.',
+    help: 'Check that the port belongs to a web server, and to one that speaks plain HTTP.',
+  },
+  timeout: {
+    status: 504,
+    title: 'The device did not answer in time',
+    text: 'The service on the device accepted the request and sent nothing.',
+    help: 'Check the service on the device, then load this page again.',
+  },
+} as const satisfies Record<string, ProxyPage>
+
+const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;
+font:16px/24px ui-sans-serif,system-ui,sans-serif;background:#faf9f6;color:#171c24}main{max-width:440px;padding:32px}
+h1{font-size:28px;line-height:34px;letter-spacing:-.02em;margin:0 0 12px}p{margin:0 0 8px}p+p{color:#4a4f57}
+small{color:#636870}@media(prefers-color-scheme:dark){body{background:#0c0f15;color:#eef0f4}p+p{color:#babec6}small{color:#9a9fa8}}`
+
+/** The page as HTML; every word in it is ours. */
+export function pageHtml({ status, title, text, help }: ProxyPage): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title}</title><style>${STYLE}</style><main><h1>${title}</h1><p>${text}</p><p>${help}</p><small>${status} · Muster</small></main></html>
+`
+}

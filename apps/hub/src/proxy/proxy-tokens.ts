@@ -1,0 +1,122 @@
+import { ActionError } from '@muster/actions'
+import { sql } from 'kysely'
+import type { Db, Tx } from '../database/connection.ts'
+import type { Jwts } from '../jwts.ts'
+import type { ProxyHosts } from './hosts.ts'
+
+/** What a token opens, and for how long still. */
+export type ProxyAccess = { deviceId: string; port: number; lastsSecs: number }
+
+type NewToken = {
+  tokenId: string
+  deviceId: string
+  hostname: string
+  port: number
+  userId: string
+  /** What the token ends with: the session or the user token that asked for it. */
+  sessionId: string | undefined
+  userTokenId: string | undefined
+  redirect: string | undefined
+  validForSecs: number
+}
+
+/**
+ * Tokens that open a device's page in a browser. Each has a row that goes with its session, its user token and its device, and it
+ * is read at each request together with the person's membership, so that a token never outlives a right (decisions, "Devices").
+ */
+export class ProxyTokens {
+  readonly #db: Db
+  readonly #jwts: Jwts
+
+  constructor(db: Db, jwts: Jwts) {
+    this.#db = db
+    this.#jwts = jwts
+  }
+
+  /** Issues a token in a transaction; resolves to its JWT. */
+  async issue(tx: Tx, token: NewToken): Promise<string> {
+    const expiresAt = new Date(Date.now() + token.validForSecs * 1000)
+    await tx
+      .insertInto('proxy_token')
+      .values({
+        token_id: token.tokenId,
+        device_id: token.deviceId,
+        hostname: token.hostname,
+        port: token.port,
+        user_id: token.userId,
+        session_id: token.sessionId ?? null,
+        user_token_id: token.userTokenId ?? null,
+        redirect: token.redirect ?? null,
+        expires_at: expiresAt,
+      })
+      .execute()
+    return this.#jwts.signProxy(token.tokenId, expiresAt)
+  }
+
+  /** Takes a chosen host name for a device; throws `Invalid` for one that is another's or that nobody may choose. */
+  async claimHost(tx: Tx, hosts: ProxyHosts, hostname: string, deviceId: string): Promise<void> {
+    if (!hosts.mayBeChosen(hostname))
+      throw new ActionError('Invalid', `hostname: expected one name below ${hosts.domain}.`)
+    await sql`select pg_advisory_xact_lock(hashtext(${`muster.host ${hostname}`}))`.execute(tx)
+    const other = await tx
+      .selectFrom('proxy_token')
+      .where('hostname', '=', hostname)
+      .where('device_id', '<>', deviceId)
+      .where('expires_at', '>', new Date())
+      .select('token_id')
+      .limit(1)
+      .executeTakeFirst()
+    if (other) throw new ActionError('Invalid', 'hostname: another device has this name at the moment.')
+  }
+
+  /** What a token opens under a host name now, or nothing. */
+  async check(jwt: string, hostname: string): Promise<ProxyAccess | undefined> {
+    const tokenId = await this.#jwts.verifyProxy(jwt)
+    if (tokenId === undefined) return undefined
+    const row = await this.#db
+      .selectFrom('proxy_token as t')
+      .innerJoin('device as d', 'd.device_id', 't.device_id')
+      .innerJoin('project as p', 'p.project_id', 'd.project_id')
+      .innerJoin('organization_member as m', join =>
+        join.onRef('m.organization_id', '=', 'p.organization_id').onRef('m.user_id', '=', 't.user_id'),
+      )
+      .innerJoin('user as u', 'u.user_id', 't.user_id')
+      .where('t.token_id', '=', tokenId)
+      .where('t.hostname', '=', hostname)
+      .where('t.expires_at', '>', new Date())
+      .where('u.is_active', '=', true)
+      .select(['t.device_id', 't.port', 't.expires_at'])
+      .executeTakeFirst()
+    return (
+      row && {
+        deviceId: row.device_id,
+        port: row.port,
+        lastsSecs: Math.max(0, Math.floor((row.expires_at.getTime() - Date.now()) / 1000)),
+      }
+    )
+  }
+
+  /** Where a browser with an expired token of ours should go, if its issuer said so. */
+  async redirectOfExpired(jwt: string): Promise<string | undefined> {
+    const tokenId = await this.#jwts.verifyProxy(jwt)
+    if (tokenId === undefined) return undefined
+    const row = await this.#db
+      .selectFrom('proxy_token')
+      .where('token_id', '=', tokenId)
+      .where('expires_at', '<=', new Date())
+      .select('redirect')
+      .executeTakeFirst()
+    return row?.redirect ?? undefined
+  }
+
+  /** Whether some device has this host name, so that a better link may help. */
+  async isKnownHost(hostname: string): Promise<boolean> {
+    const row = await this.#db
+      .selectFrom('proxy_token')
+      .where('hostname', '=', hostname)
+      .select('token_id')
+      .limit(1)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+}
