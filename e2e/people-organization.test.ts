@@ -1,9 +1,9 @@
-import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   countingRequests,
   expectGoodScreen,
+  invoke,
   mailedLink,
   openStage,
   type Person,
@@ -316,18 +316,4 @@ async function signUp({ email, password }: Person, displayName: string) {
   await invoke(admin, 'users_CompleteRegistration', { activationToken })
   const { users } = await invoke(admin, 'users_Query', { filter: { text: email } })
   return users[0]!
-}
-
-/** Runs an action as whoever is signed in on a page. */
-async function invoke<N extends ActionName>(
-  page: Page,
-  name: N,
-  input: ActionInput<N>,
-): Promise<ActionOutput<N>> {
-  const response = await page.request.post(`${stage.hub.url}/api/v1/actions/invoke/${name}`, {
-    data: input,
-    headers: { origin: stage.hub.url },
-  })
-  if (!response.ok()) throw new Error(`${name}: ${await response.text()}`)
-  return (await response.json()) as ActionOutput<N>
 }

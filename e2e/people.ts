@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
+import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
 import { mailsIn, until } from '@muster/testkit'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -66,6 +67,21 @@ export async function signIn(page: Page, { hub }: Pick<Stage, 'hub'>, { email, p
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.waitForURL(url => url.pathname !== '/login')
   await page.getByRole('heading', { level: 1 }).waitFor()
+}
+
+/** Runs an action as the person who is signed in on a page; throws the hub's refusal. */
+export async function invoke<N extends ActionName>(
+  page: Page,
+  name: N,
+  input: ActionInput<N>,
+): Promise<ActionOutput<N>> {
+  const { origin } = new URL(page.url())
+  const response = await page.request.post(`${origin}/api/v1/actions/invoke/${name}`, {
+    data: input,
+    headers: { origin },
+  })
+  if (!response.ok()) throw new Error(`${name}: ${await response.text()}`)
+  return (await response.json()) as ActionOutput<N>
 }
 
 /** Signs out from the account menu. */

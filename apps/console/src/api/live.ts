@@ -33,7 +33,11 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     devices_GetDetails: 'deviceId',
     devices_QueryConnections: 'deviceId',
   },
-  properties: { devices_QueryProperties: 'deviceId', devices_GetProperty: 'deviceId' },
+  properties: {
+    devices_QueryProperties: 'deviceId',
+    devices_GetProperty: 'deviceId',
+    devices_QueryPropertyHistory: 'deviceId',
+  },
   events: { devices_QueryEvents: 'deviceId' },
 }
 

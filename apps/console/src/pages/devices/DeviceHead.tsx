@@ -1,12 +1,19 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
+import { ExternalLink } from 'lucide-react'
+import { useCommand } from '../../api/queries.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { Button } from '../../ui/Button.tsx'
 import { Elapsed } from '../../ui/Elapsed.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Mark } from '../../ui/Mark.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Title } from '../../ui/Title.tsx'
+import { toastError } from '../../ui/toast.ts'
+
+/** Life of a link to the web pages of a device, 2 hours (spec 9). */
+const PROXY_LINK_SECS = 7_200
 
 type DeviceHeadProps = {
   deviceId: string
@@ -53,8 +60,42 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
             )}
           </div>
         </div>
+        <div className="row acts">
+          <ProxyButton deviceId={deviceId} />
+        </div>
       </div>
     </>
+  )
+}
+
+/** Opens the device's own web pages: a fresh link at each click, in a window that the click opens. */
+function ProxyButton({ deviceId }: { deviceId: string }) {
+  const issue = useCommand('devices_IssueHttpProxyToken')
+
+  async function openPages() {
+    // Only a window that the click itself opens gets past blockers of pop-ups.
+    const opened = window.open('about:blank')
+    try {
+      if (!opened)
+        throw new Error('The browser blocked the new window. Allow windows from this site and try again.')
+      opened.opener = null
+      const { url } = await issue.mutateAsync({ deviceId, validForSecs: PROXY_LINK_SECS })
+      opened.location.replace(url)
+    } catch (error) {
+      opened?.close()
+      toastError("Could not open the device's pages", error)
+    }
+  }
+
+  return (
+    <Button
+      icon={ExternalLink}
+      data-tip={`Link valid for ${PROXY_LINK_SECS / 3600} hours`}
+      busy={issue.isPending}
+      onClick={() => void openPages()}
+    >
+      HTTP Proxy
+    </Button>
   )
 }
 

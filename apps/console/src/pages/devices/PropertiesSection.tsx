@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { Lock } from 'lucide-react'
+import { History, Lock } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
 import { useAction, useActionState } from '../../api/queries.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
@@ -8,6 +8,7 @@ import { SearchBox } from '../../ui/SearchBox.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Time } from '../../ui/Time.tsx'
+import { PropertyHistoryDialog } from './PropertyHistoryDialog.tsx'
 import { useIsNarrow } from './use-is-narrow.ts'
 import { compareNames, type Properties } from './well-known.ts'
 
@@ -17,10 +18,14 @@ const ROW_HEIGHT = 41
 
 type Property = Properties[string]
 
+type OnHistory = { onHistory: (name: string) => void }
+
 /** Every property of a device by key, those with sections of their own included. */
 export function PropertiesSection({ deviceId }: { deviceId: string }) {
   const { data } = useActionState('devices_QueryProperties', { deviceId })
   const [text, setText] = useState('')
+  // Kept here, so that the dialog outlives its row: a removed property leaves the list.
+  const [historyOf, setHistoryOf] = useState<string>()
   const hasFilter = data !== undefined && Object.keys(data.properties).length >= FILTER_FROM
   return (
     <Section
@@ -34,13 +39,20 @@ export function PropertiesSection({ deviceId }: { deviceId: string }) {
       }
     >
       <SectionBoundary what="properties">
-        <PropertyList deviceId={deviceId} needle={hasFilter ? text.trim().toLowerCase() : ''} />
+        <PropertyList
+          deviceId={deviceId}
+          needle={hasFilter ? text.trim().toLowerCase() : ''}
+          onHistory={setHistoryOf}
+        />
       </SectionBoundary>
+      {historyOf !== undefined && (
+        <PropertyHistoryDialog deviceId={deviceId} name={historyOf} onClose={() => setHistoryOf(undefined)} />
+      )}
     </Section>
   )
 }
 
-function PropertyList({ deviceId, needle }: { deviceId: string; needle: string }) {
+function PropertyList({ deviceId, needle, onHistory }: { deviceId: string; needle: string } & OnHistory) {
   const { properties } = useAction('devices_QueryProperties', { deviceId })
   const all = useMemo(
     () => Object.values(properties).sort((a, b) => compareNames(a.name, b.name)),
@@ -56,12 +68,13 @@ function PropertyList({ deviceId, needle }: { deviceId: string; needle: string }
       </div>
     )
   }
-  if (shown.length >= VIRTUAL_FROM) return <VirtualProperties key={needle} properties={shown} />
+  if (shown.length >= VIRTUAL_FROM)
+    return <VirtualProperties key={needle} properties={shown} onHistory={onHistory} />
   return (
     <ul>
       {shown.map(property => (
         <li key={property.name} className="prop">
-          <PropertyCells property={property} />
+          <PropertyCells property={property} onHistory={onHistory} />
         </li>
       ))}
     </ul>
@@ -69,7 +82,7 @@ function PropertyList({ deviceId, needle }: { deviceId: string; needle: string }
 }
 
 /** Long lists scroll in a box of their own, so that the sections below stay within reach. */
-function VirtualProperties({ properties }: { properties: Property[] }) {
+function VirtualProperties({ properties, onHistory }: { properties: Property[] } & OnHistory) {
   const box = useRef<HTMLElement>(null)
   const rows = useVirtualizer({
     count: properties.length,
@@ -97,7 +110,7 @@ function VirtualProperties({ properties }: { properties: Property[] }) {
             className="prop"
             style={{ position: 'absolute', insetInline: 0, top: start }}
           >
-            <PropertyCells property={properties[index]!} />
+            <PropertyCells property={properties[index]!} onHistory={onHistory} />
           </li>
         ))}
       </ul>
@@ -107,9 +120,10 @@ function VirtualProperties({ properties }: { properties: Property[] }) {
 
 function PropertyCells({
   property: { name, value, protected: isProtected, lastUpdated },
+  onHistory,
 }: {
   property: Property
-}) {
+} & OnHistory) {
   const isNarrow = useIsNarrow()
   return (
     <>
@@ -125,6 +139,15 @@ function PropertyCells({
       </div>
       <span className="when row" style={{ gap: 4 }}>
         <Time at={lastUpdated} />
+        <button
+          type="button"
+          className="copy"
+          aria-label={`Past values of ${name}`}
+          data-tip="Past values"
+          onClick={() => onHistory(name)}
+        >
+          <History className="i i-14" aria-hidden />
+        </button>
         <CopyButton text={copyTextOf(value)} label={`Copy value of ${name}`} />
       </span>
     </>

@@ -1,0 +1,86 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useSuspenseInfiniteQuery } from '@tanstack/react-query'
+import { actionPagesQuery } from '../../api/queries.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Dialog, DialogBody } from '../../ui/Dialog.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { copyTextOf, JsonValue } from '../../ui/JsonValue.tsx'
+import { LoadMore } from '../../ui/LoadMore.tsx'
+import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { ActorChip } from '../audit/ActorChip.tsx'
+
+/** A dialog scrolls as a whole: few enough to reach its foot. */
+const PAGE_SIZE = 20
+
+type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
+
+type PropertyHistoryProps = { deviceId: string; name: string }
+
+/** What a property was set to, newest first, with when and by whom; later changes appear by themselves. */
+export function PropertyHistoryDialog({
+  onClose,
+  ...property
+}: PropertyHistoryProps & { onClose: () => void }) {
+  return (
+    <Dialog open title={`Past values of ${property.name}`} onClose={onClose}>
+      <SectionBoundary what="past values">
+        <ChangeList {...property} />
+      </SectionBoundary>
+    </Dialog>
+  )
+}
+
+function ChangeList({ deviceId, name }: PropertyHistoryProps) {
+  const list = useSuspenseInfiniteQuery(
+    actionPagesQuery('devices_QueryPropertyHistory', { deviceId, name, limit: PAGE_SIZE }),
+  )
+  const changes = list.data.pages.flatMap(page => page.changes)
+  return (
+    <>
+      {(list.error || changes.length === 0) && (
+        <DialogBody>
+          {list.error && (
+            <Alert tone="bad" title="Could not load past values.">
+              <ErrorText error={list.error} />
+            </Alert>
+          )}
+          {changes.length === 0 && <p className="muted">No past values.</p>}
+        </DialogBody>
+      )}
+      <ul className="changes">
+        {changes.map(change => (
+          // A property that was removed and set again begins with version 1 again.
+          <li key={`${change.version} ${change.changedAt}`}>
+            <ChangeCells change={change} />
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <LoadMore
+          shown={changes.length}
+          total={list.data.pages[0]?.total}
+          what="values"
+          busy={list.isFetchingNextPage}
+          onClick={() => void list.fetchNextPage()}
+        />
+      )}
+    </>
+  )
+}
+
+function ChangeCells({ change: { value, isRemoved, actor, actorName, changedAt } }: { change: Change }) {
+  return (
+    <>
+      {isRemoved ? <span className="muted">Removed</span> : <JsonValue value={value} />}
+      <div className="row when">
+        <ActorChip actor={actor} name={actorName} />
+        <span className="grow">
+          <Time at={changedAt} />
+        </span>
+        {!isRemoved && <CopyButton text={copyTextOf(value)} label="Copy value" />}
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,174 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
+import { newFolder, printedToken } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+/** Port that the console asks for; a device's pages stand there. */
+const WEB_PORT = 80
+const LONG_NAME = `crane.${'x'.repeat(200)}`
+
+let stage: Stage
+let page: Page
+let agent: AgentChild
+/** What every command of the device's agent ends with. */
+let device: string[]
+let deviceId: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  const { path } = resources.use(await newFolder())
+  device = ['--hub', stage.hub.url, '--token', printedToken(stage.hub), '--data', join(path, 'agent')]
+  agent = resources.use(startAgent(['run', ...device]))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.getByRole('link', { name: 'First project' }).click()
+  await page.getByRole('row').getByRole('link', { name: 'View' }).click()
+  await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
+  deviceId = page.url().split('/').at(-1)!
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('opens the past values of a property with time and who set them, and follows changes', async () => {
+  await setByDevice('crane.limits', '{"loadKg":42500}')
+  const dialog = await openHistory('crane.limits')
+  await dialog.getByText('"loadKg": 42500').waitFor()
+  expect(await dialog.getByRole('listitem').count()).toBe(1)
+  await dialog.getByText('Device', { exact: true }).waitFor({ state: 'attached' })
+  expect(await dialog.locator('time').getAttribute('datetime')).toMatch(/^\d{4}-\d\d-\d\dT/)
+
+  await set('crane.limits', ['raised', { loadKg: 45_000, by: 'Mira <b>Økafør</b> 🚜' }])
+  const newest = dialog.getByRole('listitem').first()
+  await newest.getByText('"loadKg": 45000').waitFor()
+  await newest.getByText('User', { exact: true }).waitFor({ state: 'attached' })
+  await expectGoodScreen(page, 'property-history')
+
+  // The row is gone with the property; what it was stays on screen.
+  await invoke(page, 'devices_RemoveProperty', { deviceId, name: 'crane.limits' })
+  await newest.getByText('Removed', { exact: true }).waitFor()
+  await setByDevice('crane.limits', '{"loadKg":42500}')
+  await expect.poll(() => dialog.getByRole('listitem').count()).toBe(4)
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+})
+
+it('shows further values page by page, and holds a name of any length', async () => {
+  for (let n = 1; n <= 23; n++) await set(LONG_NAME, n)
+  const dialog = await openHistory(LONG_NAME)
+  const values = () => dialog.locator('pre').allInnerTexts()
+  const from = (newest: number, oldest: number) =>
+    Array.from({ length: newest - oldest + 1 }, (_, index) => String(newest - index))
+  await dialog.getByText('20 values').waitFor()
+  expect(await values()).toEqual(from(23, 4))
+  await expectGoodScreen(page, 'property-history-pages')
+  await dialog.getByRole('button', { name: 'Load more' }).click()
+  await expect.poll(values).toEqual(from(23, 1))
+  await set(LONG_NAME, 24)
+  await expect.poll(values).toEqual(from(24, 1))
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await dialog.waitFor({ state: 'detached' })
+})
+
+it('says when a property has no past values or they cannot be loaded', async () => {
+  const dialog = await openHistory('dev.nexigon.system.info')
+  await dialog.getByText('No past values.', { exact: true }).waitFor()
+  await expectGoodScreen(page, 'property-history-none')
+  await page.keyboard.press('Escape')
+
+  await set('crane.wind', 12)
+  const url = '**/invoke/devices_QueryPropertyHistory'
+  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }))
+  await openHistory('crane.wind')
+  await dialog.getByRole('heading', { name: 'Could not load past values' }).waitFor()
+  await expectGoodScreen(page, 'property-history-failed')
+  await page.unroute(url)
+  await dialog.getByRole('button', { name: 'Try again' }).click()
+  await dialog.locator('pre').getByText('12', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+})
+
+it('opens a fresh link to the web pages of the device at each click', async () => {
+  await proxyButton().hover()
+  await page.locator('.tip').getByText('Link valid for 2 hours').waitFor()
+  await expectGoodScreen(page, 'device-proxy')
+  const first = await openProxy()
+  const second = await openProxy()
+  expect(first.url).not.toBe(second.url)
+  expect(first.asked).toEqual({ deviceId, validForSecs: 7200 })
+  for (const { url, opened } of [first, second]) {
+    expect(await opened.evaluate('window.opener')).toBeNull()
+    expect(new URL(opened.url()).origin).toBe(new URL(url).origin)
+    await opened.close()
+  }
+})
+
+it('shows the web pages of the device in that window', async ({ skip }) => {
+  const service = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Pump station</h1>')
+  })
+  service.listen(WEB_PORT, '127.0.0.1')
+  const failure = await once(service, 'listening').then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (failure) skip(`port ${WEB_PORT} is not to be had on this machine: ${failure.code}`)
+  resources.defer(() => void service.close())
+  const { opened } = await openProxy()
+  await opened.getByRole('heading', { name: 'Pump station' }).waitFor()
+  await opened.close()
+})
+
+it('says in that window that the device is away, and closes it when there is no link', async () => {
+  await agent[Symbol.asyncDispose]()
+  await page.locator('.dhead').getByText('Disconnected', { exact: true }).waitFor()
+  const { opened } = await openProxy()
+  await opened.getByRole('heading', { name: 'The device is not connected' }).waitFor()
+  await opened.close()
+
+  const url = '**/invoke/devices_IssueHttpProxyToken'
+  await page.route(url, route =>
+    route.fulfill({ status: 403, json: { kind: 'Forbidden', message: 'Not for you.' } }),
+  )
+  const [refused] = await Promise.all([page.waitForEvent('popup'), proxyButton().click()])
+  if (!refused.isClosed()) await refused.waitForEvent('close')
+  await page.getByText("Could not open the device's pages").waitFor()
+  await page.getByText('Not for you.').waitFor()
+  await page.unroute(url)
+
+  await page.evaluate('window.open = () => null')
+  await proxyButton().click()
+  await page.getByText('The browser blocked the new window.', { exact: false }).waitFor()
+  expect(stage.faults).toEqual([])
+})
+
+const proxyButton = () => page.getByRole('button', { name: 'HTTP Proxy' })
+
+/** Clicks HTTP Proxy; resolves to what was asked for, the link that was answered, and the window when it has followed it. */
+async function openProxy(): Promise<{ asked: unknown; url: string; opened: Page }> {
+  const [opened, response] = await Promise.all([
+    page.waitForEvent('popup'),
+    page.waitForResponse('**/invoke/devices_IssueHttpProxyToken'),
+    proxyButton().click(),
+  ])
+  const { url } = (await response.json()) as { url: string }
+  await opened.waitForURL(({ origin }) => origin === new URL(url).origin)
+  return { asked: response.request().postDataJSON(), url, opened }
+}
+
+async function openHistory(name: string) {
+  await page.getByRole('button', { name: `Past values of ${name}`, exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('heading', { name: `Past values of ${name}`, exact: true }).waitFor()
+  return dialog
+}
+
+const set = (name: string, value: unknown) => invoke(page, 'devices_SetProperty', { deviceId, name, value })
+
+const setByDevice = (name: string, json: string) =>
+  agentCommand(['device', 'properties', 'set', name, json, ...device])
