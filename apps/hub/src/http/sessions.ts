@@ -1,8 +1,7 @@
 import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
-import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { ANONYMOUS, type Caller } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
+import { type Db, select } from '../database/connection.ts'
 import type { RateLimits } from '../rate-limits.ts'
 import { hashSecret, matchesSecret } from '../secrets.ts'
 
@@ -10,6 +9,13 @@ const DAY_SECS = 24 * 60 * 60
 /** How long a session lasts, and with "Remember me". */
 const SESSION_SECS = DAY_SECS
 const REMEMBERED_SECS = 30 * DAY_SECS
+const SESSION = `
+  select s.token_hash as "tokenHash", s.created_at as "signedInAt", u.user_id as "userId", u.is_admin as "isAdmin"
+    from session s join "user" u on u.user_id = s.user_id
+   where s.session_id = $1 and s.expires_at > now() and u.is_active`
+
+type SessionRow = { tokenHash: Buffer; signedInAt: Date; userId: string; isAdmin: boolean }
+
 /**
  * Sessions and user tokens: who a request speaks for. Read from the database at each request, so that what ended has ended at
  * once on every node.
@@ -101,12 +107,7 @@ export class Sessions {
   async #bySession(token: string): Promise<Caller> {
     if (!UserSessionToken.safeParse(token).success) return ANONYMOUS
     const sessionId = publicIdOf(token)
-    // At each request: as text, which costs a quarter of building it.
-    const { rows } = await sql<{ tokenHash: Buffer; signedInAt: Date; userId: string; isAdmin: boolean }>`
-      select s.token_hash as "tokenHash", s.created_at as "signedInAt", u.user_id as "userId", u.is_admin as "isAdmin"
-        from session s join "user" u on u.user_id = s.user_id
-       where s.session_id = ${sessionId} and s.expires_at > ${new Date()} and u.is_active`.execute(this.#db)
-    const row = rows[0]
+    const [row] = await select<SessionRow>(this.#db, SESSION, [sessionId])
     if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
     const { userId, isAdmin, signedInAt } = row
     return { actor: 'User', userId, isAdmin, sessionId, signedInAt }

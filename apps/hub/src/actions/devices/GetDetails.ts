@@ -1,6 +1,6 @@
 import type { CertificateStatus } from '@muster/actions'
-import { sql } from 'kysely'
 import { refusal } from '../../access/authorize.ts'
+import { select } from '../../database/connection.ts'
 import { type RefusalColumns, refusalOf } from '../../database/refusals.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../times.ts'
@@ -23,9 +23,8 @@ type Row = RefusalColumns & {
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
 
-export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, { deviceId }) => {
-  // One statement: the page of a device asks for it again whenever the device does something.
-  const { rows } = await sql<Row>`
+// One statement: the page of a device asks for it again whenever the device does something.
+const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,
            coalesce((
@@ -42,8 +41,10 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, {
                     order by c.connected_at desc)
                from device_connection c left join cluster_node n on n.node_id = c.node_id
               where c.device_id = d.device_id and c.ended_at is null), '[]') as connections
-      from device d where d.device_id = ${deviceId}`.execute(db)
-  const device = rows[0]
+      from device d where d.device_id = $1`
+
+export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, { deviceId }) => {
+  const [device] = await select<Row>(db, DETAILS, [deviceId])
   // Deleted since the permission was checked.
   if (!device) throw refusal()
   const now = new Date()
