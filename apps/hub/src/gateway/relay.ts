@@ -1,7 +1,9 @@
+import { ActionError } from '@muster/actions'
 import { type Channel, ChannelRejectedError, type ChannelRequest } from '@muster/link'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
+import { endWithRight } from '../proxy/recheck.ts'
 import { splice } from '../proxy/splice.ts'
 import type { DeviceRegistry } from './registry.ts'
 
@@ -9,8 +11,6 @@ import type { DeviceRegistry } from './registry.ts'
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
 /** How long the device may take to accept, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000
-/** How often the right to go on is looked at, in milliseconds: a forward may be open for days. */
-const RECHECK_MS = 5_000
 
 type RelayOptions = {
   db: Db
@@ -37,7 +37,10 @@ export async function relay(
       .then(caller => authorize(db, caller, permission, { deviceId }))
       .then(
         () => true,
-        () => false,
+        error => {
+          if (error instanceof ActionError) return false
+          throw error
+        },
       )
   }
   if (!(await mayForward())) return request.reject('forbidden')
@@ -52,11 +55,9 @@ export async function relay(
   }
   if (!request.isPending) return device.close()
   const person = request.accept()
-  const endWithoutRight = async (): Promise<void> => {
-    if (await mayForward()) return
+  const stop = endWithRight(mayForward, () => {
     person.close()
     device.close()
-  }
-  const timer = setInterval(() => void endWithoutRight(), RECHECK_MS)
-  await splice(person, device).finally(() => clearInterval(timer))
+  })
+  await splice(person, device).finally(stop)
 }

@@ -259,6 +259,30 @@ describe('a web application on a device', () => {
     socket.close()
     await once(socket, 'close')
   })
+
+  it('gets what a client sends right behind its upgrade', async () => {
+    const { host, cookie } = await opened()
+    const socket = connect(hub.address.port, '127.0.0.1')
+    const head = [
+      'GET /socket HTTP/1.1',
+      `Host: ${host}`,
+      `Cookie: ${cookie}`,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ]
+    // A masked text frame "hi", whose mask is zeros.
+    const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
+    socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), frame]))
+    let told = Buffer.alloc(0)
+    socket.on('data', chunk => {
+      told = Buffer.concat([told, chunk])
+    })
+    await until('it comes back once', () => told.includes(Buffer.from([0x81, 2, 0x68, 0x69])))
+    expect(told.subarray(told.indexOf('\r\n\r\n') + 4)).toHaveLength(4)
+    socket.destroy()
+  })
 })
 
 describe('who may not see a device', () => {
@@ -321,6 +345,20 @@ describe('who may not see a device', () => {
       .values({ organization_id: organizationId, user_id: friend.userId })
       .execute()
     expect(await statusOf(again)).toBe(200)
+    const { port: hubPort } = hub.address
+    const socket = new WebSocket(`ws://127.0.0.1:${hubPort}/socket`, {
+      headers: { host: `${again.host}:${hubPort}`, cookie: again.cookie },
+    })
+    await once(socket, 'open')
+    const ended = once(socket, 'close')
+    // Over, and not swept yet.
+    await hub.db
+      .updateTable('session')
+      .set({ expires_at: new Date(0) })
+      .where('user_id', '=', friend.userId)
+      .execute()
+    expect(await statusOf(again)).toBe(401)
+    await ended
     await hub.db.deleteFrom('session').where('user_id', '=', friend.userId).execute()
     expect(await statusOf(again)).toBe(401)
 

@@ -13,7 +13,8 @@ import type { Logger } from '../log.ts'
 import { ChannelSocket } from './channel-socket.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
 import { PAGES, pageHtml } from './pages.ts'
-import type { ProxyAccess, ProxyTokens } from './proxy-tokens.ts'
+import type { ProxyTokens } from './proxy-tokens.ts'
+import { endWithRight } from './recheck.ts'
 
 /** Connections to one port of one device, below what public agents forward at once (protocol 3.3). */
 const MAX_CONNECTIONS = 8
@@ -82,14 +83,6 @@ export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: Prox
     return agent
   }
 
-  /** Who asks, for which device; throws `Unreachable`. */
-  async function accessOf(request: IncomingMessage, host: string): Promise<ProxyAccess> {
-    const jwt = cookiesOf(request).find(([name]) => name === cookieName)?.[1]
-    const access = jwt === undefined ? undefined : await tokens.check(jwt, host)
-    if (!access) throw new Unreachable((await tokens.isKnownHost(host)) ? 'noLink' : 'wrongHost')
-    return access
-  }
-
   /** A token in the address becomes the cookie of this host alone, and leaves the address. */
   async function admit(response: ServerResponse, url: URL, host: string): Promise<void> {
     const jwt = url.searchParams.get(TOKEN_PARAMETER) ?? ''
@@ -113,9 +106,19 @@ export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: Prox
       .end()
   }
 
-  /** Sends a request on its way to the device; resolves with the answer's beginning. */
-  async function forward(request: IncomingMessage, host: string, isUpgrade: boolean): Promise<Answer> {
-    const access = await accessOf(request, host)
+  /**
+   * Sends a request on its way to the device; resolves with the answer's beginning. `over` closes when the browser has all that it
+   * wants, and everything here ends with it. Throws `Unreachable`.
+   */
+  async function forward(
+    request: IncomingMessage,
+    host: string,
+    over: ServerResponse | Duplex,
+    isUpgrade: boolean,
+  ): Promise<Answer> {
+    const jwt = cookiesOf(request).find(([name]) => name === cookieName)?.[1] ?? ''
+    const access = await tokens.check(jwt, host)
+    if (!access) throw new Unreachable((await tokens.isKnownHost(host)) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
@@ -129,6 +132,12 @@ export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: Prox
       host,
       headers: requestHeaders(request, cookieName, isSecure, isUpgrade) as never,
       setHost: false,
+    })
+    const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
+    const stop = endWithRight(isAllowed, () => request.socket.destroy())
+    over.once('close', () => {
+      stop()
+      upstream.destroy()
     })
     return answerOf(upstream, request)
   }
@@ -146,8 +155,7 @@ export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: Prox
       try {
         const url = URL.parse(request.url ?? '', `http://${host}`)
         if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
-        const { upstream, answer } = await forward(request, host, false)
-        response.once('close', () => upstream.destroy())
+        const { answer } = await forward(request, host, response, false)
         response.writeHead(answer.statusCode!, answer.statusMessage, responseHeaders(answer, false))
         // What comes slowly must be seen at once: server-sent events begin without a body.
         response.flushHeaders()
@@ -164,11 +172,11 @@ export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: Prox
       const host = hosts.deviceHost(request.headers.host)!
       socket.on('error', () => {})
       try {
-        const { upstream, answer, socket: device, head: first } = await forward(request, host, true)
-        socket.once('close', () => upstream.destroy())
+        const { answer, socket: device, head: first } = await forward(request, host, socket, true)
         socket.write(headText(answer, device !== undefined))
         if (!device) return await pipeline(answer, socket)
-        if (head.length > 0) device.unshift(head)
+        // What either side sent right behind its head goes first.
+        device.write(head)
         socket.write(first!)
         await Promise.all([pipeline(socket, device), pipeline(device, socket)])
       } catch (error) {
@@ -202,7 +210,7 @@ class ChannelAgent extends Agent {
   }
 }
 
-type Answer = { upstream: ClientRequest; answer: IncomingMessage; socket?: Duplex; head?: Buffer }
+type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
 /** Passes a request's body on and waits for the beginning of the answer; rejects when there is none. */
 function answerOf(upstream: ClientRequest, request: IncomingMessage): Promise<Answer> {
@@ -219,8 +227,8 @@ function answerOf(upstream: ClientRequest, request: IncomingMessage): Promise<An
     clearTimeout(timer)
     resolve(answer)
   }
-  upstream.once('response', answer => done({ upstream, answer }))
-  upstream.once('upgrade', (answer, socket, head) => done({ upstream, answer, socket, head }))
+  upstream.once('response', answer => done({ answer }))
+  upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', error => {
     clearTimeout(timer)
     reject(error)

@@ -5,7 +5,7 @@ import type { Jwts } from '../jwts.ts'
 import type { ProxyHosts } from './hosts.ts'
 
 /** What a token opens, and for how long still. */
-export type ProxyAccess = { deviceId: string; port: number; lastsSecs: number }
+type ProxyAccess = { deviceId: string; port: number; lastsSecs: number }
 
 type NewToken = {
   tokenId: string
@@ -81,10 +81,13 @@ export class ProxyTokens {
         join.onRef('m.organization_id', '=', 'p.organization_id').onRef('m.user_id', '=', 't.user_id'),
       )
       .innerJoin('user as u', 'u.user_id', 't.user_id')
+      .leftJoin('session as s', 's.session_id', 't.session_id')
       .where('t.token_id', '=', tokenId)
       .where('t.hostname', '=', hostname)
       .where('t.expires_at', '>', new Date())
       .where('u.is_active', '=', true)
+      // A session that is over stays a while until it is swept.
+      .where(({ or, eb }) => or([eb('t.session_id', 'is', null), eb('s.expires_at', '>', new Date())]))
       .select(['t.device_id', 't.port', 't.expires_at'])
       .executeTakeFirst()
     return (
