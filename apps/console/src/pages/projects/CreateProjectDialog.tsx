@@ -1,11 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useCommand } from '../../api/queries.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { bindText, useTextForm } from '../../lib/form.ts'
 import { organizationParam } from '../../organization.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
+import { FormDialog } from '../../ui/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 type CreateProjectDialogProps = { organizationId: string; open: boolean; onClose: () => void }
@@ -34,39 +33,19 @@ function OpenDialog({ organizationId, onClose }: Omit<CreateProjectDialogProps, 
     },
   })
   return (
-    <form.Subscribe
-      selector={({ isSubmitting, isDirty, canSubmit }) => ({ isSubmitting, isDirty, canSubmit })}
+    <FormDialog
+      title="Create Project"
+      form={form}
+      submit="Create Project"
+      busyLabel="Creating…"
+      onClose={onClose}
     >
-      {({ isSubmitting, isDirty, canSubmit }) => (
-        <Dialog open title="Create Project" busy={isSubmitting} dirty={isDirty} onClose={onClose}>
-          <form noValidate onSubmit={event => void submitForm(event, form)}>
-            <DialogBody>
-              {create.error && (
-                <Alert tone="bad" title="The project was not created.">
-                  <ErrorText error={create.error} />
-                </Alert>
-              )}
-              <form.Field name="name">
-                {field => <TextField label="Name" required {...bindText(field)} />}
-              </form.Field>
-            </DialogBody>
-            <DialogFoot>
-              <Button disabled={isSubmitting} onClick={onClose}>
-                Cancel
-              </Button>
-              <Button
-                type="submit"
-                variant="primary"
-                disabled={!canSubmit && !isSubmitting}
-                busy={isSubmitting}
-                busyLabel="Creating…"
-              >
-                Create Project
-              </Button>
-            </DialogFoot>
-          </form>
-        </Dialog>
+      {create.error && (
+        <Alert tone="bad" title="The project was not created.">
+          <ErrorText error={create.error} />
+        </Alert>
       )}
-    </form.Subscribe>
+      <form.Field name="name">{field => <TextField label="Name" required {...bindText(field)} />}</form.Field>
+    </FormDialog>
   )
 }
