@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { submitForm } from '../lib/form.ts'
 import { Button } from './Button.tsx'
 import { Dialog, DialogBody, DialogFoot } from './Dialog.tsx'
+import { SubmitButton } from './SubmitButton.tsx'
 
 type FormDialogProps = {
   title: string
@@ -19,7 +20,7 @@ type FormDialogProps = {
 
 /** A dialog with a form: nothing closes it while it is being sent, and once something was typed only its buttons do. */
 export function FormDialog({ title, form, submit, busyLabel, onClose, children }: FormDialogProps) {
-  const { isSubmitting, isDirty, canSubmit } = useStore(form.store)
+  const { isSubmitting, isDirty } = useStore(form.store)
   return (
     <Dialog open title={title} busy={isSubmitting} dirty={isDirty} onClose={onClose}>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
@@ -28,15 +29,9 @@ export function FormDialog({ title, form, submit, busyLabel, onClose, children }
           <Button disabled={isSubmitting} onClick={onClose}>
             Cancel
           </Button>
-          <Button
-            type="submit"
-            variant="primary"
-            disabled={!canSubmit && !isSubmitting}
-            busy={isSubmitting}
-            busyLabel={busyLabel}
-          >
+          <SubmitButton form={form} busyLabel={busyLabel}>
             {submit}
-          </Button>
+          </SubmitButton>
         </DialogFoot>
       </form>
     </Dialog>

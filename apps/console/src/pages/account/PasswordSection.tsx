@@ -3,10 +3,10 @@ import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { newPasswordErrors } from '../../lib/rules.ts'
 import { useSession } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { Section } from '../../ui/Section.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { toast } from '../../ui/toast.ts'
 
 /** Changes the password; the hub then ends every other session. */
@@ -51,19 +51,9 @@ export function PasswordSection() {
             />
           )}
         </form.Field>
-        <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
-          {({ canSubmit, isSubmitting }) => (
-            <Button
-              type="submit"
-              variant="primary"
-              disabled={!canSubmit && !isSubmitting}
-              busy={isSubmitting}
-              busyLabel="Changing…"
-            >
-              Change Password
-            </Button>
-          )}
-        </form.Subscribe>
+        <SubmitButton form={form} busyLabel="Changing…">
+          Change Password
+        </SubmitButton>
       </form>
     </Section>
   )

@@ -2,11 +2,11 @@ import { useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { useSession } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
 import { Section } from '../../ui/Section.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { toast } from '../../ui/toast.ts'
 
@@ -60,19 +60,9 @@ export function ProfilePage() {
             <form.Field name="displayName">
               {field => <TextField label="Display name" required autoComplete="name" {...bindText(field)} />}
             </form.Field>
-            <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
-              {({ canSubmit, isSubmitting }) => (
-                <Button
-                  type="submit"
-                  variant="primary"
-                  disabled={!canSubmit && !isSubmitting}
-                  busy={isSubmitting}
-                  busyLabel="Saving…"
-                >
-                  Save
-                </Button>
-              )}
-            </form.Subscribe>
+            <SubmitButton form={form} busyLabel="Saving…">
+              Save
+            </SubmitButton>
           </form>
         </Section>
       </div>

@@ -6,9 +6,9 @@ import { safeRedirect } from '../../lib/redirect.ts'
 import { logIn } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { AuthHead, AuthLayout, AuthMeta } from '../../ui/AuthLayout.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 const route = getRouteApi('/login')
@@ -83,20 +83,9 @@ export function LoginPage() {
           </form.Field>
           <Link to="/reset-password">Reset password</Link>
         </AuthMeta>
-        <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
-          {({ canSubmit, isSubmitting }) => (
-            <Button
-              type="submit"
-              variant="primary"
-              size="lg"
-              disabled={!canSubmit && !isSubmitting}
-              busy={isSubmitting}
-              busyLabel="Logging in…"
-            >
-              Log in
-            </Button>
-          )}
-        </form.Subscribe>
+        <SubmitButton form={form} size="lg" busyLabel="Logging in…">
+          Log in
+        </SubmitButton>
       </form>
     </AuthLayout>
   )

@@ -7,11 +7,11 @@ import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { newPasswordErrors } from '../../lib/rules.ts'
 import { focusHeading } from '../../shell/use-route-focus.ts'
 import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { RequestFailed } from '../../ui/RequestFailed.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
 
 const route = getRouteApi('/set-password')
 
@@ -70,20 +70,9 @@ function SetPasswordForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
           />
         )}
       </form.Field>
-      <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
-        {({ canSubmit, isSubmitting }) => (
-          <Button
-            type="submit"
-            variant="primary"
-            size="lg"
-            disabled={!canSubmit && !isSubmitting}
-            busy={isSubmitting}
-            busyLabel="Saving…"
-          >
-            Set password
-          </Button>
-        )}
-      </form.Subscribe>
+      <SubmitButton form={form} size="lg" busyLabel="Saving…">
+        Set password
+      </SubmitButton>
     </form>
   )
 }

@@ -6,10 +6,10 @@ import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.t
 import { isEmail, newPasswordErrors } from '../../lib/rules.ts'
 import { PrivacyLink, TermsLink } from '../../shell/LegalLinks.tsx'
 import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { RequestFailed } from '../../ui/RequestFailed.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { SignupResult } from './SignupResult.tsx'
 
@@ -118,20 +118,9 @@ function SignupForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
       <form.Field name="consentedToMarketing">
         {field => <Checkbox label="Send me news about the product." {...bindChecked(field)} />}
       </form.Field>
-      <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
-        {({ canSubmit, isSubmitting }) => (
-          <Button
-            type="submit"
-            variant="primary"
-            size="lg"
-            disabled={!canSubmit && !isSubmitting}
-            busy={isSubmitting}
-            busyLabel="Creating account…"
-          >
-            Create account
-          </Button>
-        )}
-      </form.Subscribe>
+      <SubmitButton form={form} size="lg" busyLabel="Creating account…">
+        Create account
+      </SubmitButton>
     </form>
   )
 }
