@@ -1,6 +1,5 @@
 import { publicIdOf } from '@muster/actions'
-import { type LinkEnd, RemoteActionError } from '@muster/link'
-import { Backoff } from './backoff.ts'
+import { Backoff, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
 import { certificateFingerprint } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { AgentConfig } from './config.ts'
@@ -90,7 +89,7 @@ class Agent {
       this.#backoff.endedAfter(this.#clock.elapsed() - since)
       return new Error(connectionEnd(end))
     } catch (error) {
-      return error
+      return error instanceof LinkEndedError ? new Error(connectionEnd(error.end)) : error
     }
   }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option, type OutputConfiguration } from 'comma
 import manifest from '../package.json' with { type: 'json' }
 import { addDeviceCommands } from './commands/device.ts'
 import { addEventCommands } from './commands/events.ts'
+import { addRepositoryCommands } from './commands/repositories.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { createLog, LOG_LEVELS, type Log, type LogLevel } from './log.ts'
@@ -67,6 +68,7 @@ function createProgram(context: CommandContext, output: OutputConfiguration): Co
   addRunCommand(program, context)
   addDeviceCommands(program, context)
   addEventCommands(program, context)
+  addRepositoryCommands(program, context)
   addSimulateCommand(program, context)
   return program
 }

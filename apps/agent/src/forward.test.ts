@@ -90,6 +90,21 @@ describe('ForwardService', () => {
     expect((await readAll(channel)).toString()).toBe('hello')
   })
 
+  it('still carries to a service that said all it had while the hub was not reading', async () => {
+    const received: Buffer[] = []
+    const { hub, endpoint, sockets } = await forwarding(socket => {
+      socket.end(Buffer.alloc(3_000_000))
+      socket.on('data', piece => received.push(piece))
+    })
+    const channel = await hub.open(endpoint)
+    await vi.waitUntil(() => sockets[0]?.writableFinished || (sockets[0]?.bytesWritten ?? 0) > 2_000_000)
+    expect(await readAll(channel)).toHaveLength(3_000_000)
+    await channel.write(Buffer.from('thanks'))
+    channel.end()
+    await vi.waitUntil(() => sockets[0]?.readableEnded)
+    expect(Buffer.concat(received).toString()).toBe('thanks')
+  })
+
   it('carries each end on its own, in both orders', async () => {
     const { hub, endpoint } = await forwarding(socket => {
       const pieces: Buffer[] = []

@@ -1,8 +1,7 @@
 import { connect, type Socket } from 'node:net'
-import type { ChannelRequest } from '@muster/link'
+import { type ChannelRequest, spliceSocket } from '@muster/link'
 import { codeOf } from './describe-error.ts'
 import type { Log } from './log.ts'
-import { splice } from './splice.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const MAX_FORWARDS = 24
@@ -44,7 +43,7 @@ export class ForwardService {
     try {
       const socket = await connectLocally(port, this.#connectTimeoutMs)
       // The hub may have given up while we were connecting.
-      if (request.isPending) await splice(request.accept(), socket)
+      if (request.isPending) await spliceSocket(request.accept(), socket)
       else socket.destroy()
     } catch (error) {
       this.#log.debug(`forward to port ${port} failed: ${codeOf(error) ?? String(error)}`)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { certificateFingerprint, createDeviceCertificate } from './certificate.ts'
+import { certificateFingerprint, createDeviceCertificate, type DeviceCertificate } from './certificate.ts'
 import { connectHeaders, connectToHub, connectUrl, type HubCredentials } from './hub-connection.ts'
 import { FakeHub } from './testing/fake-hub.ts'
 
@@ -55,6 +55,31 @@ describe('connectToHub', () => {
     expect(hub.connections[0]!.certificate).toBe(certificateFingerprint(certificate.certificatePem))
     expect(hub.requests[0]).not.toHaveProperty('x-client-cert')
     link.close()
+  })
+
+  it('resumes its TLS session when it comes back, as itself and as nobody else', async () => {
+    await using hub = await FakeHub.start(createDeviceCertificate('hub'))
+    const connect = async (certificate: DeviceCertificate, known?: HubCredentials) => {
+      const device = known ?? {
+        ...credentials,
+        hubUrl: hub.url,
+        certificate,
+        acceptInvalidCertificates: true,
+      }
+      const { link } = await connectToHub(device, { isRegistered: true })
+      await link.open('executor')
+      link.close()
+      return device
+    }
+    const [mine, other] = [createDeviceCertificate(), createDeviceCertificate()]
+    const device = await connect(mine)
+    await connect(mine, device)
+    await connect(other)
+    expect(hub.connections.map(({ isResumed, certificate }) => [isResumed, certificate])).toEqual([
+      [false, certificateFingerprint(mine.certificatePem)],
+      [true, certificateFingerprint(mine.certificatePem)],
+      [false, certificateFingerprint(other.certificatePem)],
+    ])
   })
 
   it('refuses a hub whose certificate nobody vouches for', async () => {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type ChannelRequest, Link, WebSocketTransport } from '@muster/link'
 import { WebSocket } from 'ws'
 import type { DeviceCertificate } from './certificate.ts'
@@ -30,6 +31,9 @@ export type HubConnection = {
   drop(): void
 }
 
+/** The newest TLS session with each hub: with its ticket a device comes back without a whole handshake, also after a restart there. */
+const sessions = new WeakMap<HubCredentials, Buffer>()
+
 // A hub that is stormed by devices lets valid ones wait up to 30 s (decisions, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
 // Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that the link itself judges one that is too long.
@@ -44,6 +48,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   const { signal, onRequest } = options
   if (signal?.aborted) return Promise.reject(signal.reason)
   const url = connectUrl(credentials.hubUrl)
+  const session = sessions.get(credentials)
   const webSocket = new WebSocket(url, {
     headers: connectHeaders(credentials, options.isRegistered),
     perMessageDeflate: false,
@@ -53,6 +58,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
       cert: credentials.certificate.certificatePem,
       key: credentials.certificate.keyPem,
       rejectUnauthorized: !credentials.acceptInvalidCertificates,
+      ...(session && { session }),
     }),
   })
   let socket: Socket | undefined
@@ -81,6 +87,12 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   webSocket.once('open', () => {
     settled()
     if (socket === undefined) return
+    if (socket instanceof TLSSocket) {
+      socket.on('session', ticket => sessions.set(credentials, ticket))
+      // The ticket may have come with the handshake.
+      const early = socket.getSession()
+      if (early) sessions.set(credentials, early)
+    }
     // The hub's first message may already be there: the link must listen before this returns.
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport, { ...(onRequest && { onRequest }), limits: AGENT_LIMITS })

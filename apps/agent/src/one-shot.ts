@@ -1,4 +1,4 @@
-import { newDatedId } from '@muster/actions'
+import { isRepositoryId, newDatedId, parseRepositoryPath } from '@muster/actions'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { invokeExactly } from './exact-invoke.ts'
@@ -77,12 +77,61 @@ export function emitEvent(
   }
 }
 
-async function invoke(
-  { link, deviceId }: Session,
-  action: string,
-  input: Record<string, JsonText>,
-): Promise<string> {
+/** Finds a repository by its name in paths. */
+export function resolveRepository(repository: string): OneShot {
+  return session => ask(session, 'repositories_ResolveName', { repository: jsonTextOf(repository) })
+}
+
+/** Finds a version by `repository/package/tag`. */
+export function resolveVersion(path: string): OneShot {
+  return session => ask(session, 'repositories_ResolveVersionByPath', inputOf(path, 'repository/package/tag'))
+}
+
+/** Files, tags and metadata of a version, by `repository/package/tag` or its id. */
+export function versionInfo(path: string): OneShot {
+  return async session => {
+    const versionId = isRepositoryId(path, 'pkg_v') ? path : await idOf(session, path, 'version')
+    return ask(session, 'repositories_GetVersionDetails', { versionId: jsonTextOf(versionId) })
+  }
+}
+
+/** A link from which a file can be fetched for a while, by `repository/package/tag/file` or the id of its blob. */
+export function issueUrl(path: string, filename?: string): OneShot {
+  return async session => {
+    const assetId = isRepositoryId(path, 'repo_a') ? path : await idOf(session, path, 'file')
+    return ask(session, 'repositories_IssueAssetDownloadUrl', {
+      assetId: jsonTextOf(assetId),
+      ...(filename !== undefined && { filename: jsonTextOf(filename) }),
+    })
+  }
+}
+
+async function idOf(session: Session, path: string, what: 'version' | 'file'): Promise<string> {
+  const [action, form, field] =
+    what === 'file'
+      ? (['repositories_ResolveVersionAssetByPath', 'repository/package/tag/file', 'assetId'] as const)
+      : (['repositories_ResolveVersionByPath', 'repository/package/tag', 'versionId'] as const)
+  const found = JSON.parse(await ask(session, action, inputOf(path, form))) as Record<string, unknown>
+  if (typeof found[field] === 'string') return found[field]
+  throw new Error(
+    `there is no ${what} "${path}", or its repository is not linked to the project of this device`,
+  )
+}
+
+/** The input of a look-up by path; `form` says what is expected. */
+function inputOf(path: string, form: string): Record<string, JsonText> {
+  const parts = parseRepositoryPath(path)
+  if (!parts || (parts.filename !== undefined) !== form.endsWith('/file'))
+    throw new Error(`found "${path}", expected ${form} or an id`)
+  return Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, jsonTextOf(part)]))
+}
+
+/** Runs an action of this device on itself. */
+function invoke(session: Session, action: string, input: Record<string, JsonText>): Promise<string> {
+  return ask(session, action, { deviceId: jsonTextOf(session.deviceId), ...input })
+}
+
+async function ask({ link }: Session, action: string, input: Record<string, JsonText>): Promise<string> {
   const channel = await link.open('executor')
-  const text = jsonObject({ deviceId: jsonTextOf(deviceId), ...input })
-  return withDeadline(invokeExactly(channel, action, text), ANSWER_TIMEOUT_MS, action)
+  return withDeadline(invokeExactly(channel, action, jsonObject(input)), ANSWER_TIMEOUT_MS, action)
 }

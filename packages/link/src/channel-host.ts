@@ -17,6 +17,10 @@ export interface ChannelHost {
   sendControl(frame: Uint8Array): void
   /** Ends the link if more data waits than the limits allow. */
   checkData(): void
+  /** False while too much waits to begin another action; `resume` is then called once there is room. */
+  mayAnswer(resume: () => void): boolean
+  /** Notes that less data waits than before; `isAnswer` when it was an action's. */
+  dataLeft(isAnswer: boolean): void
   /** Runs code of the application, which must not be able to break the link. */
   guard(channel: ChannelCore, hook: () => void): void
   /** Forgets a channel that is dead on this side. */

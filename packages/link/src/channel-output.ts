@@ -26,6 +26,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
   hasPeerStopped = false
   /** The peer was told that we send no more. */
   hasSentEnd = false
+  /** Our data are answers of actions. */
+  isAnswers = false
   /** True when an Adjust of the peer is due to data that we sent since its last one. */
   hasSentSinceAdjust = false
   readonly #core: ChannelCore
@@ -85,6 +87,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
       this.#core.host.outgoing.queuedBytes -= length
       this.#transmit(frame, length)
       if (queue.length * 2 < this.#core.host.limits.channelHighWaterBytes) this.#notify()
+      this.#core.host.dataLeft(this.isAnswers)
       if (this.queuedBytes === 0 && this.#isEnding) this.#finish()
     }
     this.#isTakingTurns = this.queuedBytes > 0 && this.#window.sendable > 0
@@ -142,7 +145,11 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   #hasRoom(): boolean {
-    if (this.canWrite && this.queuedBytes < this.#core.host.limits.channelHighWaterBytes) return true
+    const { limits, outgoing } = this.#core.host
+    const { queuedBytes } = this
+    // What other channels hold back must not stop this one for good: with nothing waiting it may always write.
+    const isLow = queuedBytes < limits.channelHighWaterBytes && (queuedBytes === 0 || outgoing.hasRoom)
+    if (this.canWrite && isLow) return true
     this.#owesWritable = true
     return false
   }
@@ -184,6 +191,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     if (this.#queue !== undefined) {
       this.#core.host.outgoing.queuedBytes -= this.#queue.length
       this.#queue = undefined
+      this.#core.host.dataLeft(this.isAnswers)
     }
     const writers = this.#writers
     this.#writers = undefined

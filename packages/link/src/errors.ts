@@ -1,7 +1,7 @@
 /**
  * How a link ended: `LocalClose` by our close(), `PeerClose` by the peer's Close frame, `TransportClosed`
  * without one, `Violation` of the protocol by the peer, `Timeout` of a Hello or Pong, `ConsumerTooSlow`
- * when the peer took our data too slowly for the bounded queue (protocol 2.8 to 2.11).
+ * when the peer took our data too slowly for the bounded queue, or none for 30 s (protocol 2.8 to 2.11).
  */
 export interface LinkEnd {
   readonly kind: 'LocalClose' | 'PeerClose' | 'TransportClosed' | 'Violation' | 'Timeout' | 'ConsumerTooSlow'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ByteBudget } from './byte-budget.ts'
+import type { Channel } from './channel.ts'
 import { errorEnvelope, okEnvelope } from './envelope.ts'
 import {
   type ExecutorHandle,
@@ -418,11 +419,84 @@ describe('the end', () => {
 })
 
 describe('a peer that asks on every channel and reads nothing', () => {
-  it('ends as ConsumerTooSlow instead of filling memory channel by channel', () => {
-    const answer = 'x'.repeat(8 * 1024 * 1024)
-    const peer = new RawPeer({ onRequest: request => void serveExecutor(request.accept(), () => answer) })
+  const ask = (
+    handle: () => string | Promise<string>,
+  ): { peer: RawPeer; begun: () => number; queuedBytes: () => number } => {
+    const channels: Channel[] = []
+    let begun = 0
+    const peer = new RawPeer({
+      onRequest: request => {
+        const channel = request.accept()
+        channels.push(channel)
+        serveExecutor(channel, () => {
+          begun++
+          return handle()
+        })
+      },
+    })
     for (let id = 1; id <= 32; id++) peer.request(id, 'executor')
     for (let id = 1; id <= 32; id++) peer.sendData(id, GET_ACTOR)
-    expect(peer.link.end).toMatchObject({ kind: 'ConsumerTooSlow' })
+    return {
+      peer,
+      begun: () => begun,
+      queuedBytes: () => channels.reduce((sum, { queuedBytes }) => sum + queuedBytes, 0),
+    }
+  }
+
+  it('makes no further answers when 256 KiB wait, and is told to come back later after 30 s (R7)', () => {
+    const { peer, begun, queuedBytes } = ask(() => 'x'.repeat(100_000))
+    peer.sent()
+    expect(begun()).toBe(4)
+    expect(queuedBytes()).toBeLessThan(256 * 1024 + 100_000)
+    // It answers Pings, so it is alive; it just takes no answers.
+    for (let ms = 0; ms < 29_000; ms += 1000) {
+      peer.clock.advance(1000)
+      if (peer.sent().some(({ type }) => type === 'Ping')) peer.send({ type: 'Pong' })
+    }
+    expect(peer.link.isOpen).toBe(true)
+    peer.clock.advance(1100)
+    expect(peer.link.end).toEqual({ kind: 'ConsumerTooSlow', reason: 'the peer takes no answers' })
+    expect(peer.sent().at(-1)).toMatchObject({ type: 'Close' })
+    expect(peer.transport.closeCode).toBe(1013)
   })
+
+  it('gets every answer when it reads after all, and others their turn', () => {
+    const { peer, begun, queuedBytes } = ask(() => 'x'.repeat(100_000))
+    let received = 0
+    for (let round = 0; round < 1000 && received < 32 * 100_004; round++) {
+      for (const frame of peer.sentAll()) if (frame.type === 'ChannelData') received += frame.payload.length
+      for (let id = 1; id <= 32; id++)
+        peer.send({ type: 'ChannelAdjust', receiverId: id, frameCredit: 1, byteCredit: 10_000 })
+    }
+    expect(begun()).toBe(32)
+    expect(received).toBe(32 * 100_004)
+    expect(queuedBytes()).toBe(0)
+    expect(peer.link.isOpen).toBe(true)
+  })
+
+  it('ends at once when the answers that were begun together fill memory', async () => {
+    const { peer } = ask(() => Promise.resolve('x'.repeat(8 * 1024 * 1024)))
+    expect(await peer.link.ended).toMatchObject({ kind: 'ConsumerTooSlow' })
+    expect(peer.transport.closeCode).toBe(1013)
+  })
+})
+
+it('a peer that holds up forwards still gets its answers', () => {
+  const held: Channel[] = []
+  const peer = new RawPeer({
+    onRequest: request => {
+      const channel = request.accept()
+      if (request.endpoint === 'executor') serveExecutor(channel, () => '{}')
+      else held.push(channel)
+    },
+  })
+  for (let id = 1; id <= 16; id++) peer.request(id, 'forward')
+  for (const channel of held) while (channel.tryWrite(new Uint8Array(30_000))) {}
+  const queuedBytes = held.reduce((sum, channel) => sum + channel.queuedBytes, 0)
+  expect(queuedBytes).toBeGreaterThan(256 * 1024)
+  expect(queuedBytes).toBeLessThan(256 * 1024 + 16 * 30_000)
+  peer.request(17, 'executor')
+  peer.sentAll()
+  peer.sendData(17, GET_ACTOR)
+  expect(peer.sentTypes()).toEqual(['ChannelData'])
 })

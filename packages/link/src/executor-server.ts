@@ -48,6 +48,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   // While an action runs, and while its answer waits for room, no further request is read.
   #isBusy = false
   #isOver = false
+  #isWaiting = false
   #sinceYield = 0
 
   constructor(core: ChannelCore, handle: ExecutorHandle, options: ExecutorOptions) {
@@ -58,6 +59,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
       options.budget ?? SHARED_BUDGET,
       Math.min(EXECUTOR.maxInputBytes, options.maxInputBytes ?? EXECUTOR.maxInputBytes),
     )
+    core.output.isAnswers = true
     core.input.onReadable = () => this.#run()
     core.onPeerStopped = () => this.#close()
     // Requests may have arrived, and the peer may have left, before anybody listened.
@@ -74,7 +76,12 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   }
 
   #run(): void {
-    while (!this.#isBusy && !this.#isOver) {
+    while (!this.#isBusy && !this.#isWaiting && !this.#isOver) {
+      // A peer that takes no answers gets no more of them (R7 of the goals): what it asks waits on its side.
+      if (this.#requests.isBetweenRequests && !this.#core.host.mayAnswer(() => this.#resumeReading())) {
+        this.#isWaiting = true
+        return
+      }
       const step = this.#requests.next()
       if (step === 'NeedMore') {
         if (!this.#read()) return
@@ -85,6 +92,11 @@ class ExecutorServer implements WheelEntry, ExecutorService {
         this.#answer(step === 'Dropped')
       }
     }
+  }
+
+  #resumeReading(): void {
+    this.#isWaiting = false
+    this.#run()
   }
 
   /** Feeds the next piece; false when there is none now or ever. */

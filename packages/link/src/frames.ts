@@ -12,8 +12,11 @@ export const FRAME = {
   maxBytes: 1024 * 1024 + 9,
   /** Longest payload of one ChannelData frame. */
   maxPayloadBytes: 1024 * 1024,
-  /** Longest payload that this side puts into one ChannelData frame, so that channels share fairly. */
-  chunkBytes: 16 * 1024,
+  /**
+   * Longest payload that this side puts into one ChannelData frame, so that channels share fairly: with its header and that of a
+   * masked WebSocket message (8 bytes) just one TLS record, which a receiver gets in one piece and need not copy together.
+   */
+  chunkBytes: 16 * 1024 - 9 - 8,
   /** Longest Hello info, endpoint or reason. */
   maxControlPayloadBytes: 4096,
   /** Length of a ChannelData frame without its payload. */

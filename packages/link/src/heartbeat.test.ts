@@ -53,3 +53,18 @@ it('ends when a Ping cannot be flushed for 30 s', () => {
   expect(heartbeat.check(349, 0, 349, false)).toBe('Wait')
   expect(heartbeat.check(350, 0, 350, false)).toBe('NotFlushed')
 })
+
+it('pings a peer that sends by itself less often, and one that falls silent as soon as any other', () => {
+  const heartbeat = new Heartbeat(5000, 15_000, 30_000, 30_000)
+  expect(heartbeat.check(301, 0, 300, true)).toBe('SendPing')
+  expect(heartbeat.pong(10)).toBe(true)
+  // Its own frame came at tick 340; it is silent from then on.
+  expect(heartbeat.check(351, 0, 340, true)).toBe('Wait')
+  expect(heartbeat.nextCheck(351, 340)).toBe(39)
+  expect(heartbeat.check(390, 0, 340, true)).toBe('SendPing')
+  expect(heartbeat.pong(20)).toBe(true)
+  // One that goes on sending gets its next Ping after half a minute.
+  expect(heartbeat.check(689, 0, 688, true)).toBe('Wait')
+  expect(heartbeat.nextCheck(689, 688)).toBe(1)
+  expect(heartbeat.check(690, 0, 688, true)).toBe('SendPing')
+})

@@ -15,6 +15,7 @@ export class Heartbeat {
   /** Smoothed round trip in milliseconds, once a Pong came. */
   roundTripMs: number | undefined
   readonly #intervalTicks: number
+  readonly #maxIntervalTicks: number
   readonly #pongTicks: number
   readonly #flushTicks: number
   // Tick at which the last Ping was sent, and whether it still waits for its Pong.
@@ -23,8 +24,10 @@ export class Heartbeat {
   #flushedTick = 0
   #pingAtMs = 0
 
-  constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number) {
+  /** A Ping is due `intervalMs` after the last one and the peer's last frame, and at the latest `maxIntervalMs` after the last one. */
+  constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number, maxIntervalMs = intervalMs) {
     this.#intervalTicks = Math.max(1, Math.ceil(intervalMs / TICK_MS))
+    this.#maxIntervalTicks = Math.max(this.#intervalTicks, Math.ceil(maxIntervalMs / TICK_MS))
     this.#pongTicks = Math.max(1, Math.ceil(pongTimeoutMs / TICK_MS))
     this.#flushTicks = Math.max(1, Math.ceil(flushMs / TICK_MS))
   }
@@ -36,7 +39,7 @@ export class Heartbeat {
    */
   check(tick: number, nowMs: number, lastReceivedTick: number, isFlushed: boolean): HeartbeatStep {
     if (!this.#isWaiting) {
-      if (tick - this.#pingTick < this.#intervalTicks) return 'Wait'
+      if (tick < this.#dueTick(lastReceivedTick)) return 'Wait'
       this.#pingTick = tick
       this.#pingAtMs = nowMs
       this.#isWaiting = true
@@ -62,9 +65,9 @@ export class Heartbeat {
 
   /** Ticks from now to the next check. */
   nextCheck(tick: number, lastReceivedTick: number): number {
-    const untilPing = this.#pingTick + this.#intervalTicks - tick
-    if (!this.#isWaiting) return Math.max(1, untilPing)
+    if (!this.#isWaiting) return Math.max(1, this.#dueTick(lastReceivedTick) - tick)
     // A late Pong makes the next Ping due at once.
+    const untilPing = this.#pingTick + this.#intervalTicks - tick
     const next = untilPing > 0 && this.#flushedTick !== 0 ? untilPing : POLL_TICKS
     return this.#flushedTick === 0
       ? next
@@ -78,6 +81,13 @@ export class Heartbeat {
     const latest = nowMs - this.#pingAtMs
     this.roundTripMs = this.roundTripMs === undefined ? latest : (this.roundTripMs * 7 + latest) / 8
     return true
+  }
+
+  #dueTick(lastReceivedTick: number): number {
+    return Math.min(
+      this.#pingTick + this.#maxIntervalTicks,
+      Math.max(this.#pingTick, lastReceivedTick) + this.#intervalTicks,
+    )
   }
 
   #pongDeadline(lastReceivedTick: number): number {

@@ -28,7 +28,7 @@ export interface LinkLimits {
   readonly maxFrameBytes: number
   /** Time for the peer's Hello; fatal. */
   readonly handshakeMs: number
-  /** Time for a Ping to leave the transport's buffer; fatal. */
+  /** Time for a Ping to leave the transport's buffer, and for answers that wait to become less; fatal. */
   readonly flushMs: number
   /**
    * Bytes that wait to be sent, the transport's buffer included; fatal. Data counts when its writer goes on
@@ -42,6 +42,11 @@ export interface LinkLimits {
   readonly transportBufferBytes: number
   /** Bytes waiting on one channel from which on its writers are told to wait. */
   readonly channelHighWaterBytes: number
+  /**
+   * Bytes waiting on the whole link, the transport's buffer included, from which on a channel takes more only when nothing of its own
+   * waits, and no further action is begun.
+   */
+  readonly linkHighWaterBytes: number
   /** Largest receive window of one channel, in frames and in bytes. */
   readonly maxReceiveFrames: number
   readonly maxReceiveBytes: number
@@ -67,6 +72,7 @@ export const DEFAULT_LIMITS: LinkLimits = {
   maxQueuedFrames: 1024,
   transportBufferBytes: 128 * 1024,
   channelHighWaterBytes: 64 * 1024,
+  linkHighWaterBytes: 256 * 1024,
   maxReceiveFrames: 1024,
   maxReceiveBytes: 1024 * 1024,
 }

@@ -25,11 +25,10 @@ const PONG = encodeFrame({ type: 'Pong' })
 // A peer whose second frame is a Ping sent right after its Hello is of the old kind; newer ones wait 5 s (protocol 1.7).
 const LEGACY_PING_TICKS = 1000 / TICK_MS
 
-// Bounds of the round trip that decides about window growth. Before the first Pong, and on a local network,
-// small values would keep windows at 16 KiB and make so many Adjusts that a current peer ends the link (2.10);
-// large ones come from our own data queueing on a slow line, which larger windows would only lengthen.
-const ASSUMED_ROUND_TRIP_MS = 25
-const MIN_ROUND_TRIP_MS = 5
+// Bounds of the round trip that decides about window growth. Before the first Pong, on a local network, and where a peer's
+// machine is busy for longer than a Ping takes, small values would keep windows at 16 KiB and make so many Adjusts that a current
+// peer ends the link (2.10); large ones come from our own data queueing on a slow line, which larger windows would only lengthen.
+const MIN_ROUND_TRIP_MS = 25
 const MAX_ROUND_TRIP_MS = 1000
 
 type Phase = 'AwaitingHello' | 'AwaitingSecond' | 'Running'
@@ -69,6 +68,9 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   #requests: Requests | undefined = undefined
   #opens: Opens | undefined = undefined
   #tombstones: Tombstones | undefined = undefined
+  /** Executors that wait until answers have left, and the tick at which the last bytes of one did. */
+  #waitingExecutors: (() => void)[] | undefined = undefined
+  #answerTick = 0
   #ended: Promise<LinkEnd> | undefined = undefined
   #resolveEnded: ((end: LinkEnd) => void) | undefined = undefined
 
@@ -80,10 +82,12 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#transport = transport
     this.#options = options
     this.#clock = clock
+    const pingIntervalMs = options.pingIntervalMs ?? 5000
     this.#heartbeat = new Heartbeat(
-      options.pingIntervalMs ?? 5000,
+      pingIntervalMs,
       options.pongTimeoutMs ?? 15_000,
       this.limits.flushMs,
+      options.maxPingIntervalMs,
     )
     this.#receivedTick = wheel.tick
     this.outgoing.send(HELLO)
@@ -138,6 +142,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.#noteFlush()
     this.outgoing.pump()
+    this.dataLeft(false)
   }
 
   // From the application
@@ -153,7 +158,11 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.end = end
     this.wheel.cancel(this)
-    const canHear = end.kind === 'LocalClose' || end.kind === 'Violation'
+    const isTooSlow = end.kind === 'ConsumerTooSlow'
+    const canHear = end.kind === 'LocalClose' || end.kind === 'Violation' || isTooSlow
+    this.#waitingExecutors = undefined
+    // Of what waits for a peer that takes nothing, nothing more is handed over.
+    if (isTooSlow) this.outgoing.stop()
     if (canHear) {
       const words = end.kind === 'Violation' ? `protocol violation: ${end.reason}` : end.reason
       const reason = encodeBoundedText(words, FRAME.maxControlPayloadBytes)
@@ -161,7 +170,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     } else {
       this.outgoing.stop()
     }
-    this.#transport.close(!canHear && end.kind !== 'PeerClose')
+    this.#transport.close(!canHear && end.kind !== 'PeerClose', isTooSlow ? 1013 : 1000)
     const channels = this.#channels
     this.#channels = undefined
     this.#tombstones = undefined
@@ -178,7 +187,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   }
 
   growthHorizonMs(): number {
-    const roundTripMs = this.#heartbeat.roundTripMs ?? ASSUMED_ROUND_TRIP_MS
+    const roundTripMs = this.#heartbeat.roundTripMs ?? MIN_ROUND_TRIP_MS
     return 2 * Math.min(MAX_ROUND_TRIP_MS, Math.max(MIN_ROUND_TRIP_MS, roundTripMs))
   }
 
@@ -188,11 +197,32 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
 
   sendControl(frame: Uint8Array): void {
     this.outgoing.sendControl(frame)
-    if (this.outgoing.isControlOverfull) this.#tooSlow()
+    if (this.outgoing.isControlOverfull) this.#tooSlow('outgoing queue limit exceeded')
   }
 
   checkData(): void {
-    if (this.outgoing.isDataOverfull) this.#tooSlow()
+    if (this.outgoing.isDataOverfull) this.#tooSlow('outgoing queue limit exceeded')
+  }
+
+  mayAnswer(resume: () => void): boolean {
+    if (this.end !== undefined || this.outgoing.hasRoom || this.#hasRoomForAnswers()) return true
+    if (this.#waitingExecutors === undefined) {
+      this.#waitingExecutors = []
+      this.#answerTick = this.wheel.tick
+      // The next check may be far off, and is now to look at this as well.
+      this.wheel.scheduleTicks(this, 1)
+    }
+    this.#waitingExecutors.push(resume)
+    return false
+  }
+
+  dataLeft(isAnswer: boolean): void {
+    const waiting = this.#waitingExecutors
+    if (waiting === undefined) return
+    if (isAnswer) this.#answerTick = this.wheel.tick
+    if (!this.#hasRoomForAnswers()) return
+    this.#waitingExecutors = undefined
+    for (const resume of waiting) resume()
   }
 
   guard(channel: ChannelCore, hook: () => void): void {
@@ -270,6 +300,11 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     const tick = this.wheel.tick
     const now = this.#clock.now()
     if (this.#tombstones?.isStale(now)) this.#tombstones = undefined
+    const stalledTicks = this.#waitingExecutors === undefined ? 0 : tick - this.#answerTick
+    if (stalledTicks >= this.#maxStallTicks) {
+      this.#tooSlow('the peer takes no answers')
+      return
+    }
     const step = this.#heartbeat.check(
       tick,
       now,
@@ -281,7 +316,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
         this.finish({ kind: 'Timeout', reason: 'no Pong' })
         return
       case 'NotFlushed':
-        this.finish({ kind: 'Timeout', reason: 'the peer takes no data' })
+        this.#tooSlow('the peer takes no data')
         return
       case 'SendPing':
         this.outgoing.send(PING)
@@ -291,7 +326,13 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
       case 'Wait':
         break
     }
-    this.wheel.scheduleTicks(this, this.#heartbeat.nextCheck(tick, this.#receivedTick))
+    let next = this.#heartbeat.nextCheck(tick, this.#receivedTick)
+    if (this.#waitingExecutors) next = Math.min(next, this.#maxStallTicks - stalledTicks)
+    this.wheel.scheduleTicks(this, next)
+  }
+
+  get #maxStallTicks(): number {
+    return Math.max(1, Math.ceil(this.limits.flushMs / TICK_MS))
   }
 
   #noteFlush(): void {
@@ -429,8 +470,16 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#channels.set(channel.localId, channel)
   }
 
-  #tooSlow(): void {
-    this.finish({ kind: 'ConsumerTooSlow', reason: 'outgoing queue limit exceeded' })
+  /** Forwards that are held back do not count: it is their own affair how long they wait. */
+  #hasRoomForAnswers(): boolean {
+    let waitingBytes = 0
+    for (const { output } of this.#channels?.values() ?? [])
+      if (output.isAnswers) waitingBytes += output.queuedBytes
+    return waitingBytes < this.limits.linkHighWaterBytes
+  }
+
+  #tooSlow(reason: string): void {
+    this.finish({ kind: 'ConsumerTooSlow', reason })
   }
 
   /** An error of this package itself costs one link and nothing else. */

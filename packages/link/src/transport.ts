@@ -7,6 +7,9 @@ export interface Transport {
   send(message: Uint8Array): void
   /** Bytes accepted by send() and not yet taken by the operating system. */
   readonly bufferedBytes: number
-  /** Ends the transport; `abort` = at once without delivering what is buffered. */
-  close(abort?: boolean): void
+  /**
+   * Ends the transport; `abort` = at once without delivering what is buffered. The code is one of WebSocket's: 1000 unless given,
+   * 1013 for a peer that was too slow and may try again.
+   */
+  close(abort?: boolean, code?: 1000 | 1013): void
 }

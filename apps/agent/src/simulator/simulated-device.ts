@@ -1,5 +1,4 @@
-import { RemoteActionError } from '@muster/link'
-import { Backoff } from '../backoff.ts'
+import { Backoff, RemoteActionError } from '@muster/link'
 import { adviceOn, HubRefusedError } from '../refusal.ts'
 import { openSession, type Session } from '../session.ts'
 import type { DeviceProfile } from './device-profile.ts'

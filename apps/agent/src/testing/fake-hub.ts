@@ -17,6 +17,8 @@ type Connection = {
   headers: IncomingHttpHeaders
   /** Fingerprint of the certificate that the device showed in TLS. */
   certificate: string | undefined
+  /** Whether TLS went on with an earlier session of the device. */
+  isResumed: boolean
 }
 
 /** The device side of a hub, in memory but on a real socket: what the agent's tests connect to. */
@@ -77,7 +79,8 @@ export class FakeHub implements AsyncDisposable {
         transport.deliverTo(link)
         const certificate =
           socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined
-        this.connections.push({ link, headers: request.headers, certificate })
+        const isResumed = socket instanceof TLSSocket && socket.isSessionReused()
+        this.connections.push({ link, headers: request.headers, certificate, isResumed })
       })
     })
   }

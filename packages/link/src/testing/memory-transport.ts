@@ -7,6 +7,8 @@ export class MemoryTransport implements Transport {
   readonly pending: Uint8Array[] = []
   /** How the transport was closed, if it was. */
   closed: 'Graceful' | 'Abort' | undefined = undefined
+  /** The code with which it was closed. */
+  closeCode: number | undefined = undefined
   /** Called after each send, to deliver some time later; unset, the test delivers. */
   onSend: (() => void) | undefined = undefined
   #bufferedBytes = 0
@@ -24,8 +26,9 @@ export class MemoryTransport implements Transport {
     this.onSend?.()
   }
 
-  close(abort = false): void {
+  close(abort = false, code = 1000): void {
     if (this.closed !== undefined) return
+    this.closeCode = code
     this.closed = abort ? 'Abort' : 'Graceful'
     if (abort) this.take(this.pending.length)
     this.onSend?.()

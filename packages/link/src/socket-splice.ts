@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
-import type { Channel } from '@muster/link'
+import type { Channel } from './channel.ts'
 
 const FLUSH_POLL_MS = 100
 
 /**
  * Carries bytes both ways between a channel and a local socket until both directions ended, each on its own; the slower side holds up
- * the faster one. Whatever breaks on one side ends the other (protocol 3.3). Resolves when both are over, never rejects.
+ * the faster one. Whatever breaks on one side ends the other (protocol 3.3). Resolves when both are over, never rejects. The socket allows half-open ends.
  */
-export async function splice(channel: Channel, socket: Socket): Promise<void> {
+export async function spliceSocket(channel: Channel, socket: Socket): Promise<void> {
   const { promise: socketClosed, resolve } = Promise.withResolvers<void>()
   // What an error means is told by the 'close' that follows it.
   socket.on('error', () => {})
@@ -31,7 +31,8 @@ function carryToChannel(socket: Socket, channel: Channel): void {
   socket.once('end', () => channel.end())
   channel.onWritable = () => {
     if (channel.canWrite || channel.hasPeerStopped) socket.resume()
-    else socket.destroy()
+    // After the service's own end there is no room needed: a pause does not keep that end from being told.
+    else if (!socket.readableEnded) socket.destroy()
   }
 }
 

@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import {
+  issueUrl,
+  type OneShot,
+  resolveRepository,
+  resolveVersion,
+  runOneShot,
+  versionInfo,
+} from '../one-shot.ts'
+import { configOf, withIdentityOptions } from './identity-options.ts'
+
+/** Adds `repositories …`: what a device may read of repositories that are linked to its project (protocol 8.3, 9). */
+export function addRepositoryCommands(program: Command, context: CommandContext): void {
+  const repositories = program
+    .command('repositories')
+    .description('Repositories that are linked to the project of this device.')
+  const versions = repositories.command('versions').description('Versions of packages.')
+  const run = async (command: Command, oneShot: OneShot) =>
+    context.print(await runOneShot(await configOf(command), oneShot, context.signal))
+
+  withIdentityOptions(repositories.command('resolve'))
+    .description('Finds a repository.')
+    .argument('<repository>', 'its name in paths, or its id')
+    .action((repository: string, _options, command: Command) => run(command, resolveRepository(repository)))
+  withIdentityOptions(repositories.command('issue-url'))
+    .description('Prints a link from which a file can be fetched for a while.')
+    .argument('<asset>', 'repository/package/tag/file, or the id of its blob')
+    .option('--filename <name>', 'name under which a browser saves it')
+    .action((path: string, { filename }: { filename?: string }, command: Command) =>
+      run(command, issueUrl(path, filename)),
+    )
+  withIdentityOptions(versions.command('resolve'))
+    .description('Finds a version; what is not there gives "NotFound".')
+    .argument('<path>', 'repository/package/tag')
+    .action((path: string, _options, command: Command) => run(command, resolveVersion(path)))
+  withIdentityOptions(versions.command('info'))
+    .description('Prints the files, tags and metadata of a version.')
+    .argument('<version>', 'repository/package/tag, or its id')
+    .action((path: string, _options, command: Command) => run(command, versionInfo(path)))
+}

@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { encodeFrame, type Frame, MAGIC } from '@muster/link'
+import { describe, expect, it, vi } from 'vitest'
+import { runAgent } from './agent.ts'
+import { configFromOptions } from './config.ts'
+import { createLog } from './log.ts'
+import { instantClock } from './testing/manual-clock.ts'
+import { CREDIT, HELLO, type RawConnection, rawHub } from './testing/raw-hub.ts'
+import { temporaryFolder } from './testing/temporary-folder.ts'
+
+// What the protocol forbids a hub (sections 2.11, 3.2 and 10): the agent ends that connection, says why, and comes back.
+
+const EMPTY = new Uint8Array()
+const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 10_000 })
+
+async function withAgent(behave: (connection: RawConnection) => unknown) {
+  const folder = await temporaryFolder()
+  const hub = await rawHub(behave)
+  const stop = new AbortController()
+  const reasons: string[] = []
+  const connected: string[] = []
+  const running = runAgent({
+    ...configFromOptions({
+      hub: hub.url,
+      token: `deployment_${'1'.repeat(66)}`,
+      data: join(folder.path, 'data'),
+    }),
+    publishSystemInfo: false,
+    signal: stop.signal,
+    log: createLog({ level: 'error', write: () => {} }),
+    clock: instantClock(),
+    onConnected: ({ deviceId }) => connected.push(deviceId),
+    onDisconnected: ({ reason }) => reasons.push(reason),
+  })
+  return {
+    hub,
+    reasons,
+    connected,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await running
+      await hub[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const raw =
+  (...bytes: number[]) =>
+  ({ socket }: RawConnection) =>
+    void socket.write(Buffer.from(bytes))
+const request = (senderId: number, endpoint: string | Uint8Array): Frame => ({
+  type: 'ChannelRequest',
+  senderId,
+  ...CREDIT,
+  endpoint: Buffer.from(endpoint),
+})
+const afterHello =
+  (...frames: Frame[]) =>
+  (connection: RawConnection) =>
+    connection.send(HELLO, ...frames)
+const admitted = (then: (connection: RawConnection) => unknown) => async (connection: RawConnection) => {
+  await connection.admit()
+  await then(connection)
+}
+
+const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
+  ['a text message', /broke the protocol \(text message\)/, ({ webSocket }) => webSocket.send('hello')],
+  ['an empty message', /broke the protocol/, ({ webSocket }) => webSocket.send(EMPTY)],
+  ['another frame before its Hello', /first frame is no Hello/, hub => hub.send({ type: 'Ping' })],
+  [
+    'the magic of another protocol',
+    /wrong protocol magic/,
+    hub => hub.send({ type: 'Hello', magic: randomBytes(16), info: EMPTY }),
+  ],
+  [
+    'a Hello without end',
+    /control payload too large/,
+    hub => hub.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array(4097) }),
+  ],
+  ['a second Hello', /second Hello/, afterHello(HELLO)],
+  [
+    'a frame of an unknown kind',
+    /unknown frame tag/,
+    ({ webSocket }) => {
+      webSocket.send(encodeFrame(HELLO))
+      webSocket.send(Buffer.from([0x16, 0, 0, 0, 0, 0, 0, 0, 1]))
+    },
+  ],
+  [
+    'a frame that is too short',
+    /too short/,
+    hub => {
+      hub.send(HELLO)
+      hub.webSocket.send(Buffer.from([0x14, 0]))
+    },
+  ],
+  [
+    'a frame over 1 MiB and nine bytes',
+    /frame too large/,
+    hub => hub.send(HELLO, { type: 'ChannelData', receiverId: 1, payload: new Uint8Array(1024 * 1024 + 1) }),
+  ],
+  ['a Pong that nobody asked for', /pong without ping/, afterHello({ type: 'Pong' })],
+  [
+    'more than eight Pings a second',
+    /too many pings/,
+    afterHello(...Array.from({ length: 9 }, (): Frame => ({ type: 'Ping' }))),
+  ],
+  [
+    'an Accept of nothing',
+    /accept without request/,
+    afterHello({ type: 'ChannelAccept', receiverId: 99, senderId: 1, ...CREDIT }),
+  ],
+  [
+    'a Reject of nothing',
+    /reject without request/,
+    afterHello({ type: 'ChannelReject', receiverId: 99, reason: EMPTY }),
+  ],
+  ['a channel with the number 0', /channel id 0/, afterHello(request(0, 'forward/tcp/80'))],
+  [
+    'more than 64 channel requests a second',
+    /too many channel requests/,
+    afterHello(...Array.from({ length: 65 }, (_, id) => request(id + 1, 'x'))),
+  ],
+  [
+    'frames for channels that never were',
+    /unknown channels/,
+    afterHello(
+      ...Array.from(
+        { length: 129 },
+        (_, id): Frame => ({
+          type: 'ChannelClose',
+          receiverId: 1000 + id,
+          reason: EMPTY,
+        }),
+      ),
+    ),
+  ],
+  [
+    'more bytes than its credit',
+    /credit exceeded/,
+    admitted(hub => hub.send({ type: 'ChannelData', receiverId: 1, payload: new Uint8Array(40_000) })),
+  ],
+  [
+    'credit beyond 32 bits',
+    /credit overflow/,
+    admitted(hub => {
+      const adjust: Frame = { type: 'ChannelAdjust', receiverId: 1, frameCredit: 0xffffffff, byteCredit: 1 }
+      hub.send(adjust, adjust)
+    }),
+  ],
+  [
+    'a goodbye',
+    /^the hub ended the connection: bye$/,
+    afterHello({ type: 'Close', reason: Buffer.from('bye') }),
+  ],
+  [
+    'a goodbye without end',
+    /control payload too large/,
+    afterHello({ type: 'Close', reason: new Uint8Array(5000) }),
+  ],
+  [
+    'the end of its WebSocket and no more',
+    /lost \(WebSocket closed with 1001\)/,
+    ({ webSocket }) => webSocket.close(1001),
+  ],
+  ['a reset', /^the connection was lost/, ({ socket }) => socket.resetAndDestroy()],
+  ['a masked frame', /MASK must be clear/, raw(0x82, 0x81, 0, 0, 0, 0, 0x20)],
+  ['a compressed frame', /RSV1 must be clear/, raw(0xc2, 0x01, 0x20)],
+  ['a reserved opcode', /invalid opcode/, raw(0x83, 0x00)],
+  ['HTTP', /Invalid WebSocket frame/, ({ socket }) => socket.write('HTTP/1.1 200 OK\r\n\r\n')],
+  [
+    'a refusal of the executor',
+    /too busy/,
+    async hub => {
+      hub.send(HELLO)
+      await hub.until(() => hub.framesOf('ChannelRequest').length > 0)
+      hub.send({ type: 'ChannelReject', receiverId: 1, reason: Buffer.from('too busy') })
+    },
+  ],
+  ['an answer that is no JSON', /no JSON/, hub => hub.admit('<html>')],
+  ['an answer with a third key', /no envelope/, hub => hub.admit('{"result":"Ok","value":{},"more":1}')],
+  [
+    'an error',
+    /no such token/,
+    hub => hub.admit('{"result":"Error","error":{"kind":"Forbidden","message":"no such token"}}'),
+  ],
+  [
+    'an actor that is no device',
+    /takes this connection for User/,
+    hub => hub.admit('{"result":"Ok","value":{"actor":{"actor":"User","userId":"u_1"}}}'),
+  ],
+  [
+    'an answer over 8 MiB',
+    /over 8 MiB/,
+    async hub => {
+      hub.send(HELLO)
+      await hub.until(() => hub.framesOf('ChannelRequest').length > 0)
+      hub.send({ type: 'ChannelAccept', receiverId: 1, senderId: 1, ...CREDIT })
+      await hub.until(() => hub.framesOf('ChannelData').length > 0)
+      hub.send({ type: 'ChannelData', receiverId: 1, payload: Buffer.from([0x00, 0x80, 0x00, 0x01]) })
+    },
+  ],
+  [
+    'the end of the executor in the middle of an answer',
+    /closed the executor/,
+    async hub => {
+      hub.send(HELLO)
+      await hub.until(() => hub.framesOf('ChannelRequest').length > 0)
+      hub.send({ type: 'ChannelAccept', receiverId: 1, senderId: 1, ...CREDIT })
+      await hub.until(() => hub.framesOf('ChannelData').length > 0)
+      hub.send(
+        { type: 'ChannelData', receiverId: 1, payload: Buffer.from([0, 0, 0, 99, 0x7b]) },
+        { type: 'ChannelClosed', receiverId: 1, reason: EMPTY },
+      )
+    },
+  ],
+]
+
+describe('a hub that sends', () => {
+  it.each(fatal)('%s loses its connection to an agent, which comes back', async (_what, reason, behave) => {
+    await using agent = await withAgent(behave)
+    await soon(() => expect(agent.hub.connections.length).toBeGreaterThan(1))
+    expect(agent.reasons[0]).toMatch(reason)
+    await soon(() => expect(agent.connected.length).toBeGreaterThan(0))
+    expect(agent.hub.connections[0]!.isClosed).toBe(true)
+  })
+})
+
+const bearable: [string, (connection: RawConnection) => unknown][] = [
+  [
+    'an Adjust of nothing',
+    hub => hub.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 0, byteCredit: 0 }),
+  ],
+  ['data without bytes', hub => hub.send({ type: 'ChannelData', receiverId: 1, payload: EMPTY })],
+  [
+    'a little for channels that never were',
+    hub => {
+      for (let id = 0; id < 100; id++)
+        hub.send({ type: 'ChannelClosed', receiverId: 1000 + id, reason: EMPTY })
+    },
+  ],
+  ['eight Pings at once', hub => hub.send(...Array.from({ length: 8 }, (): Frame => ({ type: 'Ping' })))],
+]
+
+describe('a hub that sends', () => {
+  it.each(bearable)('%s keeps its connection', async (_what, behave) => {
+    await using agent = await withAgent(admitted(behave))
+    await soon(() => expect(agent.connected).toHaveLength(1))
+    const [connection] = agent.hub.connections
+    // What the agent answers to this comes behind whatever it answers to that.
+    connection!.send(request(77, 'nothing'))
+    await soon(() => expect(connection!.framesOf('ChannelReject')).toHaveLength(1))
+    expect(agent.reasons).toEqual([])
+    expect(connection!.framesOf('Pong')).toHaveLength(_what === 'eight Pings at once' ? 8 : 0)
+  })
+
+  it.each<[string, string | Uint8Array, string]>([
+    ['what no agent knows', 'terminal/root', 'unknown endpoint'],
+    ['bytes that are no UTF-8', Uint8Array.of(0xff, 0xfe), 'invalid endpoint'],
+    ['a port that is none', 'forward/tcp/65536', 'invalid TCP forwarding endpoint'],
+    ['a port in words', 'forward/tcp/http', 'invalid TCP forwarding endpoint'],
+    ['a name without end', 'x'.repeat(4097), 'channel endpoint too large'],
+  ])('a request for %s is told so', async (_what, endpoint, reason) => {
+    await using agent = await withAgent(admitted(hub => hub.send(request(5, endpoint))))
+    await soon(() =>
+      expect(agent.hub.connections[0]?.framesOf('ChannelReject')).toMatchObject([
+        { receiverId: 5, reason: expect.any(Uint8Array) },
+      ]),
+    )
+    const [rejected] = agent.hub.connections[0]!.framesOf('ChannelReject')
+    expect(Buffer.from(rejected!.reason).toString()).toBe(reason)
+    expect(agent.reasons).toEqual([])
+  })
+
+  it('its end right behind an answer has the answer read', async () => {
+    await using agent = await withAgent(async hub => {
+      await hub.admit()
+      hub.send({ type: 'ChannelClosed', receiverId: 1, reason: EMPTY })
+    })
+    await soon(() => expect(agent.connected).toHaveLength(1))
+  })
+
+  it('its answer byte by byte has the answer read', async () => {
+    await using agent = await withAgent(async hub => {
+      const { send } = hub
+      hub.send = (...frames) => {
+        for (const frame of frames)
+          if (frame.type !== 'ChannelData') send.call(hub, frame)
+          else
+            for (const byte of frame.payload.subarray(0, 100))
+              send.call(hub, { ...frame, payload: Uint8Array.of(byte) })
+      }
+      await hub.admit(
+        '{"result":"Ok","value":{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu"}}}',
+      )
+    })
+    await soon(() => expect(agent.connected).toHaveLength(1))
+  })
+})
