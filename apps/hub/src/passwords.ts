@@ -61,8 +61,13 @@ function hash(password: string): Promise<string> {
   return run<string>({ password, parameters: PARAMETERS })
 }
 
-async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
+/** Throws `RateLimited` when too many wait: in a flood nothing else should be done for who would be refused anyway. */
+export function refuseWhenBusy(): void {
   if (threads.queueSize >= MAX_WAITING)
     throw new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
+}
+
+async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
+  refuseWhenBusy()
   return threads.run(task)
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import pg from 'pg'
 import { RawJson } from '../raw-json.ts'
+import { LookUps } from './look-ups.ts'
 import type { Tables } from './schema.ts'
 
 /** Reads. */
@@ -30,6 +31,14 @@ const types = {
 /** Most different statements that a connection keeps prepared; the hub has a few hundred, and lists of values make more. */
 const MAX_PREPARED = 1000
 
+const UNPREPARED = '/* planned by values */'
+
+/**
+ * Stands at the end of a statement that is planned anew with its values each time: a list whose filter may fit all rows or one has
+ * no plan that is good for both.
+ */
+export const PLANNED_BY_VALUES = sql.raw(UNPREPARED)
+
 /** Texts that came once, and the names of those that came again; each connection prepares a named one at its first use. */
 const preparedNames = new Map<string, string | undefined>()
 
@@ -38,10 +47,17 @@ const preparedNames = new Map<string, string | undefined>()
  * time a text comes it gets a name; texts beyond the bound run as they are.
  */
 class PreparingClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    // One that breaks between two statements of a transaction must not end the process: the next statement tells of it.
+    this.on('error', () => {})
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
   override query(config: any, values?: any, callback?: any): any {
     // A text without values may hold several statements, which cannot be prepared.
-    const isOne = typeof config === 'string' && Array.isArray(values) && values.length > 0
+    const isOne =
+      typeof config === 'string' && Array.isArray(values) && values.length > 0 && !config.endsWith(UNPREPARED)
     const name = isOne ? preparedName(config) : undefined
     return name
       ? super.query({ name, text: config, values }, callback)
@@ -59,28 +75,65 @@ function preparedName(text: string): string | undefined {
   return name
 }
 
+/** How long a connection is kept that nobody uses, in milliseconds. */
+const IDLE_MS = 30_000
+
 /** The hub's connections. Statements that run longer than 30 s are ended by the server. */
 export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) => void): Database {
-  const pool = new pg.Pool({
-    Client: PreparingClient,
+  const options: pg.ClientConfig = {
     ...connection,
-    max: 12,
-    idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: 10_000,
     statement_timeout: 30_000,
     application_name: 'muster',
     options: '-c timezone=UTC',
     types,
-  })
+  }
+  const pool = new pg.Pool({ Client: PreparingClient, ...options, max: 12, idleTimeoutMillis: IDLE_MS })
+  let isClosing = false
+  const tell = (error: Error): void => {
+    // A server that stops may end a connection before it has read its goodbye.
+    if (!isClosing) onError(error)
+  }
   // An idle connection that breaks must not end the process; the pool opens another.
-  pool.on('error', onError)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { db, pool, [Symbol.asyncDispose]: () => db.destroy() }
+  pool.on('error', tell)
+  const lookUps = new LookUps(
+    socket => new PreparingClient({ ...options, pipeline: true, stream: () => socket }),
+    { idleMs: IDLE_MS, onError: tell },
+  )
+  const db = new HubKysely(pool, lookUps)
+  const close = (): Promise<void> => {
+    isClosing = true
+    return db.destroy()
+  }
+  return { db, pool, [Symbol.asyncDispose]: close }
 }
 
-/** Runs a statement that stands as text, for what runs at every request: building one costs as much as sending it. */
-export async function select<Row>(db: Db, text: string, values: readonly unknown[]): Promise<Row[]> {
-  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))
+/** Kysely on the pool, with the connection for look-ups beside it. */
+class HubKysely extends Kysely<Tables> {
+  readonly lookUps: LookUps
+
+  constructor(pool: pg.Pool, lookUps: LookUps) {
+    super({ dialect: new PostgresDialect({ pool }) })
+    this.lookUps = lookUps
+  }
+
+  override async destroy(): Promise<void> {
+    await this.lookUps.end()
+    await super.destroy()
+  }
+}
+
+/**
+ * Looks a few rows up by key with a statement that stands as text, for what runs at every request: building a statement costs as
+ * much as sending it. Outside of a transaction it shares a connection, so it must be quick.
+ */
+export async function select<Row extends pg.QueryResultRow>(
+  db: Db,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  if (db instanceof HubKysely) return db.lookUps.select<Row>(text, values)
+  const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, values))
   return rows
 }
 
@@ -94,7 +147,7 @@ export function isConnectionError(error: unknown): boolean {
     return true
   return (
     error instanceof Error &&
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    /Connection terminated|timeout (exceeded when trying to connect|expired)|Client has encountered a connection error/.test(
       error.message,
     )
   )

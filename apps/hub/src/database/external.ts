@@ -16,8 +16,18 @@ export async function checkExternalDatabase(connectionString: string): Promise<v
               and (to_regnamespace('pgboss') is not null
                    or has_database_privilege(current_database(), 'create')) as "mayCreate"`,
     )
+    const { rows: off } = await client.query<{ name: string }>(
+      `select name from pg_settings where setting = 'off'
+          and name in ('fsync', 'full_page_writes', 'synchronous_commit')`,
+    )
+    // What is acknowledged to a device must survive a power failure.
+    if (off.length > 0)
+      throw new ConfigError(
+        `MUSTER_DATABASE_URL: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
+      )
     if (!rows[0]!.mayCreate) throw new Error('permission denied to create tables in its schema, or schemas')
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     const reason = error instanceof Error ? error.message || error.name : String(error)
     throw new ConfigError(
       `MUSTER_DATABASE_URL: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables and schemas.`,

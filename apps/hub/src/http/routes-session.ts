@@ -6,7 +6,7 @@ import { ANONYMOUS } from '../caller.ts'
 import { hasEmail } from '../database/accounts.ts'
 import type { Db } from '../database/connection.ts'
 import type { Core } from '../hub.ts'
-import { strongerHash, verifyPassword } from '../passwords.ts'
+import { refuseWhenBusy, strongerHash, verifyPassword } from '../passwords.ts'
 import { refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
 import { textOf } from './routes-actions.ts'
 
@@ -32,6 +32,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     refuseForeignOrigin(request, cookie)
     const { db, sessions, jwts, limits, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
+    refuseWhenBusy()
     await limits.take('sign-in address', request.ip)
     const account = await accountOf(db, email)
     // Somebody who fails on purpose must not lock the owner out: browsers that the account knows have a count of their own.

@@ -1,15 +1,16 @@
-import { sql } from 'kysely'
+import { refusal } from '../../access/authorize.ts'
 import { handler } from '../../handler.ts'
 
-export const projects_GetDetails = handler('projects_GetDetails', async ({ db }, { projectId }) =>
-  db
-    .selectFrom('project as p')
-    .where('p.project_id', '=', projectId)
-    .select([
-      'p.project_id as projectId',
-      'p.organization_id as organizationId',
-      'p.name',
-      sql<number>`(select count(*) from device d where d.project_id = p.project_id)`.as('deviceCount'),
-    ])
-    .executeTakeFirstOrThrow(),
-)
+type Row = { projectId: string; organizationId: string; name: string; deviceCount: number }
+
+const DETAILS = `
+  select p.project_id as "projectId", p.organization_id as "organizationId", p.name,
+         (select count(*) from device d where d.project_id = p.project_id) as "deviceCount"
+    from project p where p.project_id = $1`
+
+export const projects_GetDetails = handler('projects_GetDetails', async ({ pool }, { projectId }) => {
+  const [project] = (await pool.query<Row>(DETAILS, [projectId])).rows
+  // Deleted since the permission was checked.
+  if (!project) throw refusal()
+  return project
+})

@@ -1,0 +1,80 @@
+import { Socket } from 'node:net'
+import type pg from 'pg'
+
+type Connection = { client: pg.Client; socket: Socket }
+
+/**
+ * Look-ups of all requests on one connection, sent one behind the other without waiting for answers. What is asked in one turn of
+ * the event loop leaves in one write, since a write costs more than the rest of a look-up. A slow statement would hold the others
+ * up, and has no place here.
+ */
+export class LookUps {
+  readonly #open: (socket: Socket) => pg.Client
+  readonly #idleMs: number
+  readonly #onError: (error: Error) => void
+  #connection: Promise<Connection> | undefined
+  #isGathering = false
+  #hasEnded = false
+
+  /** `open` makes a client on a socket; a connection that nobody uses for `idleMs` is closed. */
+  constructor(
+    open: (socket: Socket) => pg.Client,
+    { idleMs, onError }: { idleMs: number; onError: (error: Error) => void },
+  ) {
+    this.#open = open
+    this.#idleMs = idleMs
+    this.#onError = onError
+  }
+
+  /** Runs a statement; its rows. Rejects with what the database answers, or when it cannot be reached. */
+  async select<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    this.#connection ??= this.#connect()
+    const { client, socket } = await this.#connection
+    this.#gather(socket)
+    return (await client.query<Row>(text, values)).rows
+  }
+
+  /** Closes the connection once all is answered. */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    const connection = await this.#connection?.catch(() => undefined)
+    await connection?.client.end()
+  }
+
+  /** Keeps what is written from now on until all that is ready in this turn has had its say. */
+  #gather(socket: Socket): void {
+    if (this.#isGathering) return
+    this.#isGathering = true
+    socket.cork()
+    setImmediate(() => {
+      this.#isGathering = false
+      socket.uncork()
+    })
+  }
+
+  #connect(): Promise<Connection> {
+    const socket = new Socket()
+    const client = this.#open(socket)
+    const forget = (): void => {
+      if (this.#connection === connection) this.#connection = undefined
+    }
+    const connecting = async (): Promise<Connection> => {
+      if (this.#hasEnded) throw new Error('The connections to the database are closed.')
+      await client.connect()
+      return { client, socket }
+    }
+    // The next look-up opens another one.
+    client.on('error', error => {
+      forget()
+      this.#onError(error)
+    })
+    client.on('end', forget)
+    socket.setTimeout(this.#idleMs, () => {
+      forget()
+      void client.end()
+    })
+    const connection = connecting()
+    connection.catch(forget)
+    return connection
+  }
+}
