@@ -108,8 +108,13 @@ it('opens a fresh link to the web pages of the device at each click', async () =
   }
 })
 
-it('shows the web pages of the device in that window', async ({ skip }) => {
-  const service = createServer((_request, response) => {
+it('shows the web pages of the device in that window, and the device nothing of the console', async ({
+  skip,
+}) => {
+  const cookies: (string | undefined)[] = []
+  const service = createServer((request, response) => {
+    cookies.push(request.headers.cookie)
+    response.setHeader('set-cookie', ['muster=mine; Path=/', 'sid=1; Path=/; Domain=localhost'])
     response.setHeader('content-type', 'text/html').end('<!doctype html><h1>Pump station</h1>')
   })
   service.listen(WEB_PORT, '127.0.0.1')
@@ -121,6 +126,14 @@ it('shows the web pages of the device in that window', async ({ skip }) => {
   resources.defer(() => void service.close())
   const { opened } = await openProxy()
   await opened.getByRole('heading', { name: 'Pump station' }).waitFor()
+  // The browser holds the console's session, and gives it to no other host; what the device sets stays with its own.
+  const console = await page.context().cookies(page.url())
+  const session = console.find(({ name }) => name === 'muster')!
+  expect(session.value).toMatch(/^u_session_sk_/)
+  expect(cookies.length).toBeGreaterThan(0)
+  for (const cookie of cookies) expect(cookie ?? '').not.toContain(session.value)
+  expect(console.map(({ name }) => name)).not.toContain('sid')
+  expect(await opened.evaluate('document.cookie')).toBe('muster=mine; sid=1')
   await opened.close()
 })
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './young-heap.ts'
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'
 import { ConfigError, loadConfig, unknownSettings } from './config.ts'

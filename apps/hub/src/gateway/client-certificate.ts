@@ -32,7 +32,7 @@ function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
 /**
  * Reads the fingerprint of a device's certificate: the one of its TLS connection, else from `X-Client-Cert`, believed only from a trusted proxy, or over plain HTTP
  * from this machine while the hub is reached on this machine only, or with MUSTER_ALLOW_PLAINTEXT_DEVICES (R-2). Throws
- * `Refusal` with 403 when there is none to believe and 400 when it does not parse.
+ * `Refusal` with 403 when there is none to believe or its time is over, and 400 when it does not parse.
  */
 export function certificateReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)
@@ -40,7 +40,7 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
   return request => {
     // What the device proved to this very process comes before whatever anybody says.
     const proven = request.socket instanceof TLSSocket ? request.socket.getPeerX509Certificate() : undefined
-    if (proven) return proven.fingerprint256
+    if (proven) return fingerprintOf(proven)
     const header = request.headers['x-client-cert']
     const isBelieved =
       config.allowPlaintextDevices ||
@@ -53,14 +53,21 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
     }
     if (header.length > MAX_HEADER_BYTES)
       throw new Refusal(400, 'Invalid', 'X-Client-Cert is longer than 12 KiB')
-    return fingerprintOf(header)
+    return fingerprintOf(parse(header))
   }
 }
 
-/** The first certificate of percent-encoded PEM text as upper-case SHA-256 pairs (R-3, protocol 6.5). */
-function fingerprintOf(header: string): string {
+/** Upper-case SHA-256 pairs of a certificate (protocol 6.5). One that is not valid yet may come of a device whose clock is wrong. */
+function fingerprintOf(certificate: X509Certificate): string {
+  if (certificate.validToDate.getTime() < Date.now())
+    throw new Refusal(403, 'Forbidden', `certificate expired at ${certificate.validToDate.toISOString()}`)
+  return certificate.fingerprint256
+}
+
+/** The first certificate of percent-encoded PEM text (R-3). */
+function parse(header: string): X509Certificate {
   try {
-    return new X509Certificate(decodeURIComponent(header)).fingerprint256
+    return new X509Certificate(decodeURIComponent(header))
   } catch {
     throw new Refusal(400, 'Invalid', 'X-Client-Cert does not hold a certificate in percent-encoded PEM')
   }

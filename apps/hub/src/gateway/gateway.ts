@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError, type ConnectionEndReason } from '@muster/actions'
 import {
@@ -36,6 +36,13 @@ import { relay } from './relay.ts'
 const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message: the largest frame of a link (protocol 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
+/** Time between Pings to a device that pings by itself, which measure the line; others get theirs every five seconds. */
+const MAX_PING_INTERVAL_MS = 60_000
+/**
+ * A command line opens a channel for each connection to its local port at once, and one that is refused is lost: they wait for
+ * places at the device instead. Devices have the limits of their protocol.
+ */
+const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
 /** How long the ends of connections may take to be recorded when the hub stops, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000
 
@@ -53,9 +60,10 @@ type GatewayOptions = {
   log: Logger
 }
 
-/** Accepts devices and command lines on the HTTP server that it is attached to. */
+/** Accepts devices and command lines, and browsers' WebSockets to the web pages of devices. */
 export type Gateway = {
-  attach(server: Server): void
+  /** Takes a request for an upgrade; never throws. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
   /** Ends every connection, telling why; resolves when their ends are recorded or the time is over. */
   close(): Promise<void>
 }
@@ -204,6 +212,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     let admitted: Promise<boolean> = Promise.resolve(true)
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport, {
+      limits: connected.kind === 'person' ? COMMAND_LINE_LIMITS : undefined,
+      maxPingIntervalMs: MAX_PING_INTERVAL_MS,
       onRequest: channel =>
         void admitted
           .then(isAdmitted => isAdmitted && serve(connected, remote, channel))
@@ -309,14 +319,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): Promise<string> {
     const requestId = crypto.randomUUID()
     try {
-      const caller = await callerNow(connected, link)
+      const caller = connected.kind === 'device' ? connected.caller : await callerNow(connected, link)
       return okEnvelopeOfJson(await pipeline.invoke(caller, name, decode(input), requestId, remote))
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
       if (!(error instanceof ActionError))
         log.error({ err: error, ...idsOf(connected.caller), action: name }, 'executor failed')
-      return errorEnvelope(failure.kind, failure.message)
+      return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: !link.isPeerLegacy })
     }
   }
 
@@ -330,12 +340,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return {
-    attach(server) {
-      server.on(
-        'upgrade',
-        (request: IncomingMessage, socket: Socket, head: Buffer) => void onUpgrade(request, socket, head),
-      )
-    },
+    upgrade: (request, socket, head) => void onUpgrade(request, socket, head),
     async close() {
       isClosing = true
       for (const link of [...links]) link.close('the hub is shutting down')

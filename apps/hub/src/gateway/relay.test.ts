@@ -1,8 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { type Channel, type ChannelRequest, Link } from '@muster/link'
-import { connectDevice, type FakeDevice, openWebSocket, type TestHub, testHub, until } from '@muster/testkit'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type Channel, Link } from '@muster/link'
+import {
+  auditEvents,
+  connectDevice,
+  type FakeDevice,
+  forwardLocally,
+  openWebSocket,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ChannelSocket } from '../proxy/channel-socket.ts'
 
@@ -32,28 +41,6 @@ afterAll(async () => {
   for (const socket of served) socket.destroy()
   service.close()
 })
-
-/** What agents do with a forward: the port of this machine, or its refusal; both ends on their own. */
-function forwardLocally(wish: ChannelRequest): void {
-  const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
-  const socket = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
-  socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
-  socket.once('connect', () => {
-    const channel = wish.accept()
-    void (async () => {
-      for await (const bytes of channel) if (!socket.write(bytes)) await once(socket, 'drain')
-      socket.end()
-    })().catch(() => socket.destroy())
-    socket.on('data', chunk => {
-      socket.pause()
-      channel.write(chunk).then(
-        () => socket.resume(),
-        () => socket.destroy(),
-      )
-    })
-    socket.on('end', () => channel.end())
-  })
-}
 
 /** The link of a command line with a user token. */
 async function commandLine(token: string): Promise<Link & Disposable> {
@@ -132,6 +119,28 @@ it('stops a writer whose reader stalls, and goes on with it', async () => {
   channel.end()
   expect((await reading).length).toBe(written)
 }, 60_000)
+
+it('is told to the audit log once for each port, however many connections it carries', async () => {
+  const told = async () =>
+    (await auditEvents(hub, 'devices_PortForwarded')).filter(({ deviceId }) => deviceId === device.deviceId)
+  const before = (await told()).length
+  using cli = await commandLine(await hub.userToken(fleet.owner))
+  const open = (target?: number) =>
+    cli.open(endpoint(undefined, target)).then(
+      channel => channel.close(),
+      () => {},
+    )
+  await Promise.all([open(), open(), open()])
+  // One that was refused was no forward.
+  await open(1)
+  expect((await told()).slice(before)).toMatchObject([
+    {
+      actor: { actor: 'UserToken', userId: fleet.owner.userId },
+      data: { projectId: fleet.projectId, deviceId: device.deviceId, port },
+      organizationId: fleet.organizationId,
+    },
+  ])
+})
 
 it('is refused in words for what is not there, not theirs or not open', async () => {
   const stranger = await hub.user({ isAdmin: true })

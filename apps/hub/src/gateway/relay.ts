@@ -1,6 +1,7 @@
 import { ActionError } from '@muster/actions'
-import { type Channel, ChannelRejectedError, type ChannelRequest } from '@muster/link'
-import { authorize } from '../access/authorize.ts'
+import { type Channel, ChannelRejectedError, type ChannelRequest, type Link } from '@muster/link'
+import { type Authorization, authorize } from '../access/authorize.ts'
+import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { endWithRight } from '../proxy/recheck.ts'
@@ -31,19 +32,18 @@ export async function relay(
   if (!deviceId) return request.reject('unknown endpoint')
   // Old agents end their process over one (R-18).
   if (Number(port) < 1 || Number(port) > 65_535) return request.reject('invalid TCP forwarding endpoint')
-  const mayForward = async (): Promise<boolean> => {
+  const rightNow = async (): Promise<Right | undefined> => {
     const permission = { can: 'manage', on: 'device', id: 'deviceId' } as const
-    return callerNow()
-      .then(caller => authorize(db, caller, permission, { deviceId }))
-      .then(
-        () => true,
-        error => {
-          if (error instanceof ActionError) return false
-          throw error
-        },
-      )
+    try {
+      const caller = await callerNow()
+      return { caller, ...(await authorize(db, caller, permission, { deviceId })) }
+    } catch (error) {
+      if (error instanceof ActionError) return undefined
+      throw error
+    }
   }
-  if (!(await mayForward())) return request.reject('forbidden')
+  const right = await rightNow()
+  if (!right) return request.reject('forbidden')
   const session = devices.get(deviceId)
   if (!session) return request.reject('device not connected')
   let device: Channel
@@ -53,11 +53,48 @@ export async function relay(
     const reason = error instanceof ChannelRejectedError ? error.reason : 'the device went away'
     return request.reject(`connection refused by device: ${reason}`)
   }
+  try {
+    await recordOnce(db, request.link, right, deviceId, Number(port))
+  } catch (error) {
+    device.close()
+    throw error
+  }
   if (!request.isPending) return device.close()
   const person = request.accept()
-  const stop = endWithRight(mayForward, () => {
+  const isAllowed = async (): Promise<boolean> => (await rightNow()) !== undefined
+  const stop = endWithRight(isAllowed, () => {
     person.close()
     device.close()
   })
   await splice(person, device).finally(stop)
+}
+
+type Right = Authorization & { caller: Caller }
+
+/** Ports that were forwarded over a link before. */
+const forwarded = new WeakMap<Link, Set<string>>()
+
+/**
+ * Tells the audit log that somebody reached a port of a device: once for each port and connection of a command line, however many
+ * connections it forwards, and before any byte passes.
+ */
+async function recordOnce(
+  db: Db,
+  link: Link,
+  { caller, scope }: Right,
+  deviceId: string,
+  port: number,
+): Promise<void> {
+  const known = forwarded.get(link) ?? new Set()
+  forwarded.set(link, known)
+  const key = `${deviceId} ${port}`
+  if (known.has(key)) return
+  known.add(key)
+  const data = { projectId: scope.projectId!, deviceId, port }
+  try {
+    await db.transaction().execute(tx => recordEvent(tx, { caller, scope }, 'devices_PortForwarded', data))
+  } catch (error) {
+    known.delete(key)
+    throw error
+  }
 }

@@ -7,7 +7,7 @@ import { connect } from 'node:tls'
 import { capturedLog, connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ConfigError, loadConfig } from '../config.ts'
-import { readTls, type TlsFiles, watchTls } from './tls.ts'
+import { readTls, type TlsFiles, tlsOptions, watchTls } from './tls.ts'
 
 let folder: string
 let tls: TlsFiles
@@ -36,6 +36,24 @@ async function shownBy(port: number): Promise<string> {
   socket.destroy()
   return fingerprint256
 }
+
+/** A session of a listener, as its ticket brings it. */
+async function sessionOf(port: number): Promise<Buffer> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  const [session] = await once(socket, 'session')
+  socket.destroy()
+  return session as Buffer
+}
+
+async function isResumed(port: number, session: Buffer): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, session })
+  await once(socket, 'secureConnect')
+  const isReused = socket.isSessionReused()
+  socket.destroy()
+  return isReused
+}
+
+const instanceKey = (purpose: string): Buffer => Buffer.alloc(32, purpose)
 
 function statusOf(port: number, path: string): Promise<number> {
   return new Promise((done, failed) => {
@@ -114,16 +132,18 @@ it('takes a renewed certificate without a restart, and keeps the old one while t
   await using hub = await testHub({ tls: files, publicUrl: 'https://localhost:0' })
   const { log, lines } = capturedLog()
   const { createServer } = await import('node:https')
-  const server = createServer(readTls(files)).listen(0, '127.0.0.1')
+  const server = createServer(tlsOptions(files, instanceKey)).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  using _watch = watchTls(files, [server], log, 50)
+  using _watch = watchTls(files, instanceKey, [server], log, 50)
   const { port } = server.address() as { port: number }
   const before = await shownBy(port)
+  const session = await sessionOf(port)
   await writeFile(files.certPath, 'half of a fi')
   await until('it was looked at', () => lines.length > 0)
   expect(await shownBy(port)).toBe(before)
   await newFiles('renewed')
   await until('it is taken', async () => (await shownBy(port)) !== before)
+  expect(await isResumed(port, session)).toBe(true)
   expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
   server.close()
 })

@@ -1,7 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Server } from 'node:https'
+import type { TlsOptions } from 'node:tls'
 import { ConfigError } from '../config.ts'
+import type { InstanceKey } from '../instance-key.ts'
 import type { Logger } from '../log.ts'
 
 /** Files of the hub's own certificate, in PEM: the chain and its key. */
@@ -9,6 +11,8 @@ export type TlsFiles = { certPath: string; keyPath: string }
 
 /** How often the files are looked at, in milliseconds: a renewed certificate needs no restart. */
 const WATCH_MS = 10_000
+/** How long a device may come back without a whole handshake, in seconds: over a night's outage of its hub. */
+const SESSION_TIMEOUT_SECS = 24 * 60 * 60
 
 /** Reads a certificate with its key. Throws `ConfigError` when they cannot be read or do not belong together. */
 export function readTls({ certPath, keyPath }: TlsFiles): { cert: string; key: string } {
@@ -26,9 +30,23 @@ export function readTls({ certPath, keyPath }: TlsFiles): { cert: string; key: s
   return { cert, key }
 }
 
+/**
+ * What a server needs to speak TLS. Sessions are resumed at any node and after any restart, since the keys of their tickets are the
+ * instance's; whether a device may still come in is asked of the database each time, not of its ticket. Throws `ConfigError`.
+ */
+export function tlsOptions(files: TlsFiles, instanceKey: InstanceKey): TlsOptions {
+  return {
+    ...readTls(files),
+    ticketKeys: Buffer.concat([instanceKey('tls ticket name').subarray(0, 16), instanceKey('tls ticket')]),
+    sessionIdContext: 'muster',
+    sessionTimeout: SESSION_TIMEOUT_SECS,
+  }
+}
+
 /** Gives servers a renewed certificate when its files change; one that cannot be used leaves the old one in place. */
 export function watchTls(
   files: TlsFiles,
+  instanceKey: InstanceKey,
   servers: readonly Server[],
   log: Logger,
   watchMs = WATCH_MS,
@@ -38,9 +56,9 @@ export function watchTls(
     const now = changedAt(files)
     if (now === seen) return
     try {
-      const { cert, key } = readTls(files)
-      for (const server of servers) server.setSecureContext({ cert, key })
-      log.info({ validTo: new X509Certificate(cert).validTo }, 'certificate renewed')
+      const options = tlsOptions(files, instanceKey)
+      for (const server of servers) server.setSecureContext(options)
+      log.info({ validTo: new X509Certificate(options.cert as string).validTo }, 'certificate renewed')
       seen = now
     } catch (error) {
       // The two files are not written at once: it may be right the next time.

@@ -9,6 +9,7 @@ export class ChannelSocket extends Duplex {
   readonly #channel: Channel
   #written: ((error?: Error | null) => void) | undefined
   #idleTimer: NodeJS.Timeout | undefined
+  #isPumping = false
   /** What was set with `setTimeout`, where Node's client looks for it. */
   timeout = 0
 
@@ -65,8 +66,18 @@ export class ChannelSocket extends Duplex {
     return this
   }
 
+  /** Hands on, in one go, what has arrived by the end of this turn of the event loop: it leaves in one write then. */
   #pump(): void {
-    for (;;) {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    setImmediate(() => {
+      this.#isPumping = false
+      this.#handOn()
+    })
+  }
+
+  #handOn(): void {
+    while (!this.destroyed) {
       const bytes = this.#channel.tryRead()
       if (bytes === undefined) return
       this.#idleTimer?.refresh()

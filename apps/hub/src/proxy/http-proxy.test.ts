@@ -10,11 +10,17 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
-import type { ChannelRequest } from '@muster/link'
-import { connectDevice, type FakeDevice, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
+import {
+  connectDevice,
+  type FakeDevice,
+  forwardLocally,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { ChannelSocket } from './channel-socket.ts'
 import { hostLabel } from './hosts.ts'
 
 const DOWNLOAD = randomBytes(24 * 1024 * 1024)
@@ -22,6 +28,7 @@ const DOWNLOAD = randomBytes(24 * 1024 * 1024)
 let hub: TestHub
 let owner: TestUser
 let organizationId: string
+let deploymentToken: string
 let device: FakeDevice
 let app: Server
 let port: number
@@ -33,6 +40,7 @@ beforeAll(async () => {
   const fleet = await hub.fleet()
   owner = fleet.owner
   organizationId = fleet.organizationId
+  deploymentToken = fleet.token
   app = createServer(application)
   new WebSocketServer({ server: app, path: '/socket' }).on('connection', socket =>
     socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
@@ -48,19 +56,6 @@ afterAll(async () => {
   app.closeAllConnections()
   app.close()
 })
-
-/** What agents do with a forward: the port of this machine, or its refusal. */
-function forwardLocally(wish: ChannelRequest): void {
-  const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
-  const socket = connect(target, '127.0.0.1')
-  socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
-  socket.once('connect', () => {
-    const stream = new ChannelSocket(wish.accept())
-    socket.on('error', () => stream.destroy())
-    stream.on('error', () => socket.destroy())
-    stream.pipe(socket).pipe(stream)
-  })
-}
 
 /** The device's web application. */
 function application(incoming: IncomingMessage, response: ServerResponse): void {
@@ -328,7 +323,7 @@ describe('who may not see a device', () => {
     expect(error.message).toContain('403')
   })
 
-  it('is the one whose session, membership or time has ended', async () => {
+  it('is the one whose session, membership, device or time has ended', async () => {
     const friend = await hub.user()
     await hub.db
       .insertInto('organization_member')
@@ -361,6 +356,17 @@ describe('who may not see a device', () => {
     await ended
     await hub.db.deleteFrom('session').where('user_id', '=', friend.userId).execute()
     expect(await statusOf(again)).toBe(401)
+
+    await using gone = await connectDevice({
+      url: hub.url,
+      token: deploymentToken,
+      link: { onRequest: forwardLocally },
+    })
+    const ofGone = await opened({ deviceId: gone.deviceId })
+    expect(await statusOf(ofGone)).toBe(200)
+    await owner.invoke('devices_Delete', { deviceId: gone.deviceId })
+    // Nothing is under that host any more.
+    expect(await statusOf(ofGone)).toBe(421)
 
     const redirect = `${hub.publicUrl}/org_x`
     const late = await opened({ redirect })

@@ -22,8 +22,9 @@ const MAX_CONNECTIONS = 8
 const MAX_WAITING = 128
 /** How long an idle connection is kept for the next request, in milliseconds: each takes one of the device's channels. */
 const KEEP_MS = 4_000
-/** How long the device may take to accept a connection, and a service to begin its answer, in milliseconds. */
+/** How long the device may take to accept a connection, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000
+/** How long a service may take to begin its answer when nothing else is said, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
 
 /** Headers that are about one connection and not about the message (RFC 9110, 7.6.1). */
@@ -47,6 +48,8 @@ type ProxyOptions = {
   tokens: ProxyTokens
   devices: DeviceRegistry
   log: Logger
+  /** How long a service may take to begin its answer, in milliseconds. */
+  answerTimeoutMs?: number
 }
 
 /** Serves the web pages of devices under host names of their own. */
@@ -69,7 +72,14 @@ class Unreachable extends Error {
   }
 }
 
-export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: ProxyOptions): HttpProxy {
+export function createHttpProxy({
+  publicUrl,
+  hosts,
+  tokens,
+  devices,
+  log,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+}: ProxyOptions): HttpProxy {
   const isSecure = publicUrl.startsWith('https:')
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
   const agents = new WeakMap<DeviceSession, Map<number, Agent>>()
@@ -139,7 +149,7 @@ export function createHttpProxy({ publicUrl, hosts, tokens, devices, log }: Prox
       stop()
       upstream.destroy()
     })
-    return answerOf(upstream, request)
+    return answerOf(upstream, request, answerTimeoutMs)
   }
 
   return {
@@ -213,7 +223,7 @@ class ChannelAgent extends Agent {
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
 /** Passes a request's body on and waits for the beginning of the answer; rejects when there is none. */
-function answerOf(upstream: ClientRequest, request: IncomingMessage): Promise<Answer> {
+function answerOf(upstream: ClientRequest, request: IncomingMessage, timeoutMs: number): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
   const isSilent = (): void => {
@@ -221,7 +231,7 @@ function answerOf(upstream: ClientRequest, request: IncomingMessage): Promise<An
   }
   // The time begins when the service has got all of the request.
   upstream.once('finish', () => {
-    timer = setTimeout(isSilent, ANSWER_TIMEOUT_MS)
+    timer = setTimeout(isSilent, timeoutMs)
   })
   const done = (answer: Answer): void => {
     clearTimeout(timer)

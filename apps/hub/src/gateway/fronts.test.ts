@@ -1,0 +1,165 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
+import { describe, expect, it } from 'vitest'
+
+const DOCUMENT = join(import.meta.dirname, '../../../../docs/operating.md')
+const SECRET = 'at least sixteen characters'
+
+type Proxy = { program: string; debianPackage: string; arguments: (folder: string) => string[] }
+
+const NGINX: Proxy = {
+  program: '/usr/sbin/nginx',
+  debianPackage: 'nginx-light',
+  arguments: folder => ['-p', folder, '-c', join(folder, 'nginx.conf')],
+}
+const CADDY: Proxy = {
+  program: '/usr/bin/caddy',
+  debianPackage: 'caddy',
+  arguments: folder => ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
+}
+
+/** Whether a proxy is here; as root on Debian it is installed. */
+function isInstalled({ program, debianPackage }: Proxy): boolean {
+  if (!existsSync(program) && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
+    spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
+    const options = ['install', '-y', '-qq', '--no-install-recommends', debianPackage]
+    spawnSync('apt-get', options, { stdio: 'ignore' })
+  }
+  return existsSync(program)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}
+
+/** The example for a proxy in docs/operating.md, with files and the port of the hub of this test. */
+function exampleOf(language: 'nginx' | 'caddy', folder: string, hubPort: number): string {
+  const [, block] =
+    new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(DOCUMENT, 'utf8')) ?? []
+  return block!.replaceAll('/etc/ssl/', `${folder}/`).replace('127.0.0.1:6878', `127.0.0.1:${hubPort}`)
+}
+
+function nginxFiles(folder: string, port: number, hubPort: number): Record<string, string> {
+  const server = exampleOf('nginx', folder, hubPort).replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return {
+    'nginx.conf': `daemon off; pid ${folder}/pid; error_log stderr;
+     events {}
+     http { access_log off;
+       ${temporary.map(kind => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
+       ${server} }`,
+  }
+}
+
+function caddyFiles(folder: string, port: number, hubPort: number): Record<string, string> {
+  const site = exampleOf('caddy', folder, hubPort).replace('https://hub.example.com', `https://:${port}`)
+  // It must make no authority of its own, and trust one even less. Clients of this test name no host in TLS.
+  return {
+    Caddyfile: `{
+      admin off
+      auto_https off
+      skip_install_trust
+      storage file_system ${folder}
+      servers {
+        strict_sni_host insecure_off
+      }
+    }
+    ${site}`,
+  }
+}
+
+/** Runs a proxy with the very text of docs/operating.md, on ports and files of this test. */
+async function started(
+  proxy: Proxy,
+  files: (folder: string, port: number, hubPort: number) => Record<string, string>,
+  hubPort: number,
+): Promise<AsyncDisposable & { port: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'muster-proxy-'))
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const { certificatePem, keyPem } = await deviceIdentity()
+  const all = { 'hub.pem': certificatePem, 'hub.key': keyPem!, ...files(folder, port, hubPort) }
+  for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text)
+  const child = spawn(proxy.program, proxy.arguments(folder), {
+    env: { ...process.env, XDG_CONFIG_HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let told = ''
+  child.stderr.on('data', chunk => {
+    told += chunk
+  })
+  await until('the proxy answers', async () => {
+    if (child.exitCode !== null) throw new Error(`the proxy ended: ${told}`)
+    return (await get(port, '/healthz').catch(() => undefined))?.status === 200
+  })
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function get(port: number, path: string): Promise<{ status: number; hsts: unknown }> {
+  return new Promise((done, failed) => {
+    const options = { port, host: '127.0.0.1', path, rejectUnauthorized: false }
+    request(options, answer => {
+      answer.resume()
+      done({ status: answer.statusCode!, hsts: answer.headers['strict-transport-security'] })
+    })
+      .on('error', failed)
+      .end()
+  })
+}
+
+describe.each([
+  ['nginx', NGINX, nginxFiles],
+  ['Caddy', CADDY, caddyFiles],
+] as const)('%s as docs/operating.md says', (_name, proxy, files) => {
+  it.skipIf(!isInstalled(proxy))(
+    'lets people in, and devices with the certificate that they proved',
+    async () => {
+      await using hub = await testHub({
+        publicUrl: 'https://hub.example.com',
+        trustedProxies: ['127.0.0.1'],
+        proxySecret: SECRET,
+      })
+      await using front = await started(proxy, files, hub.address.port)
+      expect(await get(front.port, '/login')).toMatchObject({ hsts: expect.stringContaining('max-age') })
+
+      const { owner, token, projectId } = await hub.fleet()
+      const identity = await deviceIdentity()
+      const options = { url: `https://127.0.0.1:${front.port}`, token, identity }
+      const tls = { cert: identity.certificatePem, key: identity.keyPem! }
+      await using device = await connectDevice({ ...options, tls, headers: { 'x-client-cert': undefined } })
+      const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+      const { fingerprint256 } = new X509Certificate(identity.certificatePem)
+      expect(certificates).toMatchObject([{ status: 'Active', fingerprint: fingerprint256 }])
+
+      // A device cannot say by itself which certificate it has: the proxy replaces the header.
+      const other = await deviceIdentity()
+      const forged = { 'x-client-cert': encodeURIComponent(other.certificatePem) }
+      await expect(connectDevice({ ...options, headers: forged })).rejects.toMatchObject({
+        status: expect.toSatisfy(status => status === 400 || status === 403),
+      })
+      await using again = await connectDevice({ ...options, tls, headers: forged })
+      expect(again.deviceId).toBe(device.deviceId)
+      const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+      expect(devices).toMatchObject([{ pendingCertificatesCount: 0 }])
+    },
+  )
+})

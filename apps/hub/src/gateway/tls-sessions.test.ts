@@ -1,0 +1,178 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import {
+  connectDevice,
+  type DeviceIdentity,
+  deviceIdentity,
+  type FakeDevice,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TlsFiles } from '../http/tls.ts'
+
+// A device that comes back with a ticket proves nothing anew: what it may do is asked of the database each time.
+
+let folder: string
+let tls: TlsFiles
+let hub: TestHub
+const settings = { publicUrl: 'https://localhost:0', instanceKey: 'ab'.repeat(32) }
+
+beforeAll(async () => {
+  // The hub's certificate in these tests is signed by nobody.
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
+  tls = { certPath: join(folder, 'cert.pem'), keyPath: join(folder, 'key.pem') }
+  const { certificatePem, keyPem } = await deviceIdentity()
+  await writeFile(tls.certPath, certificatePem)
+  await writeFile(tls.keyPath, keyPem!)
+  hub = await testHub({ tls, ...settings })
+})
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+function connect(
+  token: string,
+  identity: DeviceIdentity,
+  session?: Buffer,
+  url = hub.url,
+): Promise<FakeDevice> {
+  return connectDevice({
+    url,
+    token,
+    identity,
+    tls: { cert: identity.certificatePem, key: identity.keyPem!, ...(session && { session }) },
+    headers: { 'x-client-cert': undefined },
+  })
+}
+
+function socketOf({ webSocket }: FakeDevice): TLSSocket {
+  return (webSocket as unknown as { _socket: TLSSocket })._socket
+}
+
+async function certificateIdOf(owner: TestUser, deviceId: string): Promise<string> {
+  return (await owner.invoke('devices_GetDetails', { deviceId })).certificates[0]!.certificateId
+}
+
+describe('a resumed session', () => {
+  it('is taken, with the certificate that the device had shown', async () => {
+    const { token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const first = await connect(token, identity)
+    expect(socketOf(first).isSessionReused()).toBe(false)
+    await using again = await connect(token, identity, socketOf(first).getSession())
+    expect(socketOf(again).isSessionReused()).toBe(true)
+    expect(again.deviceId).toBe(first.deviceId)
+    await first[Symbol.asyncDispose]()
+  })
+
+  it('is taken by another process with the key of the instance, and by none with another key', async () => {
+    const { token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    await using first = await connect(token, identity)
+    const session = socketOf(first).getSession()
+    for (const [key, isReused] of [
+      [settings.instanceKey, true],
+      ['cd'.repeat(32), false],
+    ] as const) {
+      await using other = await testHub({ tls, ...settings, instanceKey: key })
+      const theirs = await other.fleet()
+      await using device = await connect(theirs.token, identity, session, other.url)
+      expect(socketOf(device).isSessionReused()).toBe(isReused)
+    }
+  })
+
+  it.each(['Revoked', 'Rejected'] as const)('opens nothing to a certificate that is %s', async status => {
+    const { owner, projectId } = await hub.fleet()
+    const { token } = await hub.token(owner, projectId, status === 'Revoked')
+    const identity = await deviceIdentity()
+    // Where nothing is accepted by itself, another device brings the session: tickets know no project.
+    const helper = await hub.fleet()
+    const first = await connect(status === 'Revoked' ? token : helper.token, identity)
+    const session = socketOf(first).getSession()
+    if (status === 'Revoked') {
+      const certificateId = await certificateIdOf(owner, first.deviceId)
+      const from = performance.now()
+      await owner.invoke('devices_SetCertificateStatus', { certificateId, status })
+      expect(await first.link.ended).toEqual({ kind: 'PeerClose', reason: 'the certificate was revoked' })
+      expect(performance.now() - from).toBeLessThan(5_000)
+    } else {
+      await expect(connect(token, identity, session)).rejects.toMatchObject({ status: 403 })
+      const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+      const certificateId = await certificateIdOf(owner, devices[0]!.deviceId)
+      await owner.invoke('devices_SetCertificateStatus', { certificateId, status })
+    }
+    await expect(connect(token, identity, session)).rejects.toMatchObject({
+      status: 403,
+      body: `{"kind":"Forbidden","message":"certificate is ${status.toLowerCase()}"}`,
+    })
+    await first[Symbol.asyncDispose]()
+  })
+
+  it('of a deleted token opens nothing', async () => {
+    const { owner, token, tokenId } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const first = await connect(token, identity)
+    const session = socketOf(first).getSession()
+    await owner.invoke('projects_DeleteDeploymentToken', { tokenId })
+    await first.link.ended
+    await expect(connect(token, identity, session)).rejects.toMatchObject({ status: 401 })
+  })
+})
+
+describe('a certificate', () => {
+  it('that is revoked in one project goes on in another', async () => {
+    const here = await hub.fleet()
+    const there = await hub.fleet()
+    const identity = await deviceIdentity()
+    await using first = await connect(here.token, identity)
+    await using second = await connect(there.token, identity)
+    const certificateId = await certificateIdOf(here.owner, first.deviceId)
+    await here.owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+    await first.link.ended
+    expect(second.link.isOpen).toBe(true)
+    const { certificates } = await there.owner.invoke('devices_GetDetails', { deviceId: second.deviceId })
+    expect(certificates).toMatchObject([{ status: 'Active', isShared: false }])
+  })
+
+  it('that has expired is refused, in TLS as in the header, and the device tells why', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    const device = await connect(token, identity)
+    const expired = {
+      ...(await deviceIdentity(new Date('2020-02-29T12:00:00Z'))),
+      fingerprint: identity.fingerprint,
+    }
+    const refusal = {
+      status: 403,
+      body: '{"kind":"Forbidden","message":"certificate expired at 2020-02-29T12:00:00.000Z"}',
+    }
+    await expect(connect(token, expired)).rejects.toMatchObject(refusal)
+    await using plain = await testHub()
+    const { token: plainToken } = await plain.fleet()
+    await expect(
+      connectDevice({ url: plain.url, token: plainToken, identity: expired }),
+    ).rejects.toMatchObject(refusal)
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    expect(devices).toHaveLength(1)
+    await device[Symbol.asyncDispose]()
+  })
+
+  it('that somebody else shows with a token and a fingerprint of ours waits for a person', async () => {
+    const { owner, token } = await hub.fleet()
+    const identity = await deviceIdentity()
+    await using device = await connect(token, identity)
+    // All that a copied disk image or a log could tell, without the key.
+    const thief = { ...(await deviceIdentity()), fingerprint: identity.fingerprint }
+    await expect(connect(token, thief)).rejects.toMatchObject({ status: 403 })
+    await expect(connect(token, { ...thief, certificatePem: identity.certificatePem })).rejects.toThrow()
+    expect(device.link.isOpen).toBe(true)
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+    expect(certificates.map(({ status }) => status).sort()).toEqual(['Active', 'Pending'])
+  })
+})

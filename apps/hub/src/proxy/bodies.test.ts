@@ -1,0 +1,192 @@
+import { createHash, type Hash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createLog } from '@muster/hub/log'
+import { type DevicePage, devicePage, type TestHub, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHttpProxy } from './http-proxy.ts'
+
+/** A whole gigabyte goes through in `npm run bench -- tunnel`, with the hub in a process of its own. */
+const LARGE_BYTES = 256 * 1024 * 1024
+/** What hub, device and browser, which share this process, may hold of it at any time. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024
+const TEXT = 'The quick brown fox jumps over the lazy dog.'
+const ETAG = '"fox"'
+
+let hub: TestHub
+let page: DevicePage
+/** Connections of the hub to the device's server, and what it was asked. */
+const connections = new Set<Socket>()
+const asked: string[] = []
+const app = createServer((request, response) => void application(request, response))
+
+beforeAll(async () => {
+  hub = await testHub()
+  app.on('connection', socket => connections.add(socket))
+  await once(app.listen(0, '127.0.0.1'), 'listening')
+  page = await devicePage(hub, app)
+})
+afterAll(async () => {
+  await page[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+  app.closeAllConnections()
+  app.close()
+})
+
+async function application(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  asked.push(request.url!)
+  if (request.url === '/large') {
+    response.writeHead(200, { 'content-length': LARGE_BYTES })
+    await pipeline(generated(), response)
+  } else if (request.url === '/hash') response.end(await hashOf(request))
+  else if (request.url === '/text') sendText(request, response)
+  else if (request.url === '/silent') {
+    // Never answers.
+  } else response.end('hello')
+}
+
+/** A file as web servers serve it: whole, in parts, or only when it is still the same. */
+function sendText(request: IncomingMessage, response: ServerResponse): void {
+  const { range, 'if-range': ifRange } = request.headers
+  response.setHeader('etag', ETAG).setHeader('accept-ranges', 'bytes')
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
+  if (from === undefined || (ifRange !== undefined && ifRange !== ETAG)) response.end(TEXT)
+  else if (Number(from) >= TEXT.length)
+    response.writeHead(416, { 'content-range': `bytes */${TEXT.length}` }).end()
+  else
+    response
+      .writeHead(206, { 'content-range': `bytes ${from}-${to}/${TEXT.length}` })
+      .end(TEXT.slice(Number(from), Number(to) + 1))
+}
+
+/** A body that no piece of which is like another. */
+function generated(): Readable {
+  const piece = Buffer.alloc(64 * 1024, 'muster')
+  let sent = 0
+  return new Readable({
+    read() {
+      if (sent === LARGE_BYTES) return void this.push(null)
+      const copy = Buffer.from(piece)
+      copy.writeDoubleBE(sent)
+      sent += copy.length
+      this.push(copy)
+    },
+  })
+}
+
+async function hashOf(stream: Readable): Promise<string> {
+  const hash: Hash = createHash('sha1')
+  for await (const bytes of stream) hash.update(bytes as Buffer)
+  return hash.digest('hex')
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  return Buffer.concat(await answer.toArray()).toString()
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Runs something and tells how many bytes more than before were held at the worst moment. */
+async function heldDuring<Result>(work: () => Promise<Result>): Promise<{ result: Result; held: number }> {
+  const inUse = (): number => {
+    collectGarbage()
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return arrayBuffers + heapUsed
+  }
+  const before = inUse()
+  let most = 0
+  const timer = setInterval(() => {
+    most = Math.max(most, inUse() - before)
+  }, 250)
+  const result = await work()
+  clearInterval(timer)
+  return { result, held: most }
+}
+
+describe('a large body', () => {
+  it('comes down unchanged without being held', async () => {
+    const { result, held } = await heldDuring(async () => hashOf(await page.ask('/large')))
+    expect(result).toBe(await hashOf(generated()))
+    expect(held).toBeLessThan(MAX_HELD_BYTES)
+  }, 120_000)
+
+  it('goes up unchanged without being held', async () => {
+    const headers = { 'content-length': LARGE_BYTES }
+    const { result, held } = await heldDuring(async () =>
+      textOf(
+        await page.ask(
+          '/hash',
+          { method: 'POST', headers },
+          outgoing => void pipeline(generated(), outgoing),
+        ),
+      ),
+    )
+    expect(result).toBe(await hashOf(generated()))
+    expect(held).toBeLessThan(MAX_HELD_BYTES)
+  }, 120_000)
+})
+
+it('gives parts of a file as the device gives them', async () => {
+  const part = async (headers: Record<string, string>) => {
+    const answer = await page.ask('/text', { headers })
+    const { 'content-range': range, etag } = answer.headers
+    return { status: answer.statusCode, range, etag, text: await textOf(answer) }
+  }
+  const size = TEXT.length
+  expect(await part({ range: 'bytes=4-8' })).toEqual({
+    status: 206,
+    range: `bytes 4-8/${size}`,
+    etag: ETAG,
+    text: 'quick',
+  })
+  expect(await part({ range: 'bytes=4-8', 'if-range': ETAG })).toMatchObject({ status: 206, text: 'quick' })
+  expect(await part({ range: 'bytes=4-8', 'if-range': '"older"' })).toMatchObject({
+    status: 200,
+    range: undefined,
+    text: TEXT,
+  })
+  expect(await part({ range: 'bytes=99-100' })).toMatchObject({ status: 416, range: `bytes */${size}` })
+})
+
+it('keeps connections for the next request, on both sides of the hub', async () => {
+  await textOf(await page.ask('/first'))
+  const known = connections.size
+  const sockets = new Set<unknown>()
+  for (let n = 0; n < 20; n++) {
+    const answer = await page.ask(`/again/${n}`)
+    sockets.add(answer.socket)
+    await textOf(answer)
+  }
+  expect(connections.size).toBe(known)
+  expect(sockets.size).toBe(1)
+})
+
+it('tells in a page that a service does not answer', async () => {
+  const { hosts, tokens } = hub.services.proxy
+  const proxy = createHttpProxy({
+    publicUrl: hub.publicUrl,
+    hosts,
+    tokens,
+    devices: hub.devices,
+    log: createLog('silent'),
+    answerTimeoutMs: 200,
+  })
+  const door = createServer((request, response) => void proxy.handle(request, response))
+  await once(door.listen(0, '127.0.0.1'), 'listening')
+  const { port } = door.address() as AddressInfo
+  const answer = await page.ask('/silent', { port })
+  expect(answer.statusCode).toBe(504)
+  expect(answer.headers['content-type']).toContain('text/html')
+  expect(await textOf(answer)).toContain('did not answer in time')
+  expect(asked).toContain('/silent')
+  const next = await page.ask('/after', { port })
+  expect(await textOf(next)).toBe('hello')
+  door.closeAllConnections()
+  door.close()
+})

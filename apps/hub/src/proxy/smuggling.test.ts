@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server } from 'node:net'
+import { type DevicePage, devicePage, type TestHub, testHub, until } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let page: DevicePage
+let app: Server
+/** What came to the device's server, byte by byte, and what it answers to everything. */
+let arrived = ''
+let answer = ''
+const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+beforeAll(async () => {
+  hub = await testHub()
+  app = createServer(socket => {
+    socket.setEncoding('latin1').on('data', text => {
+      arrived += text
+      socket.write(answer, 'latin1')
+    })
+    socket.on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  page = await devicePage(hub, app)
+})
+afterAll(async () => {
+  await page[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+  app.close()
+})
+
+/** Sends these bytes to the hub, with the host and cookie of the device's page put in; resolves to all that came back. */
+async function exchange(request: string): Promise<string> {
+  arrived = ''
+  const socket = connect(hub.address.port, '127.0.0.1').setEncoding('latin1')
+  let told = ''
+  socket.on('data', text => {
+    told += text
+  })
+  socket.on('error', () => {})
+  const ended = once(socket, 'close')
+  socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
+  await until('the hub answered', () => told.includes('\r\n\r\n') || socket.destroyed)
+  // What it took for a second request would be answered as well, before this one.
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+  await ended
+  return told
+}
+
+describe('a request whose end can be read in two ways', () => {
+  it.each([
+    [
+      'both lengths',
+      'POST / HTTP/1.1\r\nHOST\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'chunked twice',
+      'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n',
+    ],
+    ['an unknown encoding', 'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
+    [
+      'chunked that is not the last',
+      'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
+    ],
+    ['two lengths', 'POST / HTTP/1.1\r\nHOST\r\nContent-Length: 0\r\nContent-Length: 44\r\n\r\n'],
+    ['a signed length', 'POST / HTTP/1.1\r\nHOST\r\nContent-Length: +0\r\n\r\n'],
+    ['a list of lengths', 'POST / HTTP/1.1\r\nHOST\r\nContent-Length: 0, 0\r\n\r\n'],
+    ['a space before the colon', 'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n'],
+    ['a folded header', 'POST / HTTP/1.1\r\nHOST\r\nX-A: b\r\n Content-Length: 44\r\n\r\n'],
+    [
+      'a folded encoding',
+      'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding:\r\n chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n',
+    ],
+    ['bare line feeds', 'POST / HTTP/1.1\nHOST\nContent-Length: 0\n\n'],
+    ['a bare line feed between headers', 'POST / HTTP/1.1\r\nHOST\r\nX-A: b\nContent-Length: 44\r\n\r\n'],
+    ['a bare carriage return', 'POST / HTTP/1.1\r\nHOST\r\nX-A: b\rContent-Length: 44\r\n\r\n'],
+    ['a zero byte', 'POST / HTTP/1.1\r\nHOST\r\nX-A: b\0c\r\n\r\n'],
+    [
+      'a chunk without its end',
+      'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naXX\r\n0\r\n\r\n',
+    ],
+    [
+      'a chunk of negative length',
+      'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'a chunk of too large a length',
+      `POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n${'f'.repeat(17)}\r\n`,
+    ],
+    [
+      'a chunk ended by a bare line feed',
+      'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n',
+    ],
+  ])('brings nothing after it to the device: %s', async (_what, request) => {
+    answer = FINE
+    const told = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
+    expect(told).not.toContain('ok')
+    expect(arrived).not.toContain('/smuggled')
+    // A device that answers before the end is known may not keep what another request would get.
+    expect(told === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(told), told.slice(0, 200)).toBe(true)
+  })
+
+  it('goes on in one way when it can be read in one only', async () => {
+    answer = FINE
+    const chunks = '3;name=value\r\nabc\r\n0\r\nX-Trailer: yes\r\n\r\n'
+    const told = await exchange(
+      `POST /chunks HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+    )
+    expect(told).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(arrived).toContain('\r\n\r\n3\r\nabc\r\n0\r\n\r\n')
+    expect(arrived).not.toMatch(/name=value|X-Trailer/i)
+  })
+})
+
+describe('an answer of a device that can be read in two ways', () => {
+  it.each([
+    ['both lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nevil'],
+    ['a folded header', 'HTTP/1.1 200 OK\r\nX-A: b\r\n Set-Cookie: evil=1\r\nContent-Length: 2\r\n\r\nok'],
+    ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['a zero byte', 'HTTP/1.1 200 OK\r\nX-A: b\0c\r\nContent-Length: 2\r\n\r\nok'],
+  ])('is told to be no HTTP: %s', async (_what, strange) => {
+    answer = strange
+    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    expect(told).toMatch(/^HTTP\/1\.1 502 /)
+    expect(told).toContain('does not speak HTTP')
+    expect(told).not.toMatch(/evil/)
+  })
+
+  it('brings what follows it to nobody', async () => {
+    answer = `${FINE}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`
+    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    answer = FINE
+    const next = await exchange('GET /next HTTP/1.1\r\nHOST\r\n\r\n')
+    expect(told + next).not.toContain('evil')
+  })
+})

@@ -1,0 +1,129 @@
+import { newDatedId } from '@muster/actions'
+import { ConnectionRefused, connectDevice, type FakeDevice } from '@muster/testkit/device'
+import { until } from '@muster/testkit/until'
+import { expect, it } from 'vitest'
+import { databaseOf, type HubChild, newFolder, printedToken, startedHub } from './hub-child.ts'
+
+const DEVICES = 300
+const REPORTING = 20
+
+/** A device of the fleet, which comes back by itself and sends again what was not acknowledged. */
+class StormDevice {
+  readonly acknowledged: string[] = []
+  refusals = 0
+  #device: FakeDevice
+  #isOver = false
+  readonly #hub: HubChild
+  readonly #token: string
+
+  private constructor(hub: HubChild, token: string, device: FakeDevice) {
+    this.#hub = hub
+    this.#token = token
+    this.#device = device
+  }
+
+  static async connect(hub: HubChild, token: string): Promise<StormDevice> {
+    return new StormDevice(hub, token, await connectDevice({ url: hub.url, token }))
+  }
+
+  get isConnected(): boolean {
+    return this.#device.link.isOpen
+  }
+
+  /** Tries until it is let in; that nobody listens yet is no refusal. */
+  async comeBack(): Promise<void> {
+    await this.#device.link.ended
+    const { identity } = this.#device
+    await until(
+      'the device is let in',
+      async () => {
+        try {
+          this.#device = await connectDevice({ url: this.#hub.url, token: this.#token, identity })
+          return true
+        } catch (error) {
+          if (error instanceof ConnectionRefused) this.refusals++
+          return false
+        }
+      },
+      60_000,
+    )
+  }
+
+  /** Publishes one event after the other until it is told to stop. */
+  async report(): Promise<void> {
+    while (!this.#isOver) {
+      const eventId = newDatedId('d_ev')
+      const event = {
+        eventId,
+        severity: 'Info',
+        body: 1,
+        attributes: {},
+        emittedAt: new Date().toISOString(),
+      }
+      while (!this.acknowledged.includes(eventId)) {
+        const device = this.#device
+        try {
+          await device.invoke('devices_PublishEvents', { deviceId: device.deviceId, events: [event] })
+          this.acknowledged.push(eventId)
+        } catch {
+          await until('it is back', () => this.#device !== device, 60_000)
+        }
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true
+    await this.#device[Symbol.asyncDispose]()
+  }
+
+  stop(): void {
+    this.#isOver = true
+  }
+}
+
+it('a fleet whose hub is killed comes back whole: nobody refused, lost or doubled, no acknowledged event missing', async () => {
+  await using folder = await newFolder()
+  const hub = await startedHub({ dataDir: `${folder.path}/data` })
+  const token = printedToken(hub)
+  await using stack = new AsyncDisposableStack()
+  const fleet: StormDevice[] = []
+  const connectSome = async (): Promise<void> => {
+    while (fleet.length < DEVICES) fleet.push(stack.use(await StormDevice.connect(hub, token)))
+  }
+  await Promise.all(Array.from({ length: 8 }, connectSome))
+  const reporting = fleet.slice(0, REPORTING)
+  const reports = Promise.all(reporting.map(device => device.report()))
+  await until('events are acknowledged', () => reporting.every(({ acknowledged }) => acknowledged.length > 5))
+
+  hub.kill('SIGKILL')
+  await hub.exited
+  const back = Promise.all(fleet.map(device => device.comeBack()))
+  await using again = await startedHub({ dataDir: hub.dataDir, port: hub.port })
+  await back
+  expect(fleet.every(device => device.isConnected)).toBe(true)
+  expect(fleet.reduce((sum, { refusals }) => sum + refusals, 0)).toBe(0)
+  const before = reporting.map(({ acknowledged }) => acknowledged.length)
+  await until('events are acknowledged again', () =>
+    reporting.every(({ acknowledged }, at) => acknowledged.length > before[at]!),
+  )
+  for (const device of reporting) device.stop()
+  await reports
+
+  await using database = await databaseOf(again.dataDir)
+  const { rows } = await database.query<Record<string, number>>(
+    `select (select count(*)::int from device) as devices,
+            (select count(*)::int from device where is_connected) as shown,
+            (select count(*)::int from device_connection where ended_at is null) as open,
+            (select count(distinct device_id)::int from device_connection where ended_at is null) as different`,
+  )
+  expect(rows).toEqual([
+    { devices: fleet.length, shown: fleet.length, open: fleet.length, different: fleet.length },
+  ])
+  const events = await database.query<{ event_id: string }>('select event_id from device_event')
+  const stored = new Set(events.rows.map(row => row.event_id))
+  const acknowledged = reporting.flatMap(device => device.acknowledged)
+  expect(acknowledged.filter(eventId => !stored.has(eventId))).toEqual([])
+  expect(stored.size).toBe(events.rows.length)
+  expect(stored.size).toBe(acknowledged.length)
+}, 180_000)

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A way to a hub that breaks when told to. */
+export type CuttingProxy = Disposable & {
+  url: string
+  port: number
+  /** Where connections lead. */
+  leadTo(port: number): void
+  /** Breaks the next connection that carries so many bytes in that direction. */
+  cutOnce(direction: 'up' | 'down', afterBytes: number): void
+  /** Breaks all connections; while it is down new ones are refused. */
+  down(isDown: boolean): void
+  /** Bytes that went up and down so far. */
+  carried: { up: number; down: number }
+}
+
+/** Starts one on a port of its own. */
+export async function cuttingProxy(): Promise<CuttingProxy> {
+  let target = 0
+  let isDown = false
+  let cut: { direction: 'up' | 'down'; afterBytes: number } | undefined
+  const open = new Set<Socket>()
+  const carried = { up: 0, down: 0 }
+  const server = createServer(client => {
+    if (isDown) return client.resetAndDestroy()
+    const hub = connect(target, '127.0.0.1')
+    for (const [socket, other] of [
+      [client, hub],
+      [hub, client],
+    ] as const) {
+      open.add(socket)
+      socket.on('error', () => {})
+      socket.once('close', () => {
+        open.delete(socket)
+        // What came before a cut still arrives.
+        other.end()
+      })
+    }
+    const count = (direction: 'up' | 'down') => {
+      let bytes = 0
+      return (chunk: Buffer) => {
+        bytes += chunk.length
+        carried[direction] += chunk.length
+        if (cut?.direction !== direction || bytes < cut.afterBytes) return
+        cut = undefined
+        hub.destroy()
+      }
+    }
+    client.on('data', count('up'))
+    hub.on('data', count('down'))
+    client.pipe(hub)
+    hub.pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    carried,
+    leadTo(at) {
+      target = at
+    },
+    cutOnce(direction, afterBytes) {
+      cut = { direction, afterBytes }
+    },
+    down(value) {
+      isDown = value
+      if (isDown) for (const socket of open) socket.destroy()
+    },
+    [Symbol.dispose]() {
+      server.close()
+      for (const socket of open) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, type RequestOptions, request, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import type { ChannelRequest } from '@muster/link'
+import { connectDevice, type FakeDevice } from './fake-device.ts'
+import type { TestHub, TestUser } from './test-hub.ts'
+import { until } from './until.ts'
+
+/** A web server on a device, and a browser's way to it. */
+export type DevicePage = AsyncDisposable & {
+  device: FakeDevice
+  owner: TestUser
+  /** The device's own host, and the cookie that opens it. */
+  host: string
+  cookie: string
+  /** Asks the device's page through the hub on a kept connection; resolves with the answer's beginning, `body` sends the request's. */
+  ask(
+    path: string,
+    options?: RequestOptions,
+    body?: (outgoing: ReturnType<typeof request>) => void,
+  ): Promise<IncomingMessage>
+}
+
+/** Connects a device that forwards to a server of this process, and opens its page. */
+export async function devicePage(hub: TestHub, server: Pick<Server, 'address'>): Promise<DevicePage> {
+  const { owner, token } = await hub.fleet()
+  const device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
+  await until('the hub knows it', () => hub.devices.get(device.deviceId) !== undefined)
+  const { port } = server.address() as AddressInfo
+  const { url, jwt } = await owner.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId, port })
+  const { host } = new URL(url)
+  const cookie = `muster-device=${jwt}`
+  const agent = new Agent({ keepAlive: true })
+  return {
+    device,
+    owner,
+    host,
+    cookie,
+    ask(path, options = {}, body = outgoing => outgoing.end()) {
+      const headers = { host, cookie, ...options.headers }
+      const outgoing = request({
+        agent,
+        host: '127.0.0.1',
+        port: hub.address.port,
+        path,
+        ...options,
+        headers,
+      })
+      body(outgoing)
+      return new Promise((done, failed) => {
+        outgoing.once('response', done)
+        outgoing.once('error', failed)
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      agent.destroy()
+      await device[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** What agents do with a forward: the port of this machine, or its refusal; both ends on their own, at the pace of the slower side. */
+export function forwardLocally(wish: ChannelRequest): void {
+  const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
+  const socket = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
+  socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
+  socket.once('connect', () => {
+    const channel = wish.accept()
+    void (async () => {
+      for await (const bytes of channel) if (!socket.write(bytes)) await once(socket, 'drain')
+      socket.end()
+    })().catch(() => socket.destroy())
+    socket.on('data', chunk => {
+      socket.pause()
+      channel.write(chunk).then(
+        () => socket.resume(),
+        () => socket.destroy(),
+      )
+    })
+    socket.on('end', () => channel.end())
+  })
+}

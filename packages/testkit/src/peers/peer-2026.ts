@@ -1,0 +1,66 @@
+import { decodeFrame, Link } from '@muster/link'
+import type { WebSocket } from 'ws'
+import type { Peer, PeerEnd, PeerRequest } from './peer.ts'
+
+/** Its agent takes this many undecided requests of the hub (protocol 2.10). */
+const LIMITS = { maxPendingRequests: 32 }
+
+/**
+ * The link of a public client of 2026 over a real WebSocket. Its rules are those of our link, and those that ours does not enforce:
+ * an Adjust of nothing kills it, and data without bytes is the end of its reader (protocol 2.5).
+ */
+export function peer2026(
+  { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },
+  onRequest: (request: PeerRequest) => void = request => request.reject('unknown endpoint'),
+): Peer {
+  const ended = Promise.withResolvers<PeerEnd>()
+  const panic = (reason: string): void => {
+    ended.resolve({ how: 'Panic', reason })
+    webSocket.terminate()
+  }
+  const link = new Link(
+    {
+      // It never says Close: it goes (protocol 2.8).
+      send: message =>
+        message[0] !== 0xff && webSocket.readyState === webSocket.OPEN && webSocket.send(message),
+      get bufferedBytes() {
+        return webSocket.bufferedAmount
+      },
+      close: () => webSocket.terminate(),
+    },
+    { onRequest, limits: LIMITS },
+  )
+  const receive = (data: Buffer, isBinary: boolean): void => {
+    const flaw = isBinary ? flawOf(data) : undefined
+    if (flaw !== undefined) panic(flaw)
+    else if (isBinary) link.receive(data)
+    else link.receiveText()
+  }
+  for (const [data, isBinary] of early) receive(data, isBinary)
+  webSocket.on('message', receive)
+  webSocket.on('error', () => {})
+  webSocket.on('close', code => link.transportClosed(`closed with ${code}`))
+  void link.ended.then(({ kind, reason }) => {
+    if (kind === 'PeerClose') ended.resolve({ how: 'Close', reason })
+    else ended.resolve({ how: kind === 'TransportClosed' ? 'Bare' : 'Panic', reason })
+  })
+
+  return {
+    ended: ended.promise,
+    drop: () => webSocket.terminate(),
+    panic,
+    open: endpoint => link.open(endpoint),
+    async [Symbol.asyncDispose]() {
+      webSocket.terminate()
+      await ended.promise
+    },
+  }
+}
+
+/** What this age cannot bear and our own link can. */
+function flawOf(message: Buffer): string | undefined {
+  const frame = decodeFrame(message)
+  if (frame.type === 'ChannelAdjust' && frame.frameCredit === 0 && frame.byteCredit === 0)
+    return 'an Adjust of 0/0'
+  return frame.type === 'ChannelData' && frame.payload.length === 0 ? 'data without bytes' : undefined
+}

@@ -1,0 +1,156 @@
+import { connect } from 'node:net'
+import {
+  type DeviceIdentity,
+  deviceHeaders,
+  deviceIdentity,
+  type FakeDeviceOptions,
+  openWebSocket,
+} from '../fake-device.ts'
+import { type Age, type Peer, type PeerEnd, type PeerRequest, splice } from './peer.ts'
+import { peer2025 } from './peer-2025.ts'
+import { peer2026 } from './peer-2026.ts'
+import { PeerRpc } from './peer-rpc.ts'
+
+type PublicAgentOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls'> & { age: Age }
+
+/** A public agent that runs as a service, and its one-shot commands. */
+export type PublicAgent = AsyncDisposable & {
+  deviceId: string
+  identity: DeviceIdentity
+  ended: Promise<PeerEnd>
+  /** What the first update of the system information, and the newer age's other start-up actions, were answered. */
+  started: Promise<unknown[]>
+  /** One action as a one-shot command runs it (protocol 3.8). */
+  oneShot(action: string, input: object): Promise<unknown>
+  /** Breaks off like a power failure. */
+  drop(): void
+}
+
+const FORWARD = /^forward\/tcp\/(\d{1,5})$/
+
+const SYSTEM_INFO = {
+  name: 'Debian GNU/Linux',
+  version: 'Linux (Debian GNU/Linux 12)',
+  kernel: 'Linux 6.1.0',
+  hostname: 'dev-1',
+  arch: 'x86_64',
+  memory: { total: 8_232_652_800 },
+  networks: [{ name: 'eth0', macAddress: '02:42:ac:11:00:02', ipAddresses: ['172.17.0.2/16'] }],
+  disks: [
+    {
+      name: '/dev/vda1',
+      filesystem: 'ext4',
+      mountPoint: '/',
+      totalSpace: 63_278_391_296,
+      availableSpace: 41_278_391_296,
+    },
+  ],
+}
+
+/** What each age publishes of itself at its start (protocol 4.2, 4.3). */
+const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
+  '2025': [{ name: 'dev.nexigon.systemInfo', value: SYSTEM_INFO }],
+  '2026': [
+    {
+      name: 'dev.nexigon.system.info',
+      value: {
+        ...SYSTEM_INFO,
+        exports: [{ protocol: 'http', name: 'web', port: 8080, path: '/ui' }],
+        agent: { version: 'unknown', config: { terminal: { enabled: false }, commands: { enabled: true } } },
+      },
+    },
+    {
+      name: 'dev.nexigon.commands',
+      value: { commands: [{ name: 'nexigon.ota.check', category: 'system' }] },
+    },
+  ],
+}
+
+/**
+ * Starts the public agent of an age: connects, asks who it is, and publishes what it is (protocol 3.7). Rejects with
+ * `ConnectionRefused`, after which the real one ends and is started again by systemd.
+ */
+export async function publicAgent(options: PublicAgentOptions): Promise<PublicAgent> {
+  const { age } = options
+  const identity = options.identity ?? (await deviceIdentity())
+  const peer = await connectAgent({ ...options, identity }, true, request => forward(age, peer, request))
+  const rpc = await PeerRpc.open(age, peer)
+  const deviceId = await deviceIdOf(rpc)
+
+  async function start(): Promise<unknown[]> {
+    const set = (on: PeerRpc, index: number): Promise<unknown> =>
+      on.invoke('devices_SetProperty', { deviceId, ...STARTUP[age][index] })
+    // The older age has one executor for its life; the newer one a second for telemetry, and gives the first one back.
+    if (age === '2025') return [await set(rpc, 0)]
+    const telemetry = await PeerRpc.open(age, peer)
+    const work = await PeerRpc.open(age, peer)
+    const answers = await Promise.all([
+      set(telemetry, 0),
+      set(rpc, 1),
+      work.invoke('devices_ClaimOperationWork', { deviceId, limit: 1, kinds: ['DeviceCommand'] }),
+    ])
+    rpc.close()
+    return answers
+  }
+
+  async function oneShot(action: string, input: object): Promise<unknown> {
+    const own = age === '2025' ? await connectAgent({ ...options, identity }, false) : undefined
+    const command = await PeerRpc.open(age, own ?? peer)
+    try {
+      return await command.invoke(action, { deviceId: await deviceIdOf(command), ...input })
+    } finally {
+      // The process ends without closing anything; the newer agent's local socket gives its channel back.
+      if (own) own.drop()
+      else command.close()
+    }
+  }
+
+  const started = start()
+  // Who goes at once leaves them unanswered.
+  started.catch(() => {})
+  return {
+    deviceId,
+    identity,
+    ended: peer.ended,
+    started,
+    oneShot,
+    drop: peer.drop,
+    [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
+  }
+}
+
+async function connectAgent(
+  { age, url, token, tls, identity }: PublicAgentOptions & { identity: DeviceIdentity },
+  register: boolean,
+  onRequest?: (request: PeerRequest) => void,
+): Promise<Peer> {
+  const headers = { ...(url.startsWith('https:') && { 'x-client-cert': undefined }) }
+  const opened = await openWebSocket(url, deviceHeaders({ url, token, register, headers }, identity), tls)
+  return (age === '2025' ? peer2025 : peer2026)(opened, onRequest)
+}
+
+async function deviceIdOf(rpc: PeerRpc): Promise<string> {
+  const { actor } = (await rpc.invoke('actor_GetActor', {})) as { actor: Record<string, string> }
+  if (actor.actor !== 'Device' || !actor.deviceId || !actor.tokenId) throw new Error('not a device')
+  return actor.deviceId
+}
+
+/** The older age accepts first and connects then; the newer one connects first (protocol 3.3). */
+function forward(age: Age, peer: Peer, request: PeerRequest): void {
+  const port = Number(FORWARD.exec(request.endpoint)?.[1])
+  if (!(port <= 65_535)) {
+    if (age === '2025') peer.panic(`cannot handle endpoint ${request.endpoint}`)
+    else
+      request.reject(
+        request.endpoint.startsWith('forward/') ? 'invalid TCP forwarding endpoint' : 'unknown endpoint',
+      )
+    return
+  }
+  const accepted = age === '2025' ? request.accept() : undefined
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.once('error', () => {
+    if (accepted) accepted.close()
+    else request.reject('local TCP forwarding target is unavailable')
+  })
+  socket.once('connect', () => void splice(accepted ?? request.accept(), socket))
+}

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { openWebSocket } from '../fake-device.ts'
+import { type Age, type PeerEnd, splice } from './peer.ts'
+import { peer2025 } from './peer-2025.ts'
+import { peer2026 } from './peer-2026.ts'
+import { PeerRpc } from './peer-rpc.ts'
+
+/** The public command line while one of its commands runs. */
+export type PublicCommandLine = AsyncDisposable & {
+  actor: Record<string, string>
+  ended: Promise<PeerEnd>
+  /** Runs an action of a command. */
+  invoke(action: string, input: object): Promise<unknown>
+  /** `forward DEVICE LOCAL:REMOTE`: a local port whose connections lead to a port of a device (protocol 3.4). */
+  forward(
+    deviceId: string,
+    remotePort: number,
+  ): Promise<
+    {
+      localPort: number
+      /** What it printed about connections that could not be opened. */
+      errors: string[]
+    } & Disposable
+  >
+}
+
+/** Starts the public command line of an age with a user token (protocol 7.2). Rejects with `ConnectionRefused`. */
+export async function publicCommandLine({
+  age,
+  url,
+  userToken,
+}: {
+  age: Age
+  url: string
+  userToken: string
+}): Promise<PublicCommandLine> {
+  const opened = await openWebSocket(url, {
+    authorization: `Bearer ${userToken}`,
+    'x-register-connection': 'true',
+    'x-user-token': userToken,
+  })
+  // It would reject what the hub opens with no reason at all; hubs open nothing.
+  const peer = (age === '2025' ? peer2025 : peer2026)(opened, request => request.reject(''))
+  const rpc = await PeerRpc.open(age, peer)
+  const { actor } = (await rpc.invoke('actor_GetActor', {})) as { actor: Record<string, string> }
+  if (actor.actor !== 'UserToken' || !actor.userId || !actor.tokenId) throw new Error('not a user token')
+  return {
+    actor,
+    ended: peer.ended,
+    invoke: (action, input) => rpc.invoke(action, input),
+    async forward(deviceId, remotePort) {
+      const errors: string[] = []
+      const server = createServer({ allowHalfOpen: true }, socket => {
+        socket.on('error', () => {})
+        peer.open(`device/${deviceId}/proxy/forward/tcp/${remotePort}`).then(
+          channel => splice(channel, socket),
+          (error: Error) => {
+            errors.push(error.message)
+            socket.destroy()
+          },
+        )
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port: localPort } = server.address() as AddressInfo
+      return { localPort, errors, [Symbol.dispose]: () => void server.close() }
+    },
+    [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
+  }
+}
