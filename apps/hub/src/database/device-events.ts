@@ -1,5 +1,6 @@
 import { ActionError, MAX_EVENT_BYTES, type ParsedInput } from '@muster/actions'
 import { CompiledQuery } from 'kysely'
+import { binaryArray } from './binary-array.ts'
 import type { Tx } from './connection.ts'
 
 /** An event as clients send it. */
@@ -22,24 +23,26 @@ export const INSERT_EVENTS = {
   name: 'ingest-events',
   text: `
     insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
-    select i.device_id, i.event_id, i.event_day, i.severity, i.category, i.body, i.attributes, i.emitted_at
-      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::text[], $6::json[], $7::json[], $8::timestamptz[])
+    select i.device_id, i.event_id, i.event_day::date, i.severity, i.category, i.body, i.attributes, i.emitted_at::timestamptz
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::text[])
         as i (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
       join device using (device_id)
     on conflict do nothing`,
 }
 
 /** The parameters of `INSERT_EVENTS`. */
-export function eventColumns(rows: EventRow[]): unknown[][] {
+export function eventColumns(rows: EventRow[]): Buffer[] {
+  const texts = (of: (row: EventRow) => string | null): Buffer => binaryArray('text', rows.map(of))
+  const jsons = (of: (row: EventRow) => string): Buffer => binaryArray('json', rows.map(of))
   return [
-    rows.map(row => row.deviceId),
-    rows.map(row => row.eventId),
-    rows.map(row => row.day),
-    rows.map(row => row.severity),
-    rows.map(row => row.category),
-    rows.map(row => row.body),
-    rows.map(row => row.attributes),
-    rows.map(row => row.emittedAt),
+    texts(row => row.deviceId),
+    texts(row => row.eventId),
+    texts(row => row.day),
+    texts(row => row.severity),
+    texts(row => row.category),
+    jsons(row => row.body),
+    jsons(row => row.attributes),
+    texts(row => row.emittedAt),
   ]
 }
 
@@ -63,7 +66,7 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
   return {
     deviceId,
     eventId: event.eventId,
-    day: dayOf(event.eventId),
+    day: dayOf(event),
     severity: event.severity,
     category: event.category ?? null,
     body,
@@ -72,12 +75,32 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
   }
 }
 
-/** The UTC date inside an event id; ids are checked for digits only, so one that is no date counts as the first of all days. */
-function dayOf(eventId: string): string {
+/**
+ * How many days after the date in its id an event may be emitted: ids are stamped at midnight, too. Those that are emitted later lie
+ * with the events of no date, so that the latest events of a device are in the partitions of the latest days.
+ */
+export const MAX_DAYS_LATE = 1
+/** The day of events whose id has no date, or was stamped long before they were emitted. */
+export const NO_DAY = '0001-01-01'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** The day that was asked for last: nearly all events are of today. */
+let lastDay = { digits: '', day: '', startMs: 0 }
+
+/** The partition of an event: the UTC date inside its id, so that one that is sent twice meets itself. */
+function dayOf({ eventId, emittedAt }: Pick<DeviceEvent, 'eventId' | 'emittedAt'>): string {
   const digits = eventId.slice('d_ev_'.length, 'd_ev_'.length + 8)
-  const day = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`
+  if (digits !== lastDay.digits) {
+    const day = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`
+    lastDay = { digits, day, startMs: isDate(day) ? Date.parse(day) : Number.NaN }
+  }
+  const isInTime = Date.parse(emittedAt) < lastDay.startMs + (MAX_DAYS_LATE + 1) * DAY_MS
+  return isInTime ? lastDay.day : NO_DAY
+}
+
+/** Ids are checked for digits only. */
+function isDate(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`)
-  const isReal =
-    !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && !day.startsWith('0000')
-  return isReal ? day : '0001-01-01'
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && !day.startsWith('0000')
 }

@@ -2,7 +2,10 @@ import { ActionError } from '@muster/actions'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 
 /** What a list can be sorted by: the expression, and the type that its text form is read back as. */
-export type SortKey = { by: RawBuilder<unknown>; type: 'text' | 'timestamptz' | 'integer' | 'boolean' }
+export type SortKey = {
+  by: RawBuilder<unknown>
+  type: 'text' | 'timestamptz' | 'integer' | 'bigint' | 'boolean'
+}
 
 export type PageInput = {
   limit?: number | undefined
@@ -72,7 +75,8 @@ function writeCursor(order: string, value: string, id: string): string {
   return Buffer.from(JSON.stringify([order, value, id])).toString('base64url')
 }
 
-function readCursor(cursor: string, order: string): [value: string, id: string] {
+/** Where a cursor of that order stands: the sorted value of the last row, as text, and its id. Throws `Invalid` for any other. */
+export function readCursor(cursor: string, order: string): [value: string, id: string] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     if (
@@ -95,9 +99,14 @@ export function matchesText(
   ...columns: RawBuilder<unknown>[]
 ): RawBuilder<boolean> {
   if (!text) return sql<boolean>`true`
-  const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+  const pattern = partPattern(text)
   return sql<boolean>`(${sql.join(
     columns.map(column => sql`${column} ilike ${pattern}`),
     sql` or `,
   )})`
+}
+
+/** Pattern for `like` that finds a text anywhere. */
+export function partPattern(text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`
 }

@@ -2,6 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
+import { openIssued } from '../../lib/open-window.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -73,16 +74,9 @@ function ProxyButton({ deviceId }: { deviceId: string }) {
   const issue = useCommand('devices_IssueHttpProxyToken')
 
   async function openPages() {
-    // Only a window that the click itself opens gets past blockers of pop-ups.
-    const opened = window.open('about:blank')
     try {
-      if (!opened)
-        throw new Error('The browser blocked the new window. Allow windows from this site and try again.')
-      opened.opener = null
-      const { url } = await issue.mutateAsync({ deviceId, validForSecs: PROXY_LINK_SECS })
-      opened.location.replace(url)
+      await openIssued(() => issue.mutateAsync({ deviceId, validForSecs: PROXY_LINK_SECS }))
     } catch (error) {
-      opened?.close()
       toastError("Could not open the device's pages", error)
     }
   }

@@ -1,6 +1,7 @@
+import { MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
+import { ListFilterPlus, Plus } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
 import { formatCount } from '../../lib/format.ts'
@@ -15,7 +16,10 @@ import { RefreshButton } from '../../ui/RefreshButton.tsx'
 import { type SegmentOption, Segments } from '../../ui/Segments.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { Time } from '../../ui/Time.tsx'
+import { ConditionDialog } from './ConditionDialog.tsx'
+import { Conditions } from './Conditions.tsx'
 import { ConnectDeviceDialog } from './ConnectDeviceDialog.tsx'
+import { type Condition, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
 import { type DeviceSearch, sortOf } from './devices-input.ts'
 import { FleetSummary } from './FleetSummary.tsx'
@@ -40,24 +44,31 @@ function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
   const search = useSearch({ from: ROUTE })
   const navigate = useNavigate({ from: '/org_{$organization}/projects/$projectId/devices' })
-  const list = useDeviceList(projectId, search)
+  const list = useDeviceList(projectId, search, cursor => {
+    if (cursor !== (search.cursor ?? '')) change({ cursor })
+  })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS }).data
   const [isConnecting, setConnecting] = useState(false)
+  const [isAddingCondition, setAddingCondition] = useState(false)
 
   // With nothing to show the route's panel says what went wrong.
   if (list.error && !list.data) throw list.error
 
-  const isFiltered = Boolean(search.q?.trim() || search.status)
+  const conditions = parseConditions(search.where)
+  const isFiltered = Boolean(search.q?.trim() || search.status || conditions.length > 0)
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const total = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
 
   function change(next: Partial<Record<keyof DeviceSearch, string | undefined>>) {
     void navigate({
-      search: current => withoutEmpty<DeviceSearch>({ ...current, ...next }),
+      // Another filter or order begins at its first page.
+      search: current => withoutEmpty<DeviceSearch>({ ...current, cursor: undefined, ...next }),
       replace: true,
       resetScroll: false,
     })
   }
+
+  const changeConditions = (next: readonly Condition[]) => change({ where: writeConditions(next) })
 
   return (
     <Page width="list">
@@ -97,7 +108,33 @@ function Devices({ projectId }: { projectId: string }) {
               options={segmentsOf(summary)}
               onChange={status => change({ status: status === 'all' ? undefined : status })}
             />
+            <Button
+              variant="ghost"
+              icon={ListFilterPlus}
+              disabled={conditions.length >= MAX_PROPERTY_CONDITIONS}
+              onClick={() => setAddingCondition(true)}
+            >
+              Add a condition
+            </Button>
           </div>
+          <Conditions conditions={conditions} onChange={changeConditions} />
+          {isAddingCondition && (
+            <ConditionDialog
+              onClose={() => setAddingCondition(false)}
+              onAdd={condition => {
+                setAddingCondition(false)
+                changeConditions([...conditions, condition])
+              }}
+            />
+          )}
+          {!list.startsAtFirst && (
+            <div className="tools">
+              <span className="t2">The list starts further down.</span>
+              <Button size="sm" onClick={() => change({})}>
+                From the first device
+              </Button>
+            </div>
+          )}
           <div className="sheet" style={SCROLL_BOX}>
             <DeviceTable
               devices={list.devices}
@@ -107,7 +144,7 @@ function Devices({ projectId }: { projectId: string }) {
               onView={list.onView}
               isBusy={!list.data || list.isPlaceholderData}
             >
-              {insteadOfRows(list, () => change({ q: undefined, status: undefined }))}
+              {insteadOfRows(list, () => change({ q: undefined, status: undefined, where: undefined }))}
             </DeviceTable>
           </div>
           {list.total !== undefined && list.total > 0 && (

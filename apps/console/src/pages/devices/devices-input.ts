@@ -1,4 +1,5 @@
 import type { ActionInput } from '@muster/actions/client'
+import { parseConditions } from './conditions.ts'
 
 const PAGE_SIZE = 100
 
@@ -7,7 +8,15 @@ const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', '
 const DEFAULT_SORT = 'firstSeen'
 
 /** What stands in the address of a device list. */
-export type DeviceSearch = { q?: string; status?: 'connected' | 'disconnected' | 'pending'; sort?: string }
+export type DeviceSearch = {
+  q?: string
+  status?: 'connected' | 'disconnected' | 'pending'
+  /** Conditions on properties, as `conditions.ts` writes them. */
+  where?: string
+  sort?: string
+  /** Where in the list one is: the cursor of the page in view, nothing on the first. */
+  cursor?: string
+}
 
 /** The order that an address asks for, the default one when it is none of ours. */
 export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
@@ -20,13 +29,17 @@ export function devicesInput(
   search: DeviceSearch,
 ): Omit<ActionInput<'projects_QueryDevices'>, 'cursor'> {
   const text = search.q?.trim()
+  const properties = parseConditions(search.where)
   const sort = sortOf(search)
+  const filter = {
+    ...(text && { text }),
+    ...(search.status && { status: search.status }),
+    ...(properties.length > 0 && { properties }),
+  }
   return {
     projectId,
     limit: PAGE_SIZE,
-    ...((text || search.status) && {
-      filter: { ...(text && { text }), ...(search.status && { status: search.status }) },
-    }),
+    ...(Object.keys(filter).length > 0 && { filter }),
     ...(sort !== DEFAULT_SORT && { sort }),
   }
 }

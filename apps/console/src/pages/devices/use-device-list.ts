@@ -1,6 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { actionPagesQuery } from '../../api/queries.ts'
 import { type DeviceSearch, devicesInput } from './devices-input.ts'
 
@@ -13,12 +13,27 @@ export type DeviceRow = ListPage['devices'][number]
  * The devices of a project, page by page. A refresh asks again only for the pages in view: a list of thousands that was
  * scrolled to its end would otherwise cost a request a page whenever one device connects.
  */
-export function useDeviceList(projectId: string, search: DeviceSearch) {
+export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (cursor: string) => void) {
   const queryClient = useQueryClient()
-  const options = actionPagesQuery('projects_QueryDevices', devicesInput(projectId, search))
+  const base = actionPagesQuery('projects_QueryDevices', devicesInput(projectId, search))
+  // The cursor in the address follows what is in view; only one that came with the address is where the list starts, unless that
+  // place is still known from before.
+  const [start, setStart] = useState(() => {
+    const { cursor = '' } = search
+    return queryClient.getQueryData(base.queryKey)?.pageParams.includes(cursor) ? '' : cursor
+  })
+  if (start !== '' && search.cursor === undefined) setStart('')
+  const options = start
+    ? {
+        ...base,
+        queryKey: [...base.queryKey, start] as unknown as typeof base.queryKey,
+        initialPageParam: start,
+      }
+    : base
   const list = JSON.stringify(options.queryKey)
   const view = useRef({ first: 0, last: 0 })
   const position = useRef(0)
+  const moving = useRef<ReturnType<typeof setTimeout>>(undefined)
   const missed = useRef({ list, pages: new Set<number>() })
   if (missed.current.list !== list) missed.current = { list, pages: new Set() }
 
@@ -29,8 +44,8 @@ export function useDeviceList(projectId: string, search: DeviceSearch) {
       const { pageParam: cursor } = context
       const pages = queryClient.getQueryData(options.queryKey)?.pages ?? []
       // A refresh walks all pages from the first one; only a further page follows the last one's cursor.
-      const isFurther = cursor !== '' && cursor === pages.at(-1)?.nextCursor
-      position.current = cursor === '' ? 0 : isFurther ? pages.length : position.current + 1
+      const isFurther = cursor !== start && cursor === pages.at(-1)?.nextCursor
+      position.current = cursor === start ? 0 : isFurther ? pages.length : position.current + 1
 
       const at = position.current
       const known = pages[at]
@@ -44,6 +59,9 @@ export function useDeviceList(projectId: string, search: DeviceSearch) {
     },
   })
   const { data, isPlaceholderData, isFetching, hasNextPage, fetchNextPage, refetch } = query
+  // A place in another list is none in this one.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is when it ends
+  useEffect(() => () => clearTimeout(moving.current), [list])
   const devices = useMemo(() => unique(data?.pages ?? []), [data])
 
   /** Tells which rows are on screen: pages that have missed a refresh are asked again, the next one is asked ahead. */
@@ -51,16 +69,21 @@ export function useDeviceList(projectId: string, search: DeviceSearch) {
     if (!data || isPlaceholderData) return
     const { first, last } = { first: pageOf(data.pages, firstRow), last: pageOf(data.pages, lastRow) }
     view.current = { first, last }
+    clearTimeout(moving.current)
+    moving.current = setTimeout(() => onMove(String(data.pageParams[first] ?? '')), STILL_MS)
     if (isFetching) return
     const hasMissed = [...missed.current.pages].some(page => page >= first && page <= last)
     if (hasMissed) void refetch()
     else if (hasNextPage && lastRow >= devices.length - AHEAD_ROWS) void fetchNextPage()
   }
 
-  return { ...query, devices, total: totalOf(data?.pages ?? []), onView }
+  return { ...query, devices, total: totalOf(data?.pages ?? []), onView, startsAtFirst: start === '' }
 }
 
 type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Promise<ListPage>
+
+/** How long a list stands still before its place counts; browsers bound how often an address may change. */
+const STILL_MS = 300
 
 /** Rows before the end at which the next page is asked for. */
 const AHEAD_ROWS = 40

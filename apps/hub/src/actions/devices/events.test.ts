@@ -273,4 +273,31 @@ describe('devices_QueryEvents', () => {
       expect(await failed(eventsNow({ cursor }))).toMatchObject({ kind: 'Invalid' })
     expect((await eventsNow({ cursor: '' })).events).toHaveLength(1)
   })
+
+  it('finds the latest in whichever days they lie', async () => {
+    const at = (daysAgo: number): Date => new Date(Date.now() - daysAgo * 24 * 60 * 60 * 1000)
+    const days = [0, 0.5, 1.2, 1.9, 2.5, 3, 6, 30, 80, -2]
+    const sent = days.map(daysAgo =>
+      event({
+        body: daysAgo,
+        eventId: newDatedId('d_ev', at(daysAgo)),
+        emittedAt: at(daysAgo).toISOString(),
+      }),
+    )
+    // Ids of another day than their event: a clock that was set between the two.
+    sent.push(event({ body: 0.1, eventId: newDatedId('d_ev', at(40)), emittedAt: at(0.1).toISOString() }))
+    sent.push(event({ body: 20, eventId: newDatedId('d_ev'), emittedAt: at(20).toISOString() }))
+    await publish(...sent)
+    const latest = [...days, 0.1, 20].sort((one, other) => one - other)
+    for (const limit of [1, 2, 3, 5, 7, 12, 100]) {
+      const seen: unknown[] = []
+      let cursor: string | undefined
+      do {
+        const page = await eventsNow({ limit, ...(cursor && { cursor }) })
+        seen.push(...page.events.map(({ body }) => body))
+        cursor = page.nextCursor
+      } while (cursor)
+      expect(seen, `${limit} at once`).toEqual(latest)
+    }
+  })
 })

@@ -5,20 +5,20 @@ import { wireTime } from '../../times.ts'
 /** As many ticks as fit the widest strip of the console. */
 const DEFAULT_MAX_BINS = 60
 
-type Bin = { devices: number; connected: number; pending: number }
+/** A device as one digit: 1 connected, 2 with a pending certificate, 3 both. */
+const STATES = sql<string | null>`string_agg(
+  (is_connected::integer + 2 * (pending_certificates > 0)::integer)::text, '' order by first_seen, device_id)`
 
 export const projects_GetSummary = handler(
   'projects_GetSummary',
   async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS }) => {
-    // One scan of the project's devices in order of first seen, so that a device keeps its place in the strip.
-    const { rows: bins } = await sql<Bin>`
-    select count(*) as devices, count(*) filter (where is_connected) as connected,
-           count(*) filter (where pending_certificates > 0) as pending
-      from (select is_connected, pending_certificates,
-                   (row_number() over (order by first_seen, device_id) - 1) * least(${maxBins}::int, count(*) over ())
-                     / greatest(count(*) over (), 1) as bin
-              from device where project_id = ${projectId}) as placed
-     group by bin order by bin`.execute(db)
+    // In order of first seen, so that a device keeps its place in the strip. Windows of rows would take three times as long.
+    const { states } = await db
+      .selectFrom('device')
+      .where('project_id', '=', projectId)
+      .select(STATES.as('states'))
+      .executeTakeFirstOrThrow()
+    const bins = binsOf(states ?? '', maxBins)
     const newest = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)
@@ -27,7 +27,7 @@ export const projects_GetSummary = handler(
       .orderBy('device_id', 'desc')
       .limit(1)
       .executeTakeFirst()
-    const sum = (key: keyof Bin): number => bins.reduce((total, bin) => total + bin[key], 0)
+    const sum = (key: keyof (typeof bins)[number]): number => bins.reduce((total, bin) => total + bin[key], 0)
     return {
       projectId,
       deviceCount: sum('devices'),
@@ -42,3 +42,17 @@ export const projects_GetSummary = handler(
     }
   },
 )
+
+/** Neighbours counted together, one bin a device while they fit. */
+function binsOf(states: string, maxBins: number): { devices: number; connected: number; pending: number }[] {
+  const count = Math.min(states.length, maxBins)
+  const bins = Array.from({ length: count }, () => ({ devices: 0, connected: 0, pending: 0 }))
+  for (let at = 0; at < states.length; at++) {
+    const bin = bins[Math.floor((at * count) / states.length)]!
+    const state = Number(states[at])
+    bin.devices++
+    bin.connected += state & 1
+    bin.pending += state >> 1
+  }
+  return bins
+}

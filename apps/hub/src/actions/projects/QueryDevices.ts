@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
+import { PLANNED_BY_VALUES } from '../../database/connection.ts'
+import { partPattern, queryPage } from '../../database/page.ts'
+import { matchesProperty } from '../../database/property-conditions.ts'
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTime } from '../../times.ts'
 
@@ -17,7 +19,6 @@ export const projects_QueryDevices = handler(
     let query = db
       .selectFrom('device as d')
       .where('d.project_id', '=', projectId)
-      .where(matchesText(filter?.text, sql`d.name`, sql`d.device_id`, sql`d.hostname`))
       .select([
         'd.device_id',
         'd.name',
@@ -30,6 +31,9 @@ export const projects_QueryDevices = handler(
       ])
     if (filter?.status === 'pending') query = query.where('d.pending_certificates', '>', 0)
     else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
+    if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
+    for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
+    if (filter) query = query.modifyEnd(PLANNED_BY_VALUES)
     const { rows, ...rest } = await queryPage(query, page, SORTS, sql`d.device_id`, 'firstSeen')
     const now = new Date()
     return {

@@ -1,0 +1,147 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { databaseOf } from './hub-child.ts'
+import { expectGoodScreen, openStage, type Stage, signIn } from './people.ts'
+
+const DEVICES = 1_000
+
+let stage: Stage
+let page: Page
+let address: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  await using database = await databaseOf(stage.hub.dataDir)
+  const id = `left(translate(md5(i::text), '0', 'z'), 22)`
+  await database.query(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen, is_connected)
+     select 'd_' || ${id}, project_id, 'd_pk_' || ${id}, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
+            now() - (${DEVICES} - i) * interval '1 minute', i % 5 <> 0
+       from project, generate_series(1, ${DEVICES}) i`,
+  )
+  await database.query(
+    `insert into device_property (device_id, name, value, value_json)
+     select 'd_' || ${id}, name, value::json, value
+       from generate_series(1, ${DEVICES}) i,
+            lateral (values ('version', to_jsonb('2.' || i % 20 || '.0')), ('floor', to_jsonb(i % 90))) as p (name, value)`,
+  )
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.getByRole('link', { name: 'First project' }).click()
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+  address = page.url()
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('filters by conditions on properties, which stand in the address and go with a click', async () => {
+  await page.goto(address)
+  await addCondition('version', 'is', '2.7.0')
+  await page.getByText('50 devices').waitFor()
+  await addCondition('floor', 'is less than', '10')
+  const [first] = await names()
+  await page.getByText(/^[1-9] devices$/).waitFor()
+  await page.reload()
+  await page.getByRole('button', { name: 'Remove condition: version is 2.7.0' }).waitFor()
+  await page.getByText(/^[1-9] devices$/).waitFor()
+  expect((await names()).length).toBeLessThan(10)
+  expect(first).toMatch(/^gateway-/)
+  await page.getByRole('link', { name: (await names())[0]!, exact: true }).waitFor()
+  await expectGoodScreen(page, 'device-conditions')
+
+  await page.getByRole('button', { name: 'Remove condition: version is 2.7.0' }).click()
+  await page.getByText(/^1[0-9]{2} devices$/).waitFor()
+  await addCondition('never.set', 'is there')
+  await page.getByText('No devices match this filter.').waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByText('1,000 devices').waitFor()
+  expect(page.url()).toBe(address)
+})
+
+it('says what is wrong with a condition and adds none', async () => {
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a condition' })
+  await dialog.getByLabel('Condition').selectOption('is less than')
+  await dialog.getByLabel('Value').fill('four')
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await dialog.getByText('Property must not be empty.').waitFor()
+  await dialog.getByText('Please enter a number.').waitFor()
+  await expectGoodScreen(page, 'device-condition-dialog')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(page.url()).toBe(address)
+})
+
+it('keeps filter, order and place in the address: a reload shows the same rows, and the way back to the first', async () => {
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Connected', exact: true }).click()
+  await page.getByRole('button', { name: 'Name', exact: true }).click()
+  await page.getByText('800 devices').waitFor()
+  // The place counts once the list stands still.
+  await expect
+    .poll(
+      async () => {
+        await page.mouse.wheel(0, 3_000)
+        await page.waitForURL(/cursor=/, { timeout: 2_000 }).catch(() => {})
+        return new URL(page.url()).searchParams.has('cursor')
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true)
+  const [top] = await names()
+  const seen = page.locator('tr[data-index] .nm').nth(20)
+  const name = await seen.innerText()
+  await seen.click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+  await page.goBack()
+  await page.getByRole('link', { name, exact: true }).waitFor()
+  expect(await page.getByText('The list starts further down.').count()).toBe(0)
+  await page.reload()
+  await page.getByText('The list starts further down.').waitFor()
+  const [topAgain] = await names()
+  expect(numberOf(topAgain!)).toBeGreaterThan(100)
+  expect(Math.abs(numberOf(topAgain!) - numberOf(top!))).toBeLessThan(300)
+  await page.getByRole('button', { name: 'From the first device' }).click()
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+  expect(new URL(page.url()).search).toBe('?status=connected&sort=name')
+})
+
+it('draws only the rows near the window, however many were loaded', async () => {
+  await page.goto(address)
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+  await expect
+    .poll(
+      async () => {
+        await page.mouse.wheel(0, 20_000)
+        return (await names()).includes('gateway-1000')
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true)
+  expect((await names()).length).toBeLessThan(100)
+  expect(stage.faults).toEqual([])
+})
+
+async function addCondition(property: string, condition: string, value?: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add a condition' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a condition' })
+  await dialog.getByLabel('Property').fill(property)
+  await dialog.getByLabel('Condition').selectOption(condition)
+  if (value !== undefined) await dialog.getByLabel('Value').fill(value)
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await page
+    .getByRole('button', { name: `Remove condition: ${[property, condition, value ?? []].flat().join(' ')}` })
+    .waitFor()
+}
+
+/** Names of the devices whose rows are in the page. */
+async function names(): Promise<string[]> {
+  await page.locator('tr[data-index] .nm').first().waitFor()
+  return page.locator('tr[data-index] .nm').allInnerTexts()
+}
+
+function numberOf(name: string): number {
+  return Number(name.replace('gateway-', ''))
+}
