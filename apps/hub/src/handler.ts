@@ -11,6 +11,7 @@ import type { JobData, JobName, Jobs } from './jobs/jobs.ts'
 import type { Jwts } from './jwts.ts'
 import type { ProxyHosts } from './proxy/hosts.ts'
 import type { ProxyTokens } from './proxy/proxy-tokens.ts'
+import type { Blobs } from './storage/blobs.ts'
 
 /** What handlers use beyond the database. */
 export type Services = {
@@ -21,6 +22,8 @@ export type Services = {
   jwts: Jwts
   /** What links to the web pages of devices are made of. */
   proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
+  /** Bytes of repositories. */
+  blobs: Blobs
   /** Who may sign up by themselves. */
   signup: 'open' | 'invite' | 'closed'
   dataDir: string
@@ -53,15 +56,23 @@ export type CommandContext = CommonContext & {
 /** Telemetry has two ways: the device itself, batched; anybody else, as a command. */
 type TelemetryContext = CommonContext & { db: Db; caller: Caller & { actor: 'Device' } }
 
-type Run<Context, N extends ActionName> = (
+type Run<Context, N extends ActionName, Result = HandlerOutput<N>> = (
   context: Context,
   input: ParsedInput<N>,
-) => Promise<HandlerOutput<N>>
+) => Promise<Result>
+
+/**
+ * A command with work that takes long: it is done after the permission check and before the transaction, which gets what is left to
+ * do as a function.
+ */
+type Prepared<N extends ActionName> = {
+  prepare: Run<QueryContext, N, (context: CommandContext) => Promise<HandlerOutput<N>>>
+}
 
 export type Handler<N extends ActionName> = Actions[N]['kind'] extends 'query'
   ? Run<QueryContext, N>
   : Actions[N]['kind'] extends 'command'
-    ? Run<CommandContext, N>
+    ? Run<CommandContext, N> | Prepared<N>
     : { byDevice: Run<TelemetryContext, N>; byOthers: Run<CommandContext, N> }
 
 /** One handler for every action: a missing, misspelt or swapped one does not compile. */

@@ -69,7 +69,7 @@ function rename(handler: Rename, name = 'New name'): Promise<unknown> {
 /** A handler that does its work and then what the test wants. */
 function afterRenaming(then: (context: CommandContext) => unknown): Rename {
   return async (context, input) => {
-    await handlers.projects_SetName(context, input as never)
+    await (handlers.projects_SetName as Rename)(context, input)
     await then(context)
     return {}
   }

@@ -35,7 +35,8 @@ type PipelineOptions = {
 }
 
 type Input = Record<string, unknown>
-type CommandRun = (context: CommandContext, input: Input) => Promise<unknown>
+type CommandRun = ((context: CommandContext, input: Input) => Promise<unknown>) | { prepare: Prepare }
+type Prepare = (context: unknown, input: Input) => Promise<(context: CommandContext) => Promise<unknown>>
 
 /** How often a command is tried again when the database broke a deadlock or a conflict. */
 const MAX_ATTEMPTS = 3
@@ -146,6 +147,10 @@ export function createPipeline({
     }
     const { scope } = authorization
     try {
+      const write =
+        typeof run === 'function'
+          ? run
+          : await run.prepare({ caller, scope, services, inputText, db, pool }, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
         try {
@@ -165,7 +170,7 @@ export function createPipeline({
               },
               afterCommit: effect => effects.push(effect),
             }
-            const output = action.output.parse(await run(context, input))
+            const output = action.output.parse(await write(context, input))
             if (!(await closeAuditAction(tx, actionId, 'Succeeded'))) throw takenForDead()
             return output
           })
@@ -277,9 +282,10 @@ function takenForDead(): ActionError {
   })
 }
 
+/** A value that another transaction took at the same moment is one too: the next attempt sees it and answers that it is taken. */
 function isConflict(error: unknown): boolean {
   const state = sqlState(error)
-  return state === '40001' || state === '40P01'
+  return state === '40001' || state === '40P01' || state === '23505'
 }
 
 function pick(input: Input, fields: readonly string[]): Input {
@@ -288,6 +294,11 @@ function pick(input: Input, fields: readonly string[]): Input {
   )
 }
 
-function scopeIds({ organizationId = '', projectId, deviceId }: CommandContext['scope']) {
-  return { organizationId, ...(projectId && { projectId }), ...(deviceId && { deviceId }) }
+function scopeIds({ organizationId = '', projectId, deviceId, repositoryId }: CommandContext['scope']) {
+  return {
+    organizationId,
+    ...(projectId && { projectId }),
+    ...(deviceId && { deviceId }),
+    ...(repositoryId && { repositoryId }),
+  }
 }

@@ -6,6 +6,7 @@ export { ActionError, type ErrorKind } from './errors.ts'
 export * from './limits.ts'
 export type { LiveChange, LiveTopic } from './live.ts'
 export type * from './registry.ts'
+export * from './repository-path.ts'
 
 export type InvokeOptions = { signal?: AbortSignal }
 

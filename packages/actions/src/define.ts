@@ -3,11 +3,11 @@ import { MAX_PAGE_SIZE } from './limits.ts'
 import { text } from './scalars.ts'
 
 /**
- * What one may do: read, read what the device itself may read too, change, delete, report as the device itself, administer an
+ * What one may do: read, read what the device itself may read too, read what a repository gives to its readers, change, delete, report as the device itself, administer an
  * organization, or what only the person behind a thing may do. Deleting is apart from changing because administrators of the
  * instance may read and delete in any organization and change in none but their own (decisions).
  */
-export type Right = 'view' | 'inspect' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
+export type Right = 'view' | 'inspect' | 'read' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
 
 /** Resources that a permission can name, by the brand of their id. */
 type ResourceIds = {
@@ -17,6 +17,9 @@ type ResourceIds = {
   organization: 'org'
   invitation: 'org_invite'
   repository: 'repo'
+  package: 'pkg'
+  packageVersion: 'pkg_v'
+  asset: 'repo_a'
   project: 'p'
   deploymentToken: 'deployment_id'
   device: 'd'
@@ -164,7 +167,7 @@ export function optionalText(schema: z.ZodString) {
   // What is not blank fails here for good, so that the schema's own complaint is the one that is told.
   const blank = z.string().regex(/^\s*$/, { abort: true })
   return z
-    .union([blank, schema])
+    .union([schema, blank])
     .nullish()
     .transform(value => (value?.trim() ? value : undefined))
 }

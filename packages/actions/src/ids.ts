@@ -33,6 +33,9 @@ export const UserSessionId = flat('u_session_pk', 'a session id')
 export const OrganizationId = flat('org', 'an organization id')
 export const OrganizationInvitationId = flat('org_invite', 'an invitation id')
 export const RepositoryId = flat('repo', 'a repository id')
+export const RepositoryAssetId = flat('repo_a', 'an asset id')
+export const PackageId = flat('pkg', 'a package id')
+export const PackageVersionId = flat('pkg_v', 'a package version id')
 export const ProjectId = flat('p', 'a project id')
 export const DeploymentTokenId = flat('deployment_id', 'a deployment token id')
 export const DeviceId = flat('d', 'a device id')
@@ -64,6 +67,9 @@ const RAW_LENGTH = {
   org: FLAT,
   org_invite: FLAT,
   repo: FLAT,
+  repo_a: FLAT,
+  pkg: FLAT,
+  pkg_v: FLAT,
   p: FLAT,
   d: FLAT,
   d_c: FLAT,

@@ -14,6 +14,10 @@ export const MAX_EVENTS_PER_CALL = 1000
 export const MAX_EVENT_BYTES = 64 * 1024
 /** Largest page of a list. */
 export const MAX_PAGE_SIZE = 500
+/** Most conditions on properties in one filter of a device list. */
+export const MAX_PROPERTY_CONDITIONS = 8
+/** Longest text that a property is compared with, in characters. */
+export const MAX_CONDITION_LENGTH = 256
 /** Shortest password, in characters (spec 9). */
 export const MIN_PASSWORD_LENGTH = 8
 /** Longest password, in characters. */
@@ -28,3 +32,9 @@ export const MAX_EMAIL_LENGTH = 254
 export const MAX_LOG_ROWS = 1000
 /** How young a sign-in must be for passwords, tokens and administration, in seconds (decisions). */
 export const RECENT_SIGN_IN_SECS = 15 * 60
+/** Largest JSON text of the metadata of a package, a version or a file, in bytes. */
+export const MAX_METADATA_BYTES = 64 * 1024
+/** Longest name of a file in a version with its folders, in characters (catalogue 3.16). */
+export const MAX_FILENAME_LENGTH = 256
+/** Longest part of it between slashes, in bytes of UTF-8: what file systems take. */
+export const MAX_FILENAME_PART_BYTES = 255

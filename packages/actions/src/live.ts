@@ -10,6 +10,9 @@ export type LiveTopic =
   | 'connections'
   | 'properties'
   | 'events'
+  | 'repositories'
+  | 'packages'
+  | 'links'
 
 /**
  * One notice of the live stream (`GET /api/v1/live`, server-sent events of type `changes` whose data is a list of these).
@@ -21,4 +24,5 @@ export type LiveChange = {
   projectId?: string
   /** Absent when more devices of the project changed than are worth naming. */
   deviceId?: string
+  repositoryId?: string
 }

@@ -103,6 +103,8 @@ const COLUMNS: Record<Role, string> = {
   organizationAdmin: 'Organization administrator',
   instanceAdmin: 'Instance administrator',
   device: 'Device itself',
+  linkedDevice: 'Device of a linked project',
+  publicReader: 'Anyone, if public',
 }
 
 /** Who may run each action, as a page for people, in Markdown. */
@@ -134,6 +136,8 @@ table is made from (\`rolesOf\` in \`packages/actions/src/permissions.ts\`), and
 - **Instance administrator**: keeps accounts, organizations and their members in order, and reads and deletes in every
   organization, which is always audited. They change nothing else there unless they are members, and see no secrets.
 - **Device itself**: what a device may do to itself over its own connection. It may do nothing to any other.
+- **Device of a linked project**: reads the repositories that are linked to its project.
+- **Anyone, if public**: a public repository is read by everybody, with and without credentials.
 
 Whatever a caller may not do, is not there, or belongs to others gets one answer: 403 \`Forbidden\` with one text, or 401 without
 valid credentials. Memberships, sessions and tokens are read at each call, so a right that ends has ended with the next one. The
@@ -155,7 +159,7 @@ export function whoMay(permission: AnyPermission): string {
   if (permission === 'user') return 'every person who is signed in'
   const roles = rolesOf(permission)
   const { on, orOneself } = typeof permission === 'object' ? permission : {}
-  const thing = on === 'deploymentToken' ? 'deployment token' : on
+  const thing = on?.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
   const owner = roles.has('device')
     ? 'its organization'
     : on === 'organization'
@@ -173,6 +177,8 @@ export function whoMay(permission: AnyPermission): string {
       orOneself ? 'the member in question' : on === 'invitation' ? 'the invited person' : 'the person',
     ],
     ['instanceAdmin', 'administrators of the instance'],
+    ['linkedDevice', 'devices of linked projects'],
+    ['publicReader', 'anyone while the repository is public'],
   ]
   return words
     .filter(([role]) => roles.has(role))

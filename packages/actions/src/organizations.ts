@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
 import { OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
+import { repositoryNames } from './repositories.ts'
 import { Email, Empty, Name, text } from './scalars.ts'
 
 const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
@@ -60,10 +61,7 @@ export const organizations = {
       repositories: z.array(
         z.object({
           repositoryId: RepositoryId,
-          name: z.string(),
-          displayName: z.string(),
-          slug: z.string().optional(),
-          publicName: z.string(),
+          ...repositoryNames,
         }),
       ),
       ...listOutput,

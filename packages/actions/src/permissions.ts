@@ -3,7 +3,8 @@ import type { AnyPermission } from './define.ts'
 /**
  * What a caller can be to the thing that an action is about: somebody without credentials, any signed-in person, the person
  * whose own it is (an account, a token, a session, an invitation, a membership), a member or administrator of the organization
- * that it belongs to, an administrator of the instance, the device that it is. A caller can be several at once.
+ * that it belongs to, an administrator of the instance, the device that it is, a device of a project that its repository is
+ * linked to, anybody at all while its repository is public. A caller can be several at once.
  */
 export const ROLES = [
   'anyone',
@@ -13,6 +14,8 @@ export const ROLES = [
   'organizationAdmin',
   'instanceAdmin',
   'device',
+  'linkedDevice',
+  'publicReader',
 ] as const
 export type Role = (typeof ROLES)[number]
 
@@ -34,10 +37,12 @@ export function rolesOf(permission: AnyPermission): ReadonlySet<Role> {
     return roles
   }
   if (on === 'device' && (can === 'report' || can === 'inspect')) roles.add('device')
+  if (can === 'read') roles.add('linkedDevice').add('publicReader')
   if (can !== 'administer' && !(can === 'delete' && on === 'organization')) roles.add('member')
   if (orOneself) roles.add('oneself')
   roles.add('organizationAdmin')
   const isMembership = can === 'administer' && (on === 'organization' || on === 'invitation')
-  if (can === 'view' || can === 'inspect' || can === 'delete' || isMembership) roles.add('instanceAdmin')
+  if (can === 'view' || can === 'inspect' || can === 'read' || can === 'delete' || isMembership)
+    roles.add('instanceAdmin')
   return roles
 }

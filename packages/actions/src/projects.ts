@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
-import { DeploymentToken, DeploymentTokenId, DeviceId, OrganizationId, ProjectId } from './ids.ts'
-import { Empty, Name, Timestamp, text, U32 } from './scalars.ts'
+import {
+  DeploymentToken,
+  DeploymentTokenId,
+  DeviceId,
+  OrganizationId,
+  ProjectId,
+  RepositoryId,
+} from './ids.ts'
+import { MAX_CONDITION_LENGTH, MAX_PROPERTY_CONDITIONS } from './limits.ts'
+import { repositoryNames } from './repositories.ts'
+import { Empty, Name, PropertyName, Timestamp, text, U32 } from './scalars.ts'
 
 const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
 
@@ -14,6 +23,24 @@ export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 
 
 /** How a device is, from its connection and what it says of its health (protocol 4.3). */
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
+
+const ConditionText = text(MAX_CONDITION_LENGTH)
+
+/** A condition on a property of a device; `notEquals` and `absent` are the opposites of `equals` and `exists`. */
+const PropertyCondition = z.discriminatedUnion('operator', [
+  z.object({ property: PropertyName, operator: z.enum(['exists', 'absent']) }),
+  z.object({
+    property: PropertyName,
+    operator: z.enum(['equals', 'notEquals']),
+    value: z.union([ConditionText, z.number(), z.boolean(), z.null()]),
+  }),
+  z.object({
+    property: PropertyName,
+    operator: z.literal('contains'),
+    value: ConditionText.min(1).describe('Part of a text in any case; of any other value, part of its JSON.'),
+  }),
+  z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
+])
 
 /** Actions on projects and their deployment tokens (catalogue 2.5 and 3.4). */
 export const projects = {
@@ -88,6 +115,9 @@ export const projects = {
         z.object({
           text: optionalText(text(256)).describe('Part of a name, host name or id.'),
           status: optional(z.enum(['connected', 'disconnected', 'pending'])),
+          properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
+            'Conditions that all hold.',
+          ),
         }),
       ),
     }),
@@ -109,6 +139,32 @@ export const projects = {
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
     aliases: ['projects_QueryProjectDevices'],
+  }),
+  projects_QueryLinkedRepositories: query({
+    summary: 'Repositories that the devices of a project may read, by name.',
+    input: z.object({ projectId: ProjectId, ...listInput(['name'], TextFilter) }),
+    output: z.object({
+      repositories: z.array(z.object({ repositoryId: RepositoryId, ...repositoryNames })),
+      ...listOutput,
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+    aliases: ['projects_QueryProjectRepositories'],
+  }),
+  projects_LinkRepository: command({
+    summary: 'Lets the devices of a project read a repository.',
+    input: z.object({ projectId: ProjectId, repositoryId: RepositoryId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'repositoryId'],
+    aliases: ['projects_AddProjectRepository'],
+  }),
+  projects_UnlinkRepository: command({
+    summary: 'Takes the right to read a repository from the devices of a project.',
+    input: z.object({ projectId: ProjectId, repositoryId: RepositoryId }),
+    output: Empty,
+    permission: { can: 'delete', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'repositoryId'],
+    aliases: ['projects_RemoveProjectRepository'],
   }),
   projects_QueryDeploymentTokens: query({
     summary: 'Deployment tokens of a project without their secrets, newest first.',

@@ -6,9 +6,18 @@ import { devices } from './devices.ts'
 import { instance } from './instance.ts'
 import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
+import { repositories } from './repositories.ts'
 
 /** Every action of the hub by its wire name: the one list that all doors, clients and documents read. */
-export const actions = { ...accounts, ...organizations, ...projects, ...devices, ...instance, ...audit }
+export const actions = {
+  ...accounts,
+  ...organizations,
+  ...projects,
+  ...devices,
+  ...repositories,
+  ...instance,
+  ...audit,
+}
 
 export type Actions = typeof actions
 export type ActionName = keyof Actions

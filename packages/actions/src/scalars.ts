@@ -94,6 +94,25 @@ export const PropertyName = z
   .max(256)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
 
+/** Name of a repository, package or tag in a path: 1 to 128 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$` (catalogue legend). */
+export const PathName = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
+
+const DIGEST_HEX_LENGTHS: Record<string, number> = { sha256: 64, sha512_256: 64, sha512: 128 }
+
+/** A digest, `sha256_<hex>` or `sha256:<hex>`, in one canonical form; also `sha512_256` and `sha512` (catalogue 1.7). */
+export const Digest = z
+  .string()
+  .max(256)
+  .transform(value => value.toLowerCase().replace('sha512-256', 'sha512_256').replace(':', '_'))
+  .refine(value => {
+    const [, algorithm = '', hex = ''] = /^(sha256|sha512_256|sha512)_([0-9a-f]+)$/.exec(value) ?? []
+    return hex.length > 0 && hex.length === DIGEST_HEX_LENGTHS[algorithm]
+  }, 'expected sha256_ and 64 hexadecimal digits (or sha512_256, sha512)')
+
 /** SHA-256 of a certificate's DER: upper-case hex pairs joined by colons, accepted in any case (protocol 6.5). */
 export const CertificateFingerprint = z
   .string()

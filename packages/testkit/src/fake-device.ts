@@ -24,8 +24,11 @@ export type FakeDeviceOptions = {
   headers?: Record<string, string | undefined>
   link?: LinkOptions
   /** Certificate and key for TLS, where the hub speaks it. */
-  tls?: { cert?: string; key?: string }
+  tls?: TlsCredentials
 }
+
+/** What a device shows in TLS; a session of an earlier connection spares both sides the whole handshake. */
+export type TlsCredentials = { cert?: string; key?: string; session?: Buffer }
 
 export type FakeDevice = AsyncDisposable & {
   deviceId: string
@@ -50,7 +53,7 @@ export class ConnectionRefused extends Error {
 }
 
 /** A new identity with a self-signed P-256 certificate, like the public agent makes. */
-export async function deviceIdentity(): Promise<DeviceIdentity> {
+export async function deviceIdentity(notAfter = new Date('4096-01-01T00:00:00Z')): Promise<DeviceIdentity> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -58,7 +61,7 @@ export async function deviceIdentity(): Promise<DeviceIdentity> {
     keys: keys as never,
     signingAlgorithm: algorithm,
     notBefore: new Date('1975-01-01T00:00:00Z'),
-    notAfter: new Date('4096-01-01T00:00:00Z'),
+    notAfter,
   })
   const digest = createHash('sha512-256').update(randomBytes(32)).digest()
   const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
@@ -92,7 +95,7 @@ export function deviceHeaders(
 export async function openWebSocket(
   url: string,
   headers: Record<string, string>,
-  tls: { cert?: string; key?: string } = {},
+  tls: TlsCredentials = {},
 ): Promise<{ webSocket: WebSocket; early: [Buffer, boolean][] }> {
   const webSocket = new WebSocket(`${url.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
     headers,
@@ -117,7 +120,8 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
 
   const link = new Link(
     {
-      send: message => webSocket.send(message),
+      // What waits for room goes on when something has left.
+      send: message => webSocket.send(message, () => link.drained()),
       get bufferedBytes() {
         return webSocket.bufferedAmount
       },

@@ -1,5 +1,9 @@
+export { digestOf, putBytes } from './blob-upload.ts'
 export { type CapturedLog, capturedLog, type LogLine } from './captured-log.ts'
+export { type Muster, muster, type Ran } from './command-line.ts'
+export { type CuttingProxy, cuttingProxy } from './cutting-proxy.ts'
 export { type DatabaseSession, databaseSession } from './database-session.ts'
+export { type DevicePage, devicePage, forwardLocally } from './device-page.ts'
 export {
   ConnectionRefused,
   connectDevice,
@@ -10,13 +14,28 @@ export {
   type FakeDeviceOptions,
   openWebSocket,
 } from './fake-device.ts'
+export { type FakeS3, fakeS3 } from './fake-s3.ts'
+export { type Fuzzed, fuzzHub } from './fuzz.ts'
 export { type Answer, type AskOptions, ask } from './http.ts'
 export { type LiveStream, liveStream } from './live-stream.ts'
 export { mailsIn, type ReceivedMail } from './mail.ts'
 export { type DeliveredMail, type MailServer, mailServer } from './mail-server.ts'
+export type { Age, PeerEnd } from './peers/peer.ts'
+export { MalformedOutput } from './peers/peer-rpc.ts'
+export { type PublicAgent, publicAgent } from './peers/public-agent.ts'
+export { type PublicCommandLine, publicCommandLine } from './peers/public-command-line.ts'
 export { mailedJwt, signIn } from './people.ts'
 export { type RawDevice, rawDevice } from './raw-device.ts'
-export { type AuditRow, auditEvents, auditRows, deviceRow, type EventRow, randomFingerprint } from './rows.ts'
+export {
+  type AuditRow,
+  assetRow,
+  auditEvents,
+  auditRows,
+  deviceRow,
+  type EventRow,
+  randomFingerprint,
+} from './rows.ts'
+export { hasS3Server, type S3Server, s3Server } from './s3-server.ts'
 export { type ScratchDatabase, scratchDatabase } from './scratch-database.ts'
 export { type TestHub, type TestUser, testHub } from './test-hub.ts'
 export { until } from './until.ts'

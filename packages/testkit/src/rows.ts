@@ -47,6 +47,31 @@ export async function auditEvents(hub: Pick<TestHub, 'db'>, event?: string): Pro
   return query.execute()
 }
 
+/** A blob that was uploaded, or is about to be: its row and no bytes; returns its id. */
+export async function assetRow(
+  hub: Pick<TestHub, 'db'>,
+  repositoryId: string,
+  {
+    size = 7,
+    ...values
+  }: { size?: number; status?: 'Dangling' | 'Available' | 'Deleting'; createdAt?: Date } = {},
+): Promise<string> {
+  const assetId = newId('repo_a')
+  const { createdAt, status = 'Available' } = values
+  await hub.db
+    .insertInto('asset')
+    .values({
+      asset_id: assetId,
+      repository_id: repositoryId,
+      size_bytes: size,
+      digest: `sha256_${randomBytes(32).toString('hex')}`,
+      status,
+      ...(createdAt && { created_at: createdAt }),
+    })
+    .execute()
+  return assetId
+}
+
 type DeviceValues = {
   name?: string | null
   hostname?: string | null

@@ -39,6 +39,16 @@ export type TestHub = Hub & {
   project(owner: TestUser, organizationId: string, name?: string): Promise<string>
   /** A new deployment token. */
   token(owner: TestUser, projectId: string, autoAccept?: boolean): Promise<{ tokenId: string; token: string }>
+  /** A new repository, private unless told otherwise; its path handle is random. */
+  repository(
+    owner: TestUser,
+    organizationId: string,
+    options?: { name?: string; visibility?: 'Public' | 'Private' },
+  ): Promise<string>
+  /** A new package. */
+  package(owner: TestUser, repositoryId: string, name?: string): Promise<string>
+  /** A new version of a package, with tags that are not locked. */
+  version(owner: TestUser, packageId: string, ...tags: string[]): Promise<string>
   /** Person, organization, project and an accepting token: what most tests start from. */
   fleet(): Promise<{
     owner: TestUser
@@ -108,6 +118,20 @@ export async function testHub(
     (await owner.invoke('projects_Create', { organizationId, name })).projectId
   const token: TestHub['token'] = (owner, projectId, autoAccept = true) =>
     owner.invoke('projects_CreateDeploymentToken', { projectId, name: 'Test token', flags: { autoAccept } })
+  const repository: TestHub['repository'] = async (owner, organizationId, options = {}) => {
+    const { name = `repository-${randomUUID()}`, visibility } = options
+    const made = await owner.invoke('repositories_Create', { organizationId, name, visibility })
+    if (made.result !== 'Created') throw new Error(`the name ${name} is taken`)
+    return made.repositoryId
+  }
+  const packageIn: TestHub['package'] = async (owner, repositoryId, name = 'firmware') => {
+    const made = await owner.invoke('repositories_CreatePackage', { repositoryId, name })
+    if (made.result !== 'Created') throw new Error(`the name ${name} is taken`)
+    return made.packageId
+  }
+  const version: TestHub['version'] = async (owner, packageId, ...tags) =>
+    (await owner.invoke('repositories_CreateVersion', { packageId, tags: tags.map(tag => ({ tag })) }))
+      .versionId
 
   return {
     ...hub,
@@ -132,6 +156,9 @@ export async function testHub(
     organization,
     project,
     token,
+    repository,
+    package: packageIn,
+    version,
     async userToken({ userId }) {
       const secret = newId('u_sk')
       await hub.db

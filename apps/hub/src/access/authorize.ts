@@ -7,7 +7,7 @@ import { resolveDevice } from './device.ts'
 import { resolveInvitation } from './invitation.ts'
 import { resolveOrganization } from './organization.ts'
 import { resolveProject } from './project.ts'
-import { resolveRepository } from './repository.ts'
+import { resolveAsset, resolvePackage, resolvePackageVersion, resolveRepository } from './repository.ts'
 import type { Resolve, Scope } from './scope.ts'
 import { resolveSession } from './session.ts'
 import { resolveUser } from './user.ts'
@@ -20,6 +20,9 @@ const RESOLVE: Record<ResourceKind, Resolve> = {
   organization: resolveOrganization,
   invitation: resolveInvitation,
   repository: resolveRepository,
+  package: resolvePackage,
+  packageVersion: resolvePackageVersion,
+  asset: resolveAsset,
   project: resolveProject,
   deploymentToken: resolveDeploymentToken,
   device: resolveDevice,
@@ -43,8 +46,10 @@ export async function authorize(
 ): Promise<Authorization> {
   if (permission === 'anyone') return OWN
   if (caller.actor === 'System' && typeof permission === 'string') return OWN
-  if (caller.actor === 'Anonymous') throw refusal(401)
   const roles = rolesOf(permission)
+  if (typeof permission === 'object' && permission.can === 'read')
+    return authorizeReader(db, caller, permission, input)
+  if (caller.actor === 'Anonymous') throw refusal(401)
   if (caller.actor === 'Device') {
     const deviceId = input[typeof permission === 'object' ? permission.id : 'deviceId']
     if (roles.has('device') && deviceId === caller.deviceId)
@@ -57,12 +62,31 @@ export async function authorize(
     if (roles.has('person') || (roles.has('instanceAdmin') && person?.isAdmin)) return OWN
     throw refusal()
   }
-  const scope = await RESOLVE[permission.on](db, input[permission.id] as string, person?.userId)
+  const scope = await RESOLVE[permission.on](db, input[permission.id] as string, person?.userId, undefined)
   if (!scope) throw refusal()
   if (!person || rolesOn(scope, person.userId, permission, input).some(role => roles.has(role)))
     return { scope, asInstanceAdmin: false }
   if (person.isAdmin && roles.has('instanceAdmin')) return { scope, asInstanceAdmin: true }
   throw refusal()
+}
+
+/** Who reads a repository: its people, devices of linked projects, and everybody while it is public (catalogue 4.5). */
+async function authorizeReader(
+  db: Db,
+  caller: Caller,
+  permission: Exclude<AnyPermission, string>,
+  input: Record<string, unknown>,
+): Promise<Authorization> {
+  const person = personOf(caller)
+  const projectId = caller.actor === 'Device' ? caller.projectId : undefined
+  const scope = await RESOLVE[permission.on](db, input[permission.id] as string, person?.userId, projectId)
+  if (
+    scope &&
+    (caller.actor === 'System' || scope.role || scope.readableBy?.everybody || scope.readableBy?.linkedDevice)
+  )
+    return { scope, asInstanceAdmin: false }
+  if (scope && person?.isAdmin) return { scope, asInstanceAdmin: true }
+  throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
 }
 
 /** What a person is to a resource, apart from the administration of the instance. */

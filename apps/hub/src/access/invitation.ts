@@ -1,25 +1,19 @@
+import { select } from '../database/connection.ts'
 import { type Resolve, roleOf } from './scope.ts'
 
+const OWNERS_OF_INVITATION = `
+  select i.organization_id as "organizationId", m.is_admin as "isAdmin", u.user_id as "userId"
+    from organization_invitation i
+    left join organization_member m on m.organization_id = i.organization_id and m.user_id = $2
+    left join "user" u on u.user_id = $2 and lower(u.email) = lower(i.email)
+   where i.invitation_id = $1`
+
+type Owners = { organizationId: string; isAdmin: boolean | null; userId: string | null }
+
 /** An invitation belongs to its organization and to the person who has its address. */
-export const resolveInvitation: Resolve = async (db, invitationId, userId) => {
-  const row = await db
-    .selectFrom('organization_invitation as i')
-    .leftJoin('organization_member as m', join =>
-      join.onRef('m.organization_id', '=', 'i.organization_id').on('m.user_id', '=', userId ?? ''),
-    )
-    .leftJoin('user as u', join =>
-      join
-        .on('u.user_id', '=', userId ?? '')
-        .on(({ eb, fn }) => eb(fn('lower', ['u.email']), '=', fn('lower', ['i.email']))),
-    )
-    .where('i.invitation_id', '=', invitationId)
-    .select(['i.organization_id', 'm.is_admin', 'u.user_id'])
-    .executeTakeFirst()
-  return (
-    row && {
-      organizationId: row.organization_id,
-      role: roleOf(row.is_admin),
-      ...(row.user_id !== null && { userId: row.user_id }),
-    }
-  )
+export const resolveInvitation: Resolve = async (db, invitationId, askingId) => {
+  const [row] = await select<Owners>(db, OWNERS_OF_INVITATION, [invitationId, askingId ?? ''])
+  if (!row) return undefined
+  const { organizationId, isAdmin, userId } = row
+  return { organizationId, role: roleOf(isAdmin), ...(userId !== null && { userId }) }
 }

@@ -1,14 +1,57 @@
-import { type Resolve, roleOf } from './scope.ts'
+import { select } from '../database/connection.ts'
+import { type Resolve, roleOf, type Scope } from './scope.ts'
+
+type Owner = {
+  organizationId: string
+  repositoryId: string
+  packageId: string | null
+  isAdmin: boolean | null
+  isPublic: boolean
+  isLinked: boolean
+}
+
+/** The statement that finds the repository of a thing, who in it the asking person is, and whether the device's project is linked. */
+function ownerOf(from: string, packageId = 'null'): string {
+  return `
+  select r.organization_id as "organizationId", r.repository_id as "repositoryId", ${packageId} as "packageId",
+         m.is_admin as "isAdmin", r.visibility = 'Public' as "isPublic", l.project_id is not null as "isLinked"
+    from ${from}
+    left join organization_member m on m.organization_id = r.organization_id and m.user_id = $2
+    left join project_repository l on l.repository_id = r.repository_id and l.project_id = $3`
+}
+
+function resolve(statement: string): Resolve {
+  return async (db, id, userId, projectId) => {
+    const [row] = await select<Owner>(db, statement, [id, userId ?? '', projectId ?? ''])
+    if (!row) return undefined
+    const { organizationId, repositoryId, packageId, isAdmin, isPublic, isLinked } = row
+    const scope: Scope = {
+      organizationId,
+      repositoryId,
+      role: roleOf(isAdmin),
+      readableBy: { everybody: isPublic, linkedDevice: isLinked },
+    }
+    return packageId === null ? scope : { ...scope, packageId }
+  }
+}
 
 /** A repository belongs to its organization. */
-export const resolveRepository: Resolve = async (db, repositoryId, userId) => {
-  const row = await db
-    .selectFrom('repository as r')
-    .leftJoin('organization_member as m', join =>
-      join.onRef('m.organization_id', '=', 'r.organization_id').on('m.user_id', '=', userId ?? ''),
-    )
-    .where('r.repository_id', '=', repositoryId)
-    .select(['r.organization_id', 'm.is_admin'])
-    .executeTakeFirst()
-  return row && { organizationId: row.organization_id, repositoryId, role: roleOf(row.is_admin) }
-}
+export const resolveRepository = resolve(`${ownerOf('repository r')} where r.repository_id = $1`)
+
+/** A package belongs to its repository. */
+export const resolvePackage = resolve(
+  `${ownerOf('package p join repository r on r.repository_id = p.repository_id', 'p.package_id')} where p.package_id = $1`,
+)
+
+/** A version belongs to its package. */
+export const resolvePackageVersion = resolve(
+  `${ownerOf(
+    'package_version v join package p on p.package_id = v.package_id join repository r on r.repository_id = p.repository_id',
+    'p.package_id',
+  )} where v.version_id = $1`,
+)
+
+/** A blob belongs to its repository. */
+export const resolveAsset = resolve(
+  `${ownerOf('asset a join repository r on r.repository_id = a.repository_id')} where a.asset_id = $1`,
+)

@@ -7,12 +7,20 @@ export type Scope = {
   deviceId?: string
   repositoryId?: string
   userId?: string
+  packageId?: string
+  /** What everybody may read of a repository, or what devices of the asking device's project may. */
+  readableBy?: { everybody: boolean; linkedDevice: boolean }
   /** Role in the organization that owns the resource; nothing for people outside of it. */
   role?: 'Admin' | 'Member' | undefined
 }
 
-/** Finds a resource's owner in one query; nothing when there is no such resource. */
-export type Resolve = (db: Db, id: string, userId: string | undefined) => Promise<Scope | undefined>
+/** Finds a resource's owner in one query, for a person or the project of a device; nothing when there is no such resource. */
+export type Resolve = (
+  db: Db,
+  id: string,
+  userId: string | undefined,
+  projectId: string | undefined,
+) => Promise<Scope | undefined>
 
 /** The role that a row of `organization_member`, joined or not, stands for. */
 export function roleOf(isAdmin: boolean | null): Scope['role'] {

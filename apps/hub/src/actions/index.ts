@@ -70,11 +70,56 @@ import { projects_Delete } from './projects/Delete.ts'
 import { projects_DeleteDeploymentToken } from './projects/DeleteDeploymentToken.ts'
 import { projects_GetDetails } from './projects/GetDetails.ts'
 import { projects_GetSummary } from './projects/GetSummary.ts'
+import { projects_LinkRepository } from './projects/LinkRepository.ts'
 import { projects_Query } from './projects/Query.ts'
 import { projects_QueryDeploymentTokens } from './projects/QueryDeploymentTokens.ts'
 import { projects_QueryDevices } from './projects/QueryDevices.ts'
+import { projects_QueryLinkedRepositories } from './projects/QueryLinkedRepositories.ts'
 import { projects_SetDeploymentTokenFlags } from './projects/SetDeploymentTokenFlags.ts'
 import { projects_SetName } from './projects/SetName.ts'
+import { projects_UnlinkRepository } from './projects/UnlinkRepository.ts'
+import { repositories_AddPackageAsset } from './repositories/AddPackageAsset.ts'
+import { repositories_AddVersionAsset } from './repositories/AddVersionAsset.ts'
+import { repositories_Create } from './repositories/Create.ts'
+import { repositories_CreateAsset } from './repositories/CreateAsset.ts'
+import { repositories_CreatePackage } from './repositories/CreatePackage.ts'
+import { repositories_CreateVersion } from './repositories/CreateVersion.ts'
+import { repositories_Delete } from './repositories/Delete.ts'
+import { repositories_DeleteAsset } from './repositories/DeleteAsset.ts'
+import { repositories_DeletePackage } from './repositories/DeletePackage.ts'
+import { repositories_DeleteVersion } from './repositories/DeleteVersion.ts'
+import { repositories_FinalizeAssetUpload } from './repositories/FinalizeAssetUpload.ts'
+import { repositories_GetAssetDetails } from './repositories/GetAssetDetails.ts'
+import { repositories_GetDetails } from './repositories/GetDetails.ts'
+import { repositories_GetPackageDetails } from './repositories/GetPackageDetails.ts'
+import { repositories_GetS3Config } from './repositories/GetS3Config.ts'
+import { repositories_GetVersionDetails } from './repositories/GetVersionDetails.ts'
+import { repositories_IssueAssetDownloadUrl } from './repositories/IssueAssetDownloadUrl.ts'
+import { repositories_IssueAssetUploadUrl } from './repositories/IssueAssetUploadUrl.ts'
+import { repositories_QueryAssets } from './repositories/QueryAssets.ts'
+import { repositories_QueryLinkedProjects } from './repositories/QueryLinkedProjects.ts'
+import { repositories_QueryPackages } from './repositories/QueryPackages.ts'
+import { repositories_QueryPackageVersions } from './repositories/QueryPackageVersions.ts'
+import { repositories_RemovePackageAsset } from './repositories/RemovePackageAsset.ts'
+import { repositories_RemoveVersionAsset } from './repositories/RemoveVersionAsset.ts'
+import { repositories_ResolveName } from './repositories/ResolveName.ts'
+import { repositories_ResolvePackageByPath } from './repositories/ResolvePackageByPath.ts'
+import { repositories_ResolveVersionAssetByPath } from './repositories/ResolveVersionAssetByPath.ts'
+import { repositories_ResolveVersionByPath } from './repositories/ResolveVersionByPath.ts'
+import { repositories_SetDisplayName } from './repositories/SetDisplayName.ts'
+import { repositories_SetOrganization } from './repositories/SetOrganization.ts'
+import { repositories_SetPackageAssetMetadata } from './repositories/SetPackageAssetMetadata.ts'
+import { repositories_SetPackageKind } from './repositories/SetPackageKind.ts'
+import { repositories_SetPackageMetadata } from './repositories/SetPackageMetadata.ts'
+import { repositories_SetPackageName } from './repositories/SetPackageName.ts'
+import { repositories_SetS3Config } from './repositories/SetS3Config.ts'
+import { repositories_SetSlug } from './repositories/SetSlug.ts'
+import { repositories_SetVersionAssetMetadata } from './repositories/SetVersionAssetMetadata.ts'
+import { repositories_SetVersionMetadata } from './repositories/SetVersionMetadata.ts'
+import { repositories_SetVersionName } from './repositories/SetVersionName.ts'
+import { repositories_SetVisibility } from './repositories/SetVisibility.ts'
+import { repositories_TagVersion } from './repositories/TagVersion.ts'
+import { repositories_UntagVersion } from './repositories/UntagVersion.ts'
 
 /** The handler of every action, checked against the registry by the compiler. */
 export const handlers: Handlers = {
@@ -154,4 +199,49 @@ export const handlers: Handlers = {
   projects_QueryAuditLog,
   repositories_QueryAuditLog,
   devices_QueryAuditLog,
+  repositories_Create,
+  repositories_GetDetails,
+  repositories_Delete,
+  repositories_SetVisibility,
+  repositories_SetDisplayName,
+  repositories_SetSlug,
+  repositories_SetOrganization,
+  repositories_QueryPackages,
+  repositories_QueryAssets,
+  repositories_QueryLinkedProjects,
+  repositories_GetS3Config,
+  repositories_SetS3Config,
+  repositories_ResolveName,
+  repositories_ResolvePackageByPath,
+  repositories_ResolveVersionByPath,
+  repositories_ResolveVersionAssetByPath,
+  repositories_GetPackageDetails,
+  repositories_CreatePackage,
+  repositories_DeletePackage,
+  repositories_SetPackageName,
+  repositories_SetPackageKind,
+  repositories_SetPackageMetadata,
+  repositories_AddPackageAsset,
+  repositories_RemovePackageAsset,
+  repositories_SetPackageAssetMetadata,
+  repositories_QueryPackageVersions,
+  repositories_GetVersionDetails,
+  repositories_CreateVersion,
+  repositories_DeleteVersion,
+  repositories_SetVersionName,
+  repositories_SetVersionMetadata,
+  repositories_TagVersion,
+  repositories_UntagVersion,
+  repositories_AddVersionAsset,
+  repositories_RemoveVersionAsset,
+  repositories_SetVersionAssetMetadata,
+  repositories_GetAssetDetails,
+  repositories_CreateAsset,
+  repositories_DeleteAsset,
+  repositories_IssueAssetUploadUrl,
+  repositories_FinalizeAssetUpload,
+  repositories_IssueAssetDownloadUrl,
+  projects_QueryLinkedRepositories,
+  projects_LinkRepository,
+  projects_UnlinkRepository,
 }

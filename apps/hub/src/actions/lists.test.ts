@@ -1,5 +1,5 @@
 import { type Action, type ActionName, actions, newDatedId, newId, publicIdOf } from '@muster/actions'
-import { deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { assetRow, deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { hashSecret } from '../secrets.ts'
@@ -57,12 +57,15 @@ let organizationId: string
 let projectId: string
 let deviceId: string
 let repositoryId: string
+let packageId: string
 
 const text = (field: string) => (item: Item) => (item[field] ?? '') as string
 const time = (field: string) => (item: Item) => Date.parse(item[field] as string)
 
+/** Not so old that retention takes it away. */
+const FIRST_MS = Math.floor(Date.now() / 1000) * 1000 - 24 * 60 * 60 * 1000
 /** Every second item shares its time with the one before, so that ids decide. */
-const timeOf = (index: number): Date => new Date(Date.UTC(2026, 0, 1) + Math.floor(index / 2) * 1000)
+const timeOf = (index: number): Date => new Date(FIRST_MS + Math.floor(index / 2) * 1000)
 
 const LISTS: Partial<Record<ActionName, List>> = {
   organizations_Query: {
@@ -221,7 +224,7 @@ const LISTS: Partial<Record<ActionName, List>> = {
           user_id: owner.userId,
           user_agent: name,
           created_at: timeOf(index),
-          expires_at: new Date(Date.now() + 60_000 + 1000 * Math.floor(index / 2)),
+          expires_at: new Date(FIRST_MS + 48 * 60 * 60 * 1000 + 1000 * Math.floor(index / 2)),
         })
         .execute()
     },
@@ -281,6 +284,87 @@ const LISTS: Partial<Record<ActionName, List>> = {
     hasText: true,
     scope: () => ({ organizationId }),
     add: addRepository,
+  },
+  repositories_QueryPackages: {
+    items: 'packages',
+    id: 'packageId',
+    sorts: { name: text('name'), createdAt: time('createdAt') },
+    defaultSort: 'name',
+    // A name is given once in a repository.
+    hasText: false,
+    scope: () => ({ repositoryId }),
+    add: async (_name, index) => {
+      await hub.db
+        .insertInto('package')
+        .values({
+          package_id: newId('pkg'),
+          repository_id: repositoryId,
+          name: `${index % 2 ? 'P' : 'p'}-${newId('pkg')}`,
+          created_at: timeOf(index),
+        })
+        .execute()
+    },
+  },
+  repositories_QueryAssets: {
+    items: 'assets',
+    id: 'assetId',
+    sorts: { createdAt: time('createdAt'), size: item => item.size as number },
+    defaultSort: '-createdAt',
+    hasText: false,
+    scope: () => ({ repositoryId }),
+    add: async (_name, index) => {
+      await assetRow(hub, repositoryId, {
+        // Beside 10, so that sizes are in order as numbers and not as texts; some beyond 32 bits.
+        size: index % 3 ? 8 + index : 2 ** 40 + index,
+        createdAt: timeOf(index),
+      })
+    },
+  },
+  repositories_QueryPackageVersions: {
+    items: 'versions',
+    id: 'versionId',
+    sorts: { createdAt: time('createdAt') },
+    defaultSort: '-createdAt',
+    hasText: true,
+    scope: () => ({ packageId }),
+    add: async (name, index) => {
+      await hub.db
+        .insertInto('package_version')
+        .values({ version_id: newId('pkg_v'), package_id: packageId, name, created_at: timeOf(index) })
+        .execute()
+    },
+  },
+  repositories_QueryLinkedProjects: {
+    items: 'projects',
+    id: 'projectId',
+    sorts: { name: text('name') },
+    defaultSort: 'name',
+    hasText: true,
+    scope: () => ({ repositoryId }),
+    // The same projects as above.
+    add: async () => {
+      await hub.pool.query(
+        `insert into project_repository (project_id, repository_id)
+         select project_id, $1 from project where organization_id = $2 on conflict do nothing`,
+        [repositoryId, organizationId],
+      )
+    },
+  },
+  projects_QueryLinkedRepositories: {
+    items: 'repositories',
+    id: 'repositoryId',
+    sorts: { name: text('name') },
+    defaultSort: 'name',
+    hasText: true,
+    scope: () => ({ projectId }),
+    // The same repositories as above.
+    add: async () => {
+      await hub.pool.query(
+        `insert into project_repository (project_id, repository_id)
+         select $1, repository_id from repository where organization_id = $2 on conflict do nothing`,
+        [projectId, organizationId],
+      )
+    },
   },
   audit_QueryAuditLogEvents: {
     ...eventList(() => ({})),
@@ -418,6 +502,7 @@ beforeAll(async () => {
   await addRepository('home', NAMES.length)
   const repository = await hub.db.selectFrom('repository').select('repository_id').executeTakeFirstOrThrow()
   repositoryId = repository.repository_id
+  packageId = await hub.package(owner, repositoryId, 'home')
   for (const list of Object.values(LISTS))
     for (const [index, name] of NAMES.entries()) await list.add(name, index)
   // Somebody else's things, which no list may show.

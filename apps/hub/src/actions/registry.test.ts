@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   type Action,
   ActionError,
@@ -13,10 +14,13 @@ import {
 } from '@muster/actions'
 import {
   ask,
+  assetRow,
   capturedLog,
   connectDevice,
   deviceRow,
   type FakeDevice,
+  type FakeS3,
+  fakeS3,
   randomFingerprint,
   type TestHub,
   type TestUser,
@@ -88,7 +92,7 @@ const ACTORS = [
 ] as const
 type ActorName = (typeof ACTORS)[number]
 
-/** What each actor is to the things of the rows below; the user token is the member's. */
+/** What each actor is to the things of the rows below, where the repository is private; the user token is the member's. */
 const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   nobody: ['anyone'],
   expiredSession: ['anyone'],
@@ -99,8 +103,8 @@ const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   organizationAdmin: ['anyone', 'person', 'organizationAdmin'],
   instanceAdmin: ['anyone', 'person', 'instanceAdmin'],
   userToken: ['anyone', 'person', 'oneself', 'member'],
-  ownDevice: ['anyone', 'device'],
-  siblingDevice: ['anyone'],
+  ownDevice: ['anyone', 'device', 'linkedDevice'],
+  siblingDevice: ['anyone', 'linkedDevice'],
   foreignDevice: ['anyone'],
   clusterNode: ['anyone'],
 }
@@ -112,6 +116,8 @@ const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
 const PEOPLE: readonly ActorName[] = [...READERS, 'stranger']
 /** Who keeps the members of the organization. */
 const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
+/** Who reads a private repository that is linked to the project. */
+const REPOSITORY_READERS: readonly ActorName[] = [...READERS, 'ownDevice', 'siblingDevice']
 const ONESELF: readonly ActorName[] = ['member', 'userToken']
 const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmin']
 
@@ -124,8 +130,11 @@ type World = {
   projectId: string
   tokenId: string
   deviceId: string
-  repositoryId: string
-}
+  s3: FakeS3
+} & RepositoryIds
+
+/** A repository with what is in it. */
+type RepositoryIds = { repositoryId: string; packageId: string; versionId: string; assetId: string }
 
 /** An account, as far as rows need to know it. */
 type Person = { userId: string; email: string }
@@ -281,7 +290,182 @@ const ROWS: { [N in ActionName]: Row<N> } = {
     may: MEMBERS,
   },
   projects_QueryAuditLog: { input: ({ projectId }) => ({ projectId }), may: READERS },
+  projects_QueryLinkedRepositories: { input: ({ projectId }) => ({ projectId }), may: READERS },
+  projects_LinkRepository: {
+    input: ({ projectId, repositoryId }) => ({ projectId, repositoryId }),
+    may: MEMBERS,
+  },
+  projects_UnlinkRepository: {
+    input: async world => {
+      const repositoryId = await newRepository(world.hub, world.organizationId)
+      await linkRepository(world, repositoryId)
+      return { projectId: world.projectId, repositoryId }
+    },
+    may: READERS,
+  },
 
+  repositories_Create: {
+    input: ({ organizationId }) => ({ organizationId, name: newName() }),
+    may: MEMBERS,
+  },
+  repositories_GetDetails: {
+    input: ({ repositoryId }) => ({ repositoryId }),
+    may: REPOSITORY_READERS,
+  },
+  repositories_Delete: {
+    input: async ({ hub, organizationId }) => ({ repositoryId: await newRepository(hub, organizationId) }),
+    may: READERS,
+  },
+  repositories_SetVisibility: {
+    input: async ({ hub, organizationId }) => ({
+      repositoryId: await newRepository(hub, organizationId),
+      visibility: 'Public',
+    }),
+    may: MEMBERS,
+  },
+  repositories_SetDisplayName: {
+    input: ({ repositoryId }) => ({ repositoryId, displayName: 'Renamed' }),
+    may: MEMBERS,
+  },
+  repositories_SetSlug: { input: ({ repositoryId }) => ({ repositoryId, slug: newName() }), may: MEMBERS },
+  repositories_SetOrganization: {
+    input: async ({ hub, organizationId }) => ({
+      repositoryId: await newRepository(hub, organizationId),
+      organizationId,
+    }),
+    may: ['instanceAdmin'],
+  },
+  repositories_QueryPackages: {
+    input: ({ repositoryId }) => ({ repositoryId }),
+    may: REPOSITORY_READERS,
+  },
+  repositories_QueryAssets: { input: ({ repositoryId }) => ({ repositoryId }), may: REPOSITORY_READERS },
+  repositories_QueryLinkedProjects: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
+  repositories_GetS3Config: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
+  repositories_SetS3Config: {
+    input: async ({ hub, organizationId, s3 }) => ({
+      repositoryId: await newRepository(hub, organizationId),
+      s3Endpoint: s3.endpoint,
+      s3Bucket: s3.bucket,
+      s3AccessKeyId: s3.accessKeyId,
+      s3SecretAccessKey: s3.secretAccessKey,
+    }),
+    may: MEMBERS,
+  },
+  repositories_ResolveName: { input: ({ repositoryId }) => ({ repository: repositoryId }), may: ACTORS },
+  repositories_ResolvePackageByPath: {
+    input: ({ repositoryId, packageId }) => ({ repository: repositoryId, package: packageId }),
+    may: ACTORS,
+  },
+  repositories_ResolveVersionByPath: {
+    input: ({ repositoryId, packageId, versionId }) => ({
+      repository: repositoryId,
+      package: packageId,
+      tag: versionId,
+    }),
+    may: ACTORS,
+  },
+  repositories_ResolveVersionAssetByPath: {
+    input: ({ repositoryId, packageId, versionId }) => ({
+      repository: repositoryId,
+      package: packageId,
+      tag: versionId,
+      filename: 'file',
+    }),
+    may: ACTORS,
+  },
+  repositories_GetPackageDetails: { input: ({ packageId }) => ({ packageId }), may: REPOSITORY_READERS },
+  repositories_CreatePackage: {
+    input: ({ repositoryId }) => ({ repositoryId, name: newName(), metadata: { a: 1 } }),
+    may: MEMBERS,
+  },
+  repositories_DeletePackage: {
+    input: async ({ hub, repositoryId }) => ({ packageId: await newPackage(hub, repositoryId) }),
+    may: READERS,
+  },
+  repositories_SetPackageName: { input: ({ packageId }) => ({ packageId, name: newName() }), may: MEMBERS },
+  repositories_SetPackageKind: { input: ({ packageId }) => ({ packageId, kind: 'image' }), may: MEMBERS },
+  repositories_SetPackageMetadata: {
+    input: ({ packageId }) => ({ packageId, metadata: { a: [1] } }),
+    may: MEMBERS,
+  },
+  repositories_AddPackageAsset: {
+    input: ({ packageId, assetId }) => ({ packageId, assetId, filename: newName() }),
+    may: MEMBERS,
+  },
+  repositories_RemovePackageAsset: {
+    input: async world => ({ packageId: world.packageId, filename: await newPackageFile(world) }),
+    may: MEMBERS,
+  },
+  repositories_SetPackageAssetMetadata: {
+    input: async world => ({
+      packageId: world.packageId,
+      filename: await newPackageFile(world),
+      metadata: {},
+    }),
+    may: MEMBERS,
+  },
+  repositories_QueryPackageVersions: { input: ({ packageId }) => ({ packageId }), may: REPOSITORY_READERS },
+  repositories_GetVersionDetails: { input: ({ versionId }) => ({ versionId }), may: REPOSITORY_READERS },
+  repositories_CreateVersion: {
+    input: ({ packageId }) => ({ packageId, tags: [{ tag: 'stable' }] }),
+    may: MEMBERS,
+  },
+  repositories_DeleteVersion: {
+    input: async ({ hub, packageId }) => ({ versionId: await newVersion(hub, packageId) }),
+    may: READERS,
+  },
+  repositories_SetVersionName: { input: ({ versionId }) => ({ versionId, name: 'Summer' }), may: MEMBERS },
+  repositories_SetVersionMetadata: {
+    input: ({ versionId }) => ({ versionId, metadata: { a: [1] } }),
+    may: MEMBERS,
+  },
+  repositories_TagVersion: {
+    input: ({ versionId }) => ({ versionId, tags: [{ tag: 'stable' }] }),
+    may: MEMBERS,
+  },
+  repositories_UntagVersion: {
+    input: async ({ hub, packageId, versionId }) => {
+      const tag = newName()
+      await hub.db
+        .insertInto('package_tag')
+        .values({ package_id: packageId, version_id: versionId, tag })
+        .execute()
+      return { versionId, tags: [{ tag }] }
+    },
+    may: MEMBERS,
+  },
+  repositories_AddVersionAsset: {
+    input: ({ versionId, assetId }) => ({ versionId, assetId, filename: newName() }),
+    may: MEMBERS,
+  },
+  repositories_RemoveVersionAsset: {
+    input: async world => ({ versionId: world.versionId, filename: await newVersionFile(world) }),
+    may: MEMBERS,
+  },
+  repositories_SetVersionAssetMetadata: {
+    input: async world => ({
+      versionId: world.versionId,
+      filename: await newVersionFile(world),
+      metadata: {},
+    }),
+    may: MEMBERS,
+  },
+  repositories_GetAssetDetails: { input: ({ assetId }) => ({ assetId }), may: REPOSITORY_READERS },
+  repositories_CreateAsset: {
+    input: ({ repositoryId }) => ({ repositoryId, size: 7, digest: newDigest() }),
+    may: MEMBERS,
+  },
+  repositories_DeleteAsset: {
+    input: async ({ hub, repositoryId }) => ({ assetId: await assetRow(hub, repositoryId) }),
+    may: READERS,
+  },
+  repositories_IssueAssetUploadUrl: { input: ({ assetId }) => ({ assetId }), may: MEMBERS },
+  repositories_FinalizeAssetUpload: { input: ({ assetId }) => ({ assetId }), may: MEMBERS },
+  repositories_IssueAssetDownloadUrl: {
+    input: ({ assetId }) => ({ assetId, filename: 'image.bin' }),
+    may: REPOSITORY_READERS,
+  },
   repositories_QueryAuditLog: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
 
   devices_Query: { input: () => ({}), may: PEOPLE },
@@ -358,6 +542,8 @@ const withIds = entries.filter(([, { input }]) => idFieldsOf(input).length > 0)
 
 const captured = capturedLog()
 let world: World
+/** A repository of the stranger's that everybody reads. */
+let open: RepositoryIds
 let expiredToken: string
 let endedToken: string
 let memberToken: string
@@ -369,7 +555,7 @@ let foreign: Record<string, string>
 
 beforeAll(async () => {
   // Calls may come from any address, so that no limit on one of them is met here.
-  const hub = await testHub({ trustedProxies: ['127.0.0.1'] }, captured.log)
+  const hub = await testHub({ trustedProxies: ['127.0.0.1'], outboundAllow: ['127.0.0.0/8'] }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
     `select organization_id as id from organization union all select project_id from project
      union all select token_id from deployment_token union all select user_id from "user"`,
@@ -395,15 +581,22 @@ beforeAll(async () => {
     projectId,
     tokenId,
     deviceId: ownDevice!.deviceId,
-    repositoryId: await newRepository(hub, organizationId),
+    s3: await fakeS3(),
+    ...(await filledRepository(hub, organizationId)),
   }
+  await linkRepository(world, world.repositoryId)
+  open = await filledRepository(hub, foreignOrganizationId, 'Public')
+  const closed = await filledRepository(hub, foreignOrganizationId)
   foreign = {
     u: stranger.userId,
     u_pk: publicIdOf(await hub.userToken(stranger)),
     u_session_pk: publicIdOf(await newSession(hub, stranger.userId)),
     org: foreignOrganizationId,
     org_invite: await anotherInvitation(world, foreignOrganizationId, newEmail()),
-    repo: await newRepository(hub, foreignOrganizationId),
+    repo: closed.repositoryId,
+    repo_a: closed.assetId,
+    pkg: closed.packageId,
+    pkg_v: closed.versionId,
     p: foreignProjectId,
     deployment_id: foreignToken.tokenId,
     d: foreignDevice!.deviceId,
@@ -411,7 +604,8 @@ beforeAll(async () => {
   }
   notForStrangers = [
     ...instanceOwn.rows.map(({ id }) => id),
-    ...[organizationId, projectId, tokenId, world.deviceId, siblingDevice!.deviceId, world.repositoryId],
+    ...[organizationId, projectId, tokenId, world.deviceId, siblingDevice!.deviceId],
+    ...[world.repositoryId, world.packageId, world.versionId, world.assetId],
     ...[member, organizationAdmin, instanceAdmin].flatMap(({ userId, email }) => [userId, email]),
   ]
   memberToken = await hub.userToken(member)
@@ -423,6 +617,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const device of Object.values(world.devices)) await device[Symbol.asyncDispose]()
+  await world.s3[Symbol.asyncDispose]()
   await world.hub[Symbol.asyncDispose]()
 })
 
@@ -445,7 +640,7 @@ describe('every action', () => {
   })
 
   it.each(entries)('%s is named after what it does and on what', (name, { kind }) => {
-    const [, verb] = /^[a-z]+_([A-Z][a-z]+)([A-Z][a-z]+)*$/.exec(name) ?? []
+    const [, verb] = /^[a-z]+_([A-Z][a-z]+)([A-Z][a-z]+|S3)*$/.exec(name) ?? []
     expect(VERBS).toContain(verb)
     // What only reads says so, and what writes does not sound as if it only read.
     const isReading = ['Get', 'Query', 'Resolve', 'Validate'].includes(verb!)
@@ -498,9 +693,11 @@ describe('the right to run', () => {
     expect(toForeign!.status).toBe(403)
     expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
 
-    const { siblingDevice } = world.devices
+    const { siblingDevice, foreignDevice } = world.devices
+    // The other device of the project reads its repository as well.
+    const device = rolesOf(permission).has('linkedDevice') ? foreignDevice : siblingDevice
     const [foreignToDevice, absentToDevice] = await Promise.all(
-      [input, missing].map(one => siblingDevice.invoke(name, one).catch((error: Error) => error.message)),
+      [input, missing].map(one => device.invoke(name, one).catch((error: Error) => error.message)),
     )
     expect(absentToDevice).toBe(foreignToDevice)
     expect(foreignToDevice).toBe(toForeign!.json().message)
@@ -533,7 +730,7 @@ describe('the right to run', () => {
           expect(toForeign).toMatchObject({ status: 200, body: '{"hasAccess":false}' })
         else expect(toForeign).not.toMatchObject({ status: 200 })
       }
-      if (roles.has('device')) {
+      if (roles.has('device') || roles.has('linkedDevice')) {
         const [toForeign, toMissing] = await Promise.all(
           ids.map(async id =>
             world.devices.ownDevice.invoke(name, await swapped(id)).catch((error: Error) => error.message),
@@ -544,6 +741,17 @@ describe('the right to run', () => {
       }
     }
   })
+
+  it.each(entries)(
+    '%s on a public repository is everybody’s if it only reads',
+    async (name, { permission }) => {
+      if (typeof permission === 'string' || permission.can !== 'read') return
+      for (const actor of ACTORS) {
+        const input = await ROWS[name].input({ ...world, ...open }, world.people.member)
+        expect((await run(actor, name, input)).told, `${actor} runs ${name}`).toBe('200')
+      }
+    },
+  )
 
   it('is not taken from a name that another kind of id stands in', async () => {
     const { hub, people, projectId } = world
@@ -807,6 +1015,15 @@ function newFingerprint(): string {
   return `d_sk_${randomBase58(44)}`
 }
 
+function newDigest(): string {
+  return `sha256_${randomBytes(32).toString('hex')}`
+}
+
+/** A name for a path that nothing has. */
+function newName(): string {
+  return randomBase58(12)
+}
+
 function newEmail(): string {
   return `${newId('u')}@test.example`
 }
@@ -855,13 +1072,76 @@ async function anotherInvitation({ hub }: World, organizationId: string, email: 
   return invitationId
 }
 
-async function newRepository(hub: TestHub, organizationId: string): Promise<string> {
+async function newRepository(
+  hub: TestHub,
+  organizationId: string,
+  visibility: 'Public' | 'Private' = 'Private',
+): Promise<string> {
   const repositoryId = newId('repo')
   await hub.db
     .insertInto('repository')
-    .values({ repository_id: repositoryId, organization_id: organizationId, display_name: 'Firmware' })
+    .values({
+      repository_id: repositoryId,
+      organization_id: organizationId,
+      display_name: 'Firmware',
+      visibility,
+    })
     .execute()
   return repositoryId
+}
+
+async function newPackage(hub: TestHub, repositoryId: string): Promise<string> {
+  const packageId = newId('pkg')
+  await hub.db
+    .insertInto('package')
+    .values({ package_id: packageId, repository_id: repositoryId, name: newName() })
+    .execute()
+  return packageId
+}
+
+async function newVersion(hub: TestHub, packageId: string): Promise<string> {
+  const versionId = newId('pkg_v')
+  await hub.db
+    .insertInto('package_version')
+    .values({ version_id: versionId, package_id: packageId })
+    .execute()
+  return versionId
+}
+
+async function newVersionFile({ hub, versionId, assetId }: World): Promise<string> {
+  const filename = newName()
+  await hub.db
+    .insertInto('version_asset')
+    .values({ version_id: versionId, asset_id: assetId, filename })
+    .execute()
+  return filename
+}
+
+async function newPackageFile({ hub, packageId, assetId }: World): Promise<string> {
+  const filename = newName()
+  await hub.db
+    .insertInto('package_asset')
+    .values({ package_id: packageId, asset_id: assetId, filename })
+    .execute()
+  return filename
+}
+
+async function filledRepository(
+  hub: TestHub,
+  organizationId: string,
+  visibility: 'Public' | 'Private' = 'Private',
+): Promise<RepositoryIds> {
+  const repositoryId = await newRepository(hub, organizationId, visibility)
+  const packageId = await newPackage(hub, repositoryId)
+  const versionId = await newVersion(hub, packageId)
+  return { repositoryId, packageId, versionId, assetId: await assetRow(hub, repositoryId) }
+}
+
+async function linkRepository({ hub, projectId }: World, repositoryId: string): Promise<void> {
+  await hub.db
+    .insertInto('project_repository')
+    .values({ project_id: projectId, repository_id: repositoryId })
+    .execute()
 }
 
 async function anotherProject({ hub, organizationId }: World): Promise<string> {

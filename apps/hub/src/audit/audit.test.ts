@@ -11,8 +11,11 @@ import {
 import {
   type AskOptions,
   ask,
+  assetRow,
   capturedLog,
   deviceRow,
+  type FakeS3,
+  fakeS3,
   mailedJwt,
   randomFingerprint,
   type TestHub,
@@ -38,18 +41,23 @@ let hub: TestHub
 let root: TestUser
 let organizationId: string
 let projectId: string
+let store: FakeS3
 /** Secrets that the hub made itself. */
 const made: string[] = []
 /** Secrets in mails; without a mail server the log tells their links, which is what it is for then. */
 const mailed: string[] = []
 
 beforeAll(async () => {
-  hub = await testHub({}, captured.log)
+  hub = await testHub({ outboundAllow: ['127.0.0.0/8'] }, captured.log)
+  store = await fakeS3({ secretAccessKey: secret() })
   root = await hub.user({ isAdmin: true })
   organizationId = await hub.organization(root)
   projectId = await hub.project(root, organizationId)
 })
-afterAll(() => hub[Symbol.asyncDispose]())
+afterAll(async () => {
+  await store[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
 
 const newEmail = (): string => `${newId('u')}@test.example`
 const person = async (): Promise<string> => (await hub.user()).userId
@@ -64,6 +72,10 @@ const certificate = async (): Promise<string> => {
   return (await root.invoke('devices_AddCertificate', { deviceId: await device(), fingerprint }))
     .certificateId
 }
+const repository = (): Promise<string> => hub.repository(root, organizationId)
+const packageId = async (): Promise<string> => hub.package(root, await repository())
+const version = async (): Promise<string> => hub.version(root, await packageId(), 'stable')
+const asset = async (): Promise<string> => assetRow(hub, await repository())
 
 async function registered(): Promise<string> {
   const email = newEmail()
@@ -139,6 +151,86 @@ const INPUTS: { [N in Audited]: () => ActionInput<N> | Promise<ActionInput<N>> }
     tokenId: (await hub.token(root, projectId)).tokenId,
     flags: { autoAccept: true },
   }),
+  projects_LinkRepository: async () => ({ projectId, repositoryId: await repository() }),
+  projects_UnlinkRepository: async () => {
+    const linked = { projectId, repositoryId: await repository() }
+    await root.invoke('projects_LinkRepository', linked)
+    return linked
+  },
+  repositories_Create: () => ({ organizationId, name: 'firmware', visibility: 'Public' as const }),
+  repositories_Delete: async () => ({ repositoryId: await repository() }),
+  repositories_SetVisibility: async () => ({ repositoryId: await repository(), visibility: 'Public' }),
+  repositories_SetDisplayName: async () => ({ repositoryId: await repository(), displayName: 'Firmware' }),
+  repositories_SetSlug: async () => ({ repositoryId: await repository(), slug: 'handle' }),
+  repositories_SetOrganization: async () => ({
+    repositoryId: await repository(),
+    organizationId: await hub.organization(root),
+  }),
+  repositories_SetS3Config: async () => ({
+    repositoryId: await repository(),
+    s3Endpoint: store.endpoint,
+    s3Bucket: store.bucket,
+    s3AccessKeyId: store.accessKeyId,
+    s3SecretAccessKey: store.secretAccessKey,
+  }),
+  repositories_CreatePackage: async () => ({
+    repositoryId: await repository(),
+    name: 'image',
+    kind: 'app',
+    metadata: { a: 1 },
+  }),
+  repositories_DeletePackage: async () => ({ packageId: await packageId() }),
+  repositories_SetPackageName: async () => ({ packageId: await packageId(), name: 'renamed' }),
+  repositories_SetPackageKind: async () => ({ packageId: await packageId(), kind: 'app' }),
+  repositories_SetPackageMetadata: async () => ({ packageId: await packageId(), metadata: {} }),
+  repositories_AddPackageAsset: async () => {
+    const repositoryId = await repository()
+    const assetId = await assetRow(hub, repositoryId)
+    return { packageId: await hub.package(root, repositoryId), assetId, filename: 'file' }
+  },
+  repositories_RemovePackageAsset: async () => {
+    const added = await INPUTS.repositories_AddPackageAsset()
+    await root.invoke('repositories_AddPackageAsset', added)
+    return { packageId: added.packageId, filename: added.filename }
+  },
+  repositories_SetPackageAssetMetadata: async () => ({
+    ...(await INPUTS.repositories_RemovePackageAsset()),
+    metadata: { a: 1 },
+  }),
+  repositories_CreateVersion: async () => ({
+    packageId: await packageId(),
+    name: 'Summer',
+    tags: [{ tag: 'v1', locked: true }],
+  }),
+  repositories_DeleteVersion: async () => ({ versionId: await version() }),
+  repositories_SetVersionName: async () => ({ versionId: await version(), name: 'Summer' }),
+  repositories_SetVersionMetadata: async () => ({ versionId: await version(), metadata: {} }),
+  repositories_TagVersion: async () => ({ versionId: await version(), tags: [{ tag: 'v1' }] }),
+  repositories_UntagVersion: async () => ({ versionId: await version(), tags: [{ tag: 'stable' }] }),
+  repositories_AddVersionAsset: async () => {
+    const repositoryId = await repository()
+    const assetId = await assetRow(hub, repositoryId)
+    const versionId = await hub.version(root, await hub.package(root, repositoryId))
+    return { versionId, assetId, filename: 'file' }
+  },
+  repositories_RemoveVersionAsset: async () => {
+    const added = await INPUTS.repositories_AddVersionAsset()
+    await root.invoke('repositories_AddVersionAsset', added)
+    return { versionId: added.versionId, filename: added.filename }
+  },
+  repositories_SetVersionAssetMetadata: async () => ({
+    ...(await INPUTS.repositories_RemoveVersionAsset()),
+    metadata: { a: 1 },
+  }),
+  repositories_CreateAsset: async () => ({
+    repositoryId: await repository(),
+    size: 7,
+    digest: `sha256_${'0'.repeat(64)}`,
+  }),
+  repositories_DeleteAsset: async () => ({ assetId: await asset() }),
+  repositories_IssueAssetUploadUrl: async () => ({ assetId: await asset() }),
+  repositories_FinalizeAssetUpload: async () => ({ assetId: await asset() }),
+  repositories_IssueAssetDownloadUrl: async () => ({ assetId: await asset(), filename: 'image.bin' }),
   devices_SetName: async () => ({ deviceId: await device(), name: 'crane' }),
   devices_Delete: async () => ({ deviceId: await device() }),
   devices_AddCertificate: async () => ({ deviceId: await device(), fingerprint: randomFingerprint() }),

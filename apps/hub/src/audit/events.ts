@@ -37,6 +37,53 @@ export type AuditEvents = {
   projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
   projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
   projects_DeploymentTokenFlagsChanged: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  projects_RepositoryAdded: { projectId: string; repositoryId: string }
+  projects_RepositoryRemoved: { projectId: string; repositoryId: string }
+  repositories_Created: { repositoryId: string; organizationId: string }
+  repositories_Deleted: { repositoryId: string; organizationId: string }
+  repositories_OrganizationChanged: {
+    repositoryId: string
+    previousOrganizationId: string
+    newOrganizationId: string
+  }
+  repositories_VisibilityChanged: { repositoryId: string; visibility: string }
+  repositories_DisplayNameChanged: { repositoryId: string; displayName: string }
+  repositories_PublicNameChanged: { repositoryId: string; publicName: string }
+  repositories_S3ConfigChanged: { repositoryId: string }
+  repositories_PackageCreated: { repositoryId: string; packageId: string; name: string }
+  repositories_PackageDeleted: { repositoryId: string; packageId: string }
+  repositories_PackageNameChanged: { repositoryId: string; packageId: string; name: string }
+  repositories_PackageKindChanged: { repositoryId: string; packageId: string; kind?: string }
+  repositories_PackageMetadataChanged: { repositoryId: string; packageId: string }
+  repositories_PackageAssetAdded: {
+    repositoryId: string
+    packageId: string
+    assetId: string
+    filename: string
+  }
+  repositories_PackageAssetRemoved: { repositoryId: string; packageId: string; filename: string }
+  repositories_PackageAssetMetadataChanged: { repositoryId: string; packageId: string; filename: string }
+  repositories_PackageVersionCreated: { repositoryId: string; packageId: string; versionId: string }
+  repositories_PackageVersionDeleted: { repositoryId: string; packageId: string; versionId: string }
+  repositories_PackageVersionNameChanged: { repositoryId: string; versionId: string; name?: string }
+  repositories_PackageVersionMetadataChanged: { repositoryId: string; versionId: string }
+  repositories_PackageVersionAssetAdded: {
+    repositoryId: string
+    versionId: string
+    assetId: string
+    filename: string
+  }
+  repositories_PackageVersionAssetRemoved: { repositoryId: string; versionId: string; filename: string }
+  repositories_PackageVersionAssetMetadataChanged: {
+    repositoryId: string
+    versionId: string
+    filename: string
+  }
+  repositories_PackageVersionTagged: { repositoryId: string; versionId: string; tags: string[] }
+  repositories_PackageVersionUntagged: { repositoryId: string; versionId: string; tags: string[] }
+  repositories_AssetCreated: { repositoryId: string; assetId: string }
+  repositories_AssetAvailable: { repositoryId: string; assetId: string }
+  repositories_AssetDeleted: { repositoryId: string; assetId: string }
   devices_Created: { deviceId: string; projectId: string }
   devices_Deleted: { deviceId: string; projectId: string }
   devices_NameChanged: { projectId: string; deviceId: string; name?: string }
@@ -50,6 +97,7 @@ export type AuditEvents = {
     certificateId: string
     status: string
   }
+  devices_PortForwarded: { projectId: string; deviceId: string; port: number }
 }
 
 /** Who caused an event, in what, and by which action or job. */

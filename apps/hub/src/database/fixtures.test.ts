@@ -54,4 +54,18 @@ it('reads an instance as the migrations left it, and can still verify what was s
   })
   const { events } = await hub.pipeline.run(SYSTEM, 'devices_QueryEvents', { deviceId: device.device_id })
   expect(events).toMatchObject([{ severity: 'Critical' }, { body: 'checking for updates' }])
+
+  const path = { repository: 'firmware', package: 'system', tag: 'stable' }
+  const found = await hub.pipeline.run(SYSTEM, 'repositories_ResolveVersionByPath', path)
+  if (found.result !== 'Found') throw new Error('the version of the fixture is not found')
+  const version = await hub.pipeline.run(SYSTEM, 'repositories_GetVersionDetails', found)
+  expect(version).toMatchObject({
+    tags: [{ tag: 'stable', locked: true }],
+    assets: [{ filename: 'system.rugixb', size: 3, status: 'Available' }],
+    metadata: { imageVersion: '1.0' },
+  })
+  const { assets } = await hub.pipeline.run(SYSTEM, 'repositories_GetPackageDetails', found)
+  expect(assets).toMatchObject([{ filename: 'docs/notes.md', storage: { status: 'Verified' } }])
+  const { s3Config } = await hub.pipeline.run(SYSTEM, 'repositories_GetS3Config', found)
+  expect(s3Config).toMatchObject({ endpoint: 'https://s3.example.com', bucket: 'fixture' })
 })

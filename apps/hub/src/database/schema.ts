@@ -11,6 +11,12 @@ type AssetRow = {
   digest: string
   status: Generated<string>
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  storage_status: Generated<string>
+  storage_checked_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  storage_detail: string | null
+  store_id: string | null
+  object_key: string | null
+  sha256: Buffer | null
 }
 
 type AuditActionRow = {
@@ -59,6 +65,15 @@ type AuditSealRow = {
   removal_signature: Buffer | null
 }
 
+type BlobRemovalRow = {
+  asset_id: string
+  store_id: string | null
+  object_key: string
+  attempts: Generated<number>
+  not_before: ColumnType<Date, Date | string | undefined, Date | string>
+  detail: string | null
+}
+
 type ClusterNodeRow = {
   node_id: string
   name: string
@@ -95,6 +110,7 @@ type DeviceRow = {
   last_refusal_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   last_refusal_reason: string | null
   last_refusal_count: Generated<number>
+  search_text: Generated<string>
 }
 
 type DeviceCertificateRow = {
@@ -184,6 +200,19 @@ type MigrationRow = {
   applied_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type ObjectStoreRow = {
+  store_id: string
+  is_instance: boolean
+  endpoint: string
+  bucket: string
+  region: string | null
+  prefix: string | null
+  force_path_style: boolean
+  takes_conditions: boolean | null
+  access_key_id: string
+  secret_access_key: Buffer
+}
+
 type OrganizationRow = {
   organization_id: string
   name: string
@@ -212,6 +241,13 @@ type PackageRow = {
   kind: string | null
   metadata: ColumnType<JsonValue, string | undefined, string>
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type PackageAssetRow = {
+  package_id: string
+  filename: string
+  asset_id: string
+  metadata: ColumnType<JsonValue, string | undefined, string>
 }
 
 type PackageTagRow = {
@@ -277,14 +313,8 @@ type RepositoryRow = {
   display_name: string
   slug: string | null
   visibility: Generated<string>
-  s3_endpoint: string | null
-  s3_bucket: string | null
-  s3_region: string | null
-  s3_prefix: string | null
-  s3_force_path_style: boolean | null
-  s3_access_key_id: string | null
-  s3_secret_access_key: Buffer | null
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  store_id: string | null
 }
 
 type SessionRow = {
@@ -329,6 +359,7 @@ export type Tables = {
   audit_action: AuditActionRow
   audit_event: AuditEventRow
   audit_seal: AuditSealRow
+  blob_removal: BlobRemovalRow
   cluster_node: ClusterNodeRow
   deployment_token: DeploymentTokenRow
   device: DeviceRow
@@ -342,10 +373,12 @@ export type Tables = {
   instance_setting: InstanceSettingRow
   mailed_token: MailedTokenRow
   migration: MigrationRow
+  object_store: ObjectStoreRow
   organization: OrganizationRow
   organization_invitation: OrganizationInvitationRow
   organization_member: OrganizationMemberRow
   package: PackageRow
+  package_asset: PackageAssetRow
   package_tag: PackageTagRow
   package_tag_change: PackageTagChangeRow
   package_version: PackageVersionRow

@@ -45,7 +45,7 @@ export class LiveHub {
       const isTooMany = deviceId !== undefined && subscriber.pending.size >= MAX_NAMED_DEVICES
       const told: LiveChange = isTooMany ? ofProject : change
       subscriber.pending.set(
-        `${told.topic} ${told.organizationId} ${told.projectId ?? ''} ${told.deviceId ?? ''}`,
+        `${told.topic} ${told.organizationId} ${told.projectId ?? ''} ${told.deviceId ?? ''} ${told.repositoryId ?? ''}`,
         told,
       )
       this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { deleteDevices } from '../../database/deletion.ts'
+import { deleteDevices, deleteRepositories } from '../../database/deletion.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_Delete = handler(
@@ -9,6 +9,7 @@ export const organizations_Delete = handler(
       tx,
       sql`project_id in (select project_id from project where organization_id = ${organizationId})`,
     )
+    await deleteRepositories(tx, sql`organization_id = ${organizationId}`)
     await tx.deleteFrom('organization').where('organization_id', '=', organizationId).execute()
     await events.emit('organizations_Deleted', { organizationId })
     afterCommit(() =>

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/page.ts'
+import { repositoryNamesOf } from '../../database/repositories.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_QueryRepositories = handler(
@@ -16,14 +17,7 @@ export const organizations_QueryRepositories = handler(
     } as const
     const { rows, ...rest } = await queryPage(query, page, sorts, sql`r.repository_id`, 'name')
     return {
-      // Clients of different ages know different ones of these names (catalogue 2.1).
-      repositories: rows.map(row => ({
-        repositoryId: row.repository_id,
-        name: row.display_name,
-        displayName: row.display_name,
-        slug: row.slug ?? undefined,
-        publicName: row.slug ?? row.repository_id,
-      })),
+      repositories: rows.map(row => ({ repositoryId: row.repository_id, ...repositoryNamesOf(row) })),
       ...rest,
     }
   },

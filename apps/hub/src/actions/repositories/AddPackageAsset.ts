@@ -1,0 +1,15 @@
+import { addFile } from '../../database/repository-files.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_AddPackageAsset = handler(
+  'repositories_AddPackageAsset',
+  async ({ tx, scope, events, changed }, { packageId, assetId, filename, metadata = {} }) => {
+    const repositoryId = scope.repositoryId!
+    const file = { repositoryId, assetId, filename, metadata }
+    if (!(await addFile(tx, { of: 'package', id: packageId }, file)))
+      return { result: 'FilenameAlreadyExists' as const }
+    await events.emit('repositories_PackageAssetAdded', { repositoryId, packageId, assetId, filename })
+    changed('packages')
+    return { result: 'Added' as const }
+  },
+)

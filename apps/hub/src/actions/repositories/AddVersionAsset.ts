@@ -1,0 +1,15 @@
+import { addFile } from '../../database/repository-files.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_AddVersionAsset = handler(
+  'repositories_AddVersionAsset',
+  async ({ tx, scope, events, changed }, { versionId, assetId, filename, metadata = {} }) => {
+    const repositoryId = scope.repositoryId!
+    const file = { repositoryId, assetId, filename, metadata }
+    if (!(await addFile(tx, { of: 'version', id: versionId }, file)))
+      return { result: 'FilenameAlreadyExists' as const }
+    await events.emit('repositories_PackageVersionAssetAdded', { repositoryId, versionId, assetId, filename })
+    changed('packages')
+    return { result: 'Added' as const }
+  },
+)

@@ -1,0 +1,43 @@
+import { NewPathName, newId } from '@muster/actions'
+import { sql } from 'kysely'
+import type { Tx } from '../../database/connection.ts'
+import { handler } from '../../handler.ts'
+
+/** Older clients give one name, for people and for paths; newer ones a display name, which others may have too (catalogue 4.5). */
+export const repositories_Create = handler(
+  'repositories_Create',
+  async ({ tx, events, changed }, { organizationId, name, displayName = name!, visibility = 'Private' }) => {
+    const slug = NewPathName.safeParse(name).data ?? null
+    if (name !== undefined && slug === null && (await isDisplayNameTaken(tx, displayName)))
+      return { result: 'NameAlreadyExists' as const }
+    const repositoryId = newId('repo')
+    const made = await tx
+      .insertInto('repository')
+      .values({
+        repository_id: repositoryId,
+        organization_id: organizationId,
+        display_name: displayName,
+        slug,
+        visibility,
+      })
+      .onConflict(conflict => conflict.column('slug').doNothing())
+      .returning('repository_id')
+      .executeTakeFirst()
+    if (!made) return { result: 'NameAlreadyExists' as const }
+    await events.emit('repositories_Created', { repositoryId, organizationId })
+    changed('repositories', { repositoryId })
+    return { result: 'Created' as const, repositoryId }
+  },
+)
+
+/** Asked one at a time: no index can keep these apart, since newer clients may use a name twice. */
+async function isDisplayNameTaken(tx: Tx, displayName: string): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(hashtext(${`muster.repository ${displayName}`}))`.execute(tx)
+  const other = await tx
+    .selectFrom('repository')
+    .where('display_name', '=', displayName)
+    .select('repository_id')
+    .limit(1)
+    .executeTakeFirst()
+  return other !== undefined
+}

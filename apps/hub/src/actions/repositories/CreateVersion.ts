@@ -1,0 +1,29 @@
+import { newId } from '@muster/actions'
+import { addTags, lockTags } from '../../database/repository-tags.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_CreateVersion = handler(
+  'repositories_CreateVersion',
+  async (context, { packageId, tags = [], name, metadata = {} }) => {
+    const { tx, scope, events, changed } = context
+    const versionId = newId('pkg_v')
+    await lockTags(tx, packageId)
+    await tx
+      .insertInto('package_version')
+      .values({
+        version_id: versionId,
+        package_id: packageId,
+        name: name ?? null,
+        metadata: JSON.stringify(metadata),
+      })
+      .execute()
+    await events.emit('repositories_PackageVersionCreated', {
+      repositoryId: scope.repositoryId!,
+      packageId,
+      versionId,
+    })
+    await addTags(context, packageId, versionId, tags)
+    changed('packages')
+    return { result: 'Created' as const, versionId }
+  },
+)

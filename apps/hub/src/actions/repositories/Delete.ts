@@ -1,0 +1,14 @@
+import { sql } from 'kysely'
+import { deleteRepositories } from '../../database/deletion.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_Delete = handler(
+  'repositories_Delete',
+  async ({ tx, scope, events, changed }, { repositoryId }) => {
+    await deleteRepositories(tx, sql`repository_id = ${repositoryId}`)
+    await events.emit('repositories_Deleted', { repositoryId, organizationId: scope.organizationId! })
+    changed('repositories')
+    changed('links')
+    return {}
+  },
+)

@@ -1,0 +1,14 @@
+import { lockTags, refuseWhileLocked } from '../../database/repository-tags.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_DeletePackage = handler(
+  'repositories_DeletePackage',
+  async ({ tx, scope, events, changed }, { packageId }) => {
+    await lockTags(tx, packageId)
+    await refuseWhileLocked(tx, packageId)
+    await tx.deleteFrom('package').where('package_id', '=', packageId).execute()
+    await events.emit('repositories_PackageDeleted', { repositoryId: scope.repositoryId!, packageId })
+    changed('packages')
+    return {}
+  },
+)

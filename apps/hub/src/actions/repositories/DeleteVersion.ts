@@ -1,0 +1,21 @@
+import { lockTags, refuseWhileLocked, removeAllTags } from '../../database/repository-tags.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_DeleteVersion = handler(
+  'repositories_DeleteVersion',
+  async (context, { versionId }) => {
+    const { tx, scope, events, changed } = context
+    const packageId = scope.packageId!
+    await lockTags(tx, packageId)
+    await refuseWhileLocked(tx, packageId, versionId)
+    await removeAllTags(context, packageId, versionId)
+    await tx.deleteFrom('package_version').where('version_id', '=', versionId).execute()
+    await events.emit('repositories_PackageVersionDeleted', {
+      repositoryId: scope.repositoryId!,
+      packageId,
+      versionId,
+    })
+    changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,14 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_FinalizeAssetUpload = handler('repositories_FinalizeAssetUpload', {
+  prepare: async ({ db, services }, { assetId }) => {
+    const asset = await services.blobs.get(db, assetId)
+    if (asset.status === 'Available') return async () => ({})
+    const sha256 = await services.blobs.check(asset)
+    return async ({ tx, events, changed }) => {
+      await services.blobs.markAvailable(tx, asset, sha256, events)
+      changed('packages')
+      return {}
+    }
+  },
+})

@@ -1,0 +1,23 @@
+import { type AssetStatus, countReferences, storageOf } from '../../database/repositories.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_GetAssetDetails = handler(
+  'repositories_GetAssetDetails',
+  async ({ db }, { assetId }) => {
+    const row = await db
+      .selectFrom('asset')
+      .where('asset_id', '=', assetId)
+      .select(['repository_id', 'size_bytes', 'digest', 'status'])
+      .select(['storage_status', 'storage_checked_at', 'storage_detail'])
+      .executeTakeFirstOrThrow()
+    return {
+      assetId,
+      repositoryId: row.repository_id,
+      size: row.size_bytes,
+      digest: row.digest,
+      status: row.status as AssetStatus,
+      referenceCount: await countReferences(db, assetId),
+      storage: storageOf(row),
+    }
+  },
+)

@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import { filesOf } from '../../database/repository-files.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_GetPackageDetails = handler(
+  'repositories_GetPackageDetails',
+  async ({ db }, { packageId }) => {
+    const row = await db
+      .selectFrom('package as p')
+      .where('p.package_id', '=', packageId)
+      .select([
+        'p.repository_id',
+        'p.name',
+        'p.kind',
+        'p.metadata',
+        sql<number>`(select count(*) from package_version v where v.package_id = p.package_id)`.as(
+          'version_count',
+        ),
+      ])
+      .executeTakeFirstOrThrow()
+    return {
+      packageId,
+      repositoryId: row.repository_id,
+      name: row.name,
+      kind: row.kind ?? undefined,
+      versionCount: row.version_count,
+      metadata: row.metadata as Record<string, unknown>,
+      assets: await filesOf(db, { of: 'package', id: packageId }),
+    }
+  },
+)

@@ -1,0 +1,23 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_GetS3Config = handler(
+  'repositories_GetS3Config',
+  async ({ db, services }, { repositoryId }) => {
+    const { store_id: storeId } = await db
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select('store_id')
+      .executeTakeFirstOrThrow()
+    const store = storeId === null ? undefined : await services.blobs.stores.find(db, storeId)
+    if (!store) return { s3Config: { endpoint: '', bucket: '', accessKeyId: '' } }
+    const { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId } = store
+    return {
+      s3Endpoint: endpoint,
+      s3Bucket: bucket,
+      s3Region: region,
+      s3Prefix: prefix,
+      s3AccessKeyId: accessKeyId,
+      s3Config: { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId },
+    }
+  },
+)

@@ -1,0 +1,26 @@
+import { filesOf } from '../../database/repository-files.ts'
+import { tagsOf } from '../../database/repository-tags.ts'
+import { handler } from '../../handler.ts'
+import { wireTime } from '../../times.ts'
+
+export const repositories_GetVersionDetails = handler(
+  'repositories_GetVersionDetails',
+  async ({ db }, { versionId }) => {
+    const row = await db
+      .selectFrom('package_version as v')
+      .innerJoin('package as p', 'p.package_id', 'v.package_id')
+      .where('v.version_id', '=', versionId)
+      .select(['p.repository_id', 'p.package_id', 'v.created_at', 'v.name', 'v.metadata'])
+      .executeTakeFirstOrThrow()
+    return {
+      versionId,
+      repositoryId: row.repository_id,
+      packageId: row.package_id,
+      createdAt: wireTime(row.created_at),
+      name: row.name ?? undefined,
+      assets: await filesOf(db, { of: 'version', id: versionId }),
+      tags: (await tagsOf(db, row.package_id, [versionId])).get(versionId) ?? [],
+      metadata: row.metadata as Record<string, unknown>,
+    }
+  },
+)

@@ -1,0 +1,16 @@
+import type { Db } from '../../database/connection.ts'
+import { handler } from '../../handler.ts'
+import type { Blobs } from '../../storage/blobs.ts'
+
+export const repositories_IssueAssetDownloadUrl = handler('repositories_IssueAssetDownloadUrl', {
+  byDevice: ({ db, services }, input) => issue(db, services.blobs, input),
+  byOthers: ({ tx, services }, input) => issue(tx, services.blobs, input),
+})
+
+async function issue(
+  db: Db,
+  blobs: Blobs,
+  { assetId, filename }: { assetId: string; filename?: string | undefined },
+): Promise<{ url: string }> {
+  return { url: await blobs.downloadUrl(db, await blobs.get(db, assetId), filename) }
+}

@@ -1,0 +1,22 @@
+import { sql } from 'kysely'
+import { isVisibleTo } from '../../access/visible.ts'
+import { matchesText, queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+
+/** Links to a public repository give nothing that is not everybody's: strangers' ones stay with the strangers. */
+export const repositories_QueryLinkedProjects = handler(
+  'repositories_QueryLinkedProjects',
+  async ({ db, caller }, { repositoryId, filter, ...page }) => {
+    const query = db
+      .selectFrom('project_repository as l')
+      .innerJoin('repository as r', 'r.repository_id', 'l.repository_id')
+      .innerJoin('project as p', 'p.project_id', 'l.project_id')
+      .where('l.repository_id', '=', repositoryId)
+      .where(sql<boolean>`(r.visibility = 'Private' or ${isVisibleTo(caller, sql`p.organization_id`)})`)
+      .where(matchesText(filter?.text, sql`p.name`, sql`p.project_id`))
+      .select(['p.project_id as projectId', 'p.name'])
+    const sorts = { name: { by: sql`p.name`, type: 'text' } } as const
+    const { rows, ...rest } = await queryPage(query, page, sorts, sql`p.project_id`, 'name')
+    return { projects: rows, ...rest }
+  },
+)

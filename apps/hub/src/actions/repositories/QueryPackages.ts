@@ -1,0 +1,30 @@
+import { sql } from 'kysely'
+import { matchesText, queryPage } from '../../database/page.ts'
+import { handler } from '../../handler.ts'
+import { wireTime } from '../../times.ts'
+
+const SORTS = {
+  name: { by: sql`p.name`, type: 'text' },
+  createdAt: { by: sql`p.created_at`, type: 'timestamptz' },
+} as const
+
+export const repositories_QueryPackages = handler(
+  'repositories_QueryPackages',
+  async ({ db }, { repositoryId, filter, ...page }) => {
+    const query = db
+      .selectFrom('package as p')
+      .where('p.repository_id', '=', repositoryId)
+      .where(matchesText(filter?.text, sql`p.name`, sql`p.package_id`))
+      .select(['p.package_id', 'p.name', 'p.created_at', 'p.kind'])
+    const { rows, ...rest } = await queryPage(query, page, SORTS, sql`p.package_id`, 'name')
+    return {
+      packages: rows.map(row => ({
+        packageId: row.package_id,
+        name: row.name,
+        createdAt: wireTime(row.created_at),
+        kind: row.kind ?? undefined,
+      })),
+      ...rest,
+    }
+  },
+)

@@ -1,0 +1,16 @@
+import { removeFile } from '../../database/repository-files.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_RemovePackageAsset = handler(
+  'repositories_RemovePackageAsset',
+  async ({ tx, scope, events, changed }, { packageId, filename }) => {
+    await removeFile(tx, { of: 'package', id: packageId }, filename)
+    await events.emit('repositories_PackageAssetRemoved', {
+      repositoryId: scope.repositoryId!,
+      packageId,
+      filename,
+    })
+    changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,16 @@
+import { removeFile } from '../../database/repository-files.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_RemoveVersionAsset = handler(
+  'repositories_RemoveVersionAsset',
+  async ({ tx, scope, events, changed }, { versionId, filename }) => {
+    await removeFile(tx, { of: 'version', id: versionId }, filename)
+    await events.emit('repositories_PackageVersionAssetRemoved', {
+      repositoryId: scope.repositoryId!,
+      versionId,
+      filename,
+    })
+    changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,8 @@
+import { resolvePath } from '../../database/repositories.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_ResolveName = handler('repositories_ResolveName', async ({ db, caller }, path) => {
+  const found = await resolvePath(db, caller, path)
+  if (!found) return { result: 'NotFound' as const }
+  return { result: 'Found' as const, repositoryId: found.repositoryId }
+})

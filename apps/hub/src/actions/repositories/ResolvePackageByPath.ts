@@ -1,0 +1,11 @@
+import { resolvePath } from '../../database/repositories.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_ResolvePackageByPath = handler(
+  'repositories_ResolvePackageByPath',
+  async ({ db, caller }, path) => {
+    const { repositoryId, packageId } = (await resolvePath(db, caller, path)) ?? {}
+    if (!repositoryId || !packageId) return { result: 'NotFound' as const }
+    return { result: 'Found' as const, repositoryId, packageId }
+  },
+)

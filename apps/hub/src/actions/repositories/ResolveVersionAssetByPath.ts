@@ -1,0 +1,11 @@
+import { resolvePath } from '../../database/repositories.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_ResolveVersionAssetByPath = handler(
+  'repositories_ResolveVersionAssetByPath',
+  async ({ db, caller }, path) => {
+    const { repositoryId, packageId, versionId, assetId } = (await resolvePath(db, caller, path)) ?? {}
+    if (!repositoryId || !packageId || !versionId || !assetId) return { result: 'NotFound' as const }
+    return { result: 'Found' as const, repositoryId, packageId, versionId, assetId }
+  },
+)

@@ -1,0 +1,30 @@
+import { unlinkOtherOrganizations } from '../../database/repository-links.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_SetOrganization = handler(
+  'repositories_SetOrganization',
+  async (context, { repositoryId, organizationId }) => {
+    const { tx, events, changed } = context
+    const before = await tx
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select(['organization_id', 'visibility'])
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    if (before.organization_id === organizationId) return {}
+    await tx
+      .updateTable('repository')
+      .set({ organization_id: organizationId })
+      .where('repository_id', '=', repositoryId)
+      .execute()
+    await events.emit('repositories_OrganizationChanged', {
+      repositoryId,
+      previousOrganizationId: before.organization_id,
+      newOrganizationId: organizationId,
+    })
+    if (before.visibility === 'Private') await unlinkOtherOrganizations(context, repositoryId, organizationId)
+    for (const concerned of [before.organization_id, organizationId])
+      changed('repositories', { organizationId: concerned, repositoryId })
+    return {}
+  },
+)

@@ -1,0 +1,19 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_SetPackageKind = handler(
+  'repositories_SetPackageKind',
+  async ({ tx, scope, events, changed }, { packageId, kind }) => {
+    await tx
+      .updateTable('package')
+      .set({ kind: kind ?? null })
+      .where('package_id', '=', packageId)
+      .execute()
+    await events.emit('repositories_PackageKindChanged', {
+      repositoryId: scope.repositoryId!,
+      packageId,
+      ...(kind !== undefined && { kind }),
+    })
+    changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,15 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_SetPackageMetadata = handler(
+  'repositories_SetPackageMetadata',
+  async ({ tx, scope, events, changed }, { packageId, metadata }) => {
+    await tx
+      .updateTable('package')
+      .set({ metadata: JSON.stringify(metadata) })
+      .where('package_id', '=', packageId)
+      .execute()
+    await events.emit('repositories_PackageMetadataChanged', { repositoryId: scope.repositoryId!, packageId })
+    changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,74 @@
+import { ActionError, type ParsedInput } from '@muster/actions'
+import { handler } from '../../handler.ts'
+import { AddressRefused } from '../../storage/outbound.ts'
+import { normalS3Settings, S3Failure } from '../../storage/s3.ts'
+
+export const repositories_SetS3Config = handler('repositories_SetS3Config', {
+  // The store is asked before anything is written, and a slow one holds no transaction open.
+  prepare: async ({ db, services }, input) => {
+    const { repositoryId } = input
+    const { stores } = services.blobs
+    const { store_id: storeId } = await db
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select('store_id')
+      .executeTakeFirstOrThrow()
+    const before = storeId === null ? undefined : await stores.find(db, storeId)
+    const { secret, ...wanted } = settingsOf(input)
+    const { secretAccessKey, ...place } = normalS3Settings({ ...wanted, secretAccessKey: secret ?? '' })
+    // Else whoever may change settings could have the stored secret used where they like.
+    const mayKeep = before?.endpoint === place.endpoint && before.accessKeyId === place.accessKeyId
+    const kept = secretAccessKey || (mayKeep ? await stores.secretOf(db, before.storeId) : undefined)
+    if (!kept)
+      throw new ActionError(
+        'Invalid',
+        before && !mayKeep
+          ? 's3SecretAccessKey: expected the secret, because the endpoint or the access key id is another than before.'
+          : 's3SecretAccessKey: expected the secret.',
+      )
+    const settings = { ...place, secretAccessKey: kept }
+    const probed = await stores
+      .connect(settings)
+      .probe(settings.prefix)
+      .catch((error: unknown) => {
+        if (!(error instanceof S3Failure || error instanceof AddressRefused)) throw error
+        const message = `The object storage cannot be used: ${error.message}`
+        throw new ActionError('Invalid', message, { cause: error })
+      })
+    return async ({ tx, events, changed }) => {
+      // The blobs that lie there are read with the new keys; those in another place keep the old ones.
+      const isSamePlace = before?.endpoint === place.endpoint && before.bucket === place.bucket
+      const savedId = await stores.save(tx, {
+        ...settings,
+        ...probed,
+        ...(isSamePlace && { storeId: before.storeId }),
+      })
+      await tx
+        .updateTable('repository')
+        .set({ store_id: savedId })
+        .where('repository_id', '=', repositoryId)
+        .execute()
+      await events.emit('repositories_S3ConfigChanged', { repositoryId })
+      changed('repositories')
+      return {}
+    }
+  },
+})
+
+/** The settings as clients of both ages write them (catalogue 2.1). */
+function settingsOf(input: ParsedInput<'repositories_SetS3Config'>) {
+  const { s3Config } = input
+  if (s3Config) {
+    const { endpoint, bucket, region, prefix, forcePathStyle = true, accessKeyId, secretAccessKey } = s3Config
+    return { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId, secret: secretAccessKey }
+  }
+  return {
+    endpoint: input.s3Endpoint!,
+    bucket: input.s3Bucket!,
+    region: input.s3Region,
+    prefix: input.s3Prefix,
+    forcePathStyle: true,
+    accessKeyId: input.s3AccessKeyId!,
+    secret: input.s3SecretAccessKey,
+  }
+}

@@ -1,0 +1,18 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_SetVersionMetadata = handler(
+  'repositories_SetVersionMetadata',
+  async ({ tx, scope, events, changed }, { versionId, metadata }) => {
+    await tx
+      .updateTable('package_version')
+      .set({ metadata: JSON.stringify(metadata) })
+      .where('version_id', '=', versionId)
+      .execute()
+    await events.emit('repositories_PackageVersionMetadataChanged', {
+      repositoryId: scope.repositoryId!,
+      versionId,
+    })
+    changed('packages')
+    return {}
+  },
+)

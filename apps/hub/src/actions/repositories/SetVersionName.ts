@@ -1,0 +1,19 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_SetVersionName = handler(
+  'repositories_SetVersionName',
+  async ({ tx, scope, events, changed }, { versionId, name }) => {
+    await tx
+      .updateTable('package_version')
+      .set({ name: name ?? null })
+      .where('version_id', '=', versionId)
+      .execute()
+    await events.emit('repositories_PackageVersionNameChanged', {
+      repositoryId: scope.repositoryId!,
+      versionId,
+      ...(name !== undefined && { name }),
+    })
+    changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,13 @@
+import { addTags, lockTags } from '../../database/repository-tags.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_TagVersion = handler(
+  'repositories_TagVersion',
+  async (context, { versionId, tags }) => {
+    const packageId = context.scope.packageId!
+    await lockTags(context.tx, packageId)
+    await addTags(context, packageId, versionId, tags)
+    context.changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,18 @@
+import { lockTags, removeTags } from '../../database/repository-tags.ts'
+import { handler } from '../../handler.ts'
+
+export const repositories_UntagVersion = handler(
+  'repositories_UntagVersion',
+  async (context, { versionId, tags }) => {
+    const packageId = context.scope.packageId!
+    await lockTags(context.tx, packageId)
+    await removeTags(
+      context,
+      packageId,
+      versionId,
+      tags.map(({ tag }) => tag),
+    )
+    context.changed('packages')
+    return {}
+  },
+)

@@ -1,0 +1,276 @@
+import { newId } from '@muster/actions'
+import {
+  assetRow,
+  auditEvents,
+  liveStream,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let stranger: TestUser
+let organizationId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  owner = await hub.user()
+  stranger = await hub.user()
+  organizationId = await hub.organization(owner)
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+const create = (names: { name?: string; displayName?: string }, as = owner, organization = organizationId) =>
+  as.invoke('repositories_Create', { organizationId: organization, ...names })
+
+async function made(names: { name?: string; displayName?: string }): Promise<string> {
+  const answer = await create(names)
+  if (answer.result !== 'Created') throw new Error(answer.result)
+  return answer.repositoryId
+}
+
+const detailsOf = (repositoryId: string, as = owner) => as.invoke('repositories_GetDetails', { repositoryId })
+
+describe('a name', () => {
+  it('that fits a path becomes the path handle as well', async () => {
+    const repositoryId = await made({ name: 'Firmware_1.0-x' })
+    expect(await detailsOf(repositoryId)).toEqual({
+      repositoryId,
+      organizationId,
+      name: 'Firmware_1.0-x',
+      displayName: 'Firmware_1.0-x',
+      slug: 'Firmware_1.0-x',
+      publicName: 'Firmware_1.0-x',
+      visibility: 'Private',
+      packageCount: 0,
+      assetCount: 0,
+    })
+  })
+
+  it.each([
+    ['has blanks', 'Crane firmware'],
+    ['begins with a dot', '.hidden'],
+    ['is not of this alphabet', 'プログラム'],
+    ['is HTML', '<img src=x onerror=alert(1)>'],
+    ['is written from right to left', '\u202eerawmrif'],
+    ['looks like the id of a repository', newId('repo')],
+    ['looks like the id of a package', newId('pkg')],
+    ['has 128 characters of two code units', '😀'.repeat(128)],
+  ])('that %s stays for people only, and is taken for other such names', async (_what, name) => {
+    const repositoryId = await made({ name })
+    const details = await detailsOf(repositoryId)
+    expect(details).toMatchObject({ name, displayName: name, publicName: repositoryId })
+    expect(details).not.toHaveProperty('slug')
+    const elsewhere = await hub.organization(stranger)
+    expect(await create({ name }, stranger, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
+  })
+
+  it('that fits a path is taken in the whole instance', async () => {
+    await made({ name: 'taken' })
+    const elsewhere = await hub.organization(stranger)
+    expect(await create({ name: 'taken' }, stranger, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
+    expect(await create({ name: 'Taken' }, stranger, elsewhere)).toMatchObject({ result: 'Created' })
+  })
+
+  it('for people may be used again, and leaves the path handle free', async () => {
+    const [one, two] = [await made({ displayName: 'shared' }), await made({ displayName: 'shared' })]
+    expect(await detailsOf(one)).toMatchObject({ name: 'shared', publicName: one })
+    expect(await detailsOf(two)).toMatchObject({ name: 'shared', publicName: two })
+    expect(await made({ name: 'shared' })).toBeDefined()
+  })
+
+  it('may come in both fields, for paths and for people', async () => {
+    const repositoryId = await made({ name: 'both-names', displayName: 'Both names' })
+    expect(await detailsOf(repositoryId)).toMatchObject({ displayName: 'Both names', slug: 'both-names' })
+  })
+
+  it.each([
+    ['is missing', {}],
+    ['is empty', { name: '' }],
+    ['is blank', { name: ' \t' }],
+    ['is null', { name: null as never }],
+    ['has NUL in it', { name: 'a\0b' }],
+    ['has half of a surrogate pair in it', { displayName: 'a\ud800' }],
+    ['has a line break in it', { displayName: 'a\nb' }],
+    ['has 129 characters', { name: 'x'.repeat(129) }],
+  ])('that %s is refused', async (_what, names) => {
+    await expect(create(names)).rejects.toMatchObject({ kind: 'Invalid', status: 400 })
+  })
+
+  it.each(['one-slug', 'One name for people'])(
+    'is given to one of many who want it at once: %s',
+    async name => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name })))
+      expect(answers.map(answer => answer.result).sort()).toEqual([
+        'Created',
+        ...Array(7).fill('NameAlreadyExists'),
+      ])
+    },
+  )
+
+  it('changes for people without a change of the path', async () => {
+    const repositoryId = await made({ name: 'before' })
+    await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: ' After all ' })
+    expect(await detailsOf(repositoryId)).toMatchObject({ name: 'After all', slug: 'before' })
+  })
+})
+
+describe('a path handle', () => {
+  it('is set, set again as it is, and refused when another repository has it', async () => {
+    const repositoryId = await made({ displayName: 'No handle' })
+    const set = (slug: string) => owner.invoke('repositories_SetSlug', { repositoryId, slug })
+    expect(await set('some.handle')).toEqual({ result: 'Success' })
+    expect(await set('some.handle')).toEqual({ result: 'Success' })
+    await made({ name: 'other.handle' })
+    expect(await set('other.handle')).toEqual({ result: 'SlugAlreadyExists' })
+    expect(await detailsOf(repositoryId)).toMatchObject({ slug: 'some.handle', publicName: 'some.handle' })
+  })
+
+  it.each(['_a', '-a', '.', 'a/b', 'a b', 'ä', 'a\0', 'x'.repeat(129), newId('repo'), newId('pkg_v')])(
+    'is not %j',
+    async slug => {
+      const repositoryId = await made({ displayName: 'No handle' })
+      await expect(owner.invoke('repositories_SetSlug', { repositoryId, slug })).rejects.toMatchObject({
+        kind: 'Invalid',
+        issues: [{ path: 'slug' }],
+      })
+    },
+  )
+
+  it('goes to one of many repositories that ask for it at once, and the others are told', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => made({ displayName: 'Racer' })))
+    const answers = await Promise.all([
+      ...ids.map(repositoryId => owner.invoke('repositories_SetSlug', { repositoryId, slug: 'the-prize' })),
+      create({ name: 'the-prize' }),
+    ])
+    const winners = answers.filter(({ result }) => result === 'Success' || result === 'Created')
+    expect(winners).toHaveLength(1)
+    for (const { result } of answers)
+      expect(['Success', 'Created', 'SlugAlreadyExists', 'NameAlreadyExists']).toContain(result)
+  })
+})
+
+describe('a repository', () => {
+  it('is deleted with its packages, versions, files, locked tags and links, and nothing of others', async () => {
+    const projectId = await hub.project(owner, organizationId)
+    const [gone, kept] = [
+      await hub.repository(owner, organizationId),
+      await hub.repository(owner, organizationId),
+    ]
+    for (const repositoryId of [gone, kept]) {
+      const packageId = await hub.package(owner, repositoryId)
+      const versionId = await hub.version(owner, packageId)
+      await owner.invoke('repositories_TagVersion', { versionId, tags: [{ tag: 'v1', locked: true }] })
+      const assetId = await assetRow(hub, repositoryId)
+      await owner.invoke('repositories_AddVersionAsset', { versionId, assetId, filename: 'a' })
+      await owner.invoke('repositories_AddPackageAsset', { packageId, assetId, filename: 'a' })
+      await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
+    }
+    expect(await owner.invoke('repositories_Delete', { repositoryId: gone })).toEqual({})
+    await expect(detailsOf(gone)).rejects.toMatchObject({ kind: 'Forbidden' })
+    expect(await detailsOf(kept)).toMatchObject({ packageCount: 1, assetCount: 1 })
+    const { repositories } = await owner.invoke('projects_QueryLinkedRepositories', { projectId })
+    expect(repositories.map(({ repositoryId }) => repositoryId)).toEqual([kept])
+    expect((await auditEvents(hub, 'repositories_Deleted')).at(-1)).toMatchObject({
+      data: { repositoryId: gone, organizationId },
+      organizationId,
+    })
+  })
+
+  it('goes with its organization, whatever is in it', async () => {
+    const organization = await hub.organization(owner)
+    const repositoryId = await hub.repository(owner, organization)
+    const packageId = await hub.package(owner, repositoryId)
+    const versionId = await hub.version(owner, packageId, 'stable')
+    const assetId = await assetRow(hub, repositoryId)
+    await owner.invoke('repositories_AddVersionAsset', { versionId, assetId, filename: 'a' })
+    await owner.invoke('organizations_Delete', { organizationId: organization })
+    const left = await hub.db.selectFrom('asset').where('asset_id', '=', assetId).select('asset_id').execute()
+    expect(left).toEqual([])
+  })
+
+  it('can be deleted while packages, files and versions are being added, and leaves nothing half done', async () => {
+    const repositoryId = await hub.repository(owner, organizationId)
+    const packageId = await hub.package(owner, repositoryId)
+    const versionId = await hub.version(owner, packageId)
+    const assetId = await assetRow(hub, repositoryId)
+    const answers = await Promise.allSettled([
+      ...Array.from({ length: 6 }, (_, at) => hub.package(owner, repositoryId, `p${at}`)),
+      ...Array.from({ length: 6 }, () => hub.version(owner, packageId, 'stable')),
+      owner.invoke('repositories_Delete', { repositoryId }),
+      ...Array.from({ length: 6 }, (_, at) =>
+        owner.invoke('repositories_AddVersionAsset', { versionId, assetId, filename: `f${at}` }),
+      ),
+    ])
+    for (const answer of answers)
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ kind: 'Forbidden' })
+    expect(answers[12]!.status).toBe('fulfilled')
+    const left = await hub.db
+      .selectFrom('package')
+      .where('repository_id', '=', repositoryId)
+      .select('package_id')
+      .execute()
+    expect(left).toEqual([])
+  })
+
+  it('moves to another organization by an administrator of the instance, who is all that may', async () => {
+    const administrator = await hub.user({ isAdmin: true })
+    const target = await hub.organization(stranger)
+    const projectId = await hub.project(owner, organizationId)
+    const repositoryId = await hub.repository(owner, organizationId)
+    await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
+    const move = (as: TestUser, organization = target) =>
+      as.invoke('repositories_SetOrganization', { repositoryId, organizationId: organization })
+    await expect(move(owner)).rejects.toMatchObject({ kind: 'Forbidden' })
+    await expect(move(stranger)).rejects.toMatchObject({ kind: 'Forbidden' })
+    await expect(move(administrator, newId('org'))).rejects.toMatchObject({ kind: 'Forbidden' })
+    expect(await move(administrator)).toEqual({})
+    expect(await move(administrator)).toEqual({})
+    await expect(detailsOf(repositoryId)).rejects.toMatchObject({ kind: 'Forbidden' })
+    expect(await detailsOf(repositoryId, stranger)).toMatchObject({ organizationId: target })
+    const { repositories } = await owner.invoke('projects_QueryLinkedRepositories', { projectId })
+    expect(repositories).toEqual([])
+    const { events } = await stranger.invoke('repositories_QueryAuditLog', { repositoryId })
+    expect(events.map(({ event }) => event)).toEqual([
+      'projects_RepositoryRemoved',
+      'repositories_OrganizationChanged',
+      'projects_RepositoryAdded',
+      'repositories_Created',
+    ])
+    expect(events[1]!.data).toMatchObject({
+      previousOrganizationId: organizationId,
+      newOrganizationId: target,
+    })
+  })
+
+  it('is in the list of its organization under all its names', async () => {
+    const organization = await hub.organization(owner)
+    const repositoryId = await hub.repository(owner, organization, { name: 'listed' })
+    const listed = {
+      repositoryId,
+      name: 'listed',
+      displayName: 'listed',
+      slug: 'listed',
+      publicName: 'listed',
+    }
+    const input = { organizationId: organization }
+    expect(await owner.invoke('organizations_QueryRepositories', input)).toEqual({ repositories: [listed] })
+  })
+
+  it('tells consoles of its organization what changed, and nobody else', async () => {
+    const repositoryId = await hub.repository(owner, organizationId)
+    await using theirs = await liveStream(hub, stranger)
+    await using ours = await liveStream(hub, owner)
+    await owner.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Public' })
+    const packageId = await hub.package(owner, repositoryId)
+    await hub.version(owner, packageId, 'stable')
+    for (const topic of ['repositories', 'packages'])
+      await until(`a change of ${topic} is told`, () =>
+        ours.changes.some(change => change.topic === topic && change.repositoryId === repositoryId),
+      )
+    expect(theirs.changes).toEqual([])
+  })
+})

@@ -1,0 +1,232 @@
+import { newId } from '@muster/actions'
+import { auditEvents, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let repositoryId: string
+let packageId: string
+let packages = 0
+
+beforeAll(async () => {
+  hub = await testHub()
+  owner = await hub.user()
+  repositoryId = await hub.repository(owner, await hub.organization(owner))
+})
+beforeEach(async () => {
+  packageId = await hub.package(owner, repositoryId, `package-${packages++}`)
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+
+type NewTag = { tag: string; locked?: boolean; reassign?: boolean }
+
+const create = (...tags: NewTag[]) => owner.invoke('repositories_CreateVersion', { packageId, tags })
+const version = async (...tags: NewTag[]): Promise<string> => (await create(...tags)).versionId
+const tag = (versionId: string, ...tags: NewTag[]) =>
+  owner.invoke('repositories_TagVersion', { versionId, tags })
+const untag = (versionId: string, ...tags: string[]) =>
+  owner.invoke('repositories_UntagVersion', { versionId, tags: tags.map(one => ({ tag: one })) })
+
+/** Tags of a version as `name` or `name!` when locked. */
+async function tagsOf(versionId: string): Promise<string[]> {
+  const { tags } = await owner.invoke('repositories_GetVersionDetails', { versionId })
+  return tags.map(one => `${one.tag}${one.locked ? '!' : ''}`)
+}
+
+const invalid = (message: string, status = 400) => ({ kind: 'Invalid', status, message })
+
+describe('tagging', () => {
+  it('adds tags, and changes nothing the second time', async () => {
+    const versionId = await version({ tag: 'v1' })
+    expect(await tag(versionId, { tag: 'stable' }, { tag: 'v1', reassign: false })).toEqual({})
+    const events = (await auditEvents(hub, 'repositories_PackageVersionTagged')).length
+    expect(await tag(versionId, { tag: 'stable', reassign: false }, { tag: 'v1' })).toEqual({})
+    expect(await tagsOf(versionId)).toEqual(['stable', 'v1'])
+    expect(await auditEvents(hub, 'repositories_PackageVersionTagged')).toHaveLength(events)
+  })
+
+  it('moves a tag from another version unless told not to', async () => {
+    const [one, two] = [await version({ tag: 'stable' }), await version()]
+    await expect(tag(two, { tag: 'stable', reassign: false })).rejects.toMatchObject(
+      invalid('The tag "stable" is on another version and may not be reassigned.'),
+    )
+    expect(await tagsOf(one)).toEqual(['stable'])
+    await tag(two, { tag: 'stable' })
+    expect([await tagsOf(one), await tagsOf(two)]).toEqual([[], ['stable']])
+    await tag(one, { tag: 'stable', reassign: true })
+    expect([await tagsOf(one), await tagsOf(two)]).toEqual([['stable'], []])
+  })
+
+  it('locks a tag that is there, and no request opens it again', async () => {
+    const versionId = await version({ tag: 'v1' })
+    await tag(versionId, { tag: 'v1', locked: true })
+    expect(await tagsOf(versionId)).toEqual(['v1!'])
+    await tag(versionId, { tag: 'v1', locked: false })
+    expect(await tagsOf(versionId)).toEqual(['v1!'])
+  })
+
+  it.each([true, false])('never moves a locked tag, with reassign %j', async reassign => {
+    const [one, two] = [await version({ tag: 'v1', locked: true }), await version()]
+    await expect(tag(two, { tag: 'v1', reassign })).rejects.toMatchObject(
+      invalid('The tag "v1" is locked on another version.'),
+    )
+    await expect(create({ tag: 'v1', reassign })).rejects.toMatchObject(
+      invalid('The tag "v1" is locked on another version.'),
+    )
+    expect(await tagsOf(one)).toEqual(['v1!'])
+  })
+
+  it('gives all tags of a request or none', async () => {
+    const [one, two] = [await version({ tag: 'v1', locked: true }, { tag: 'stable' }), await version()]
+    await expect(tag(two, { tag: 'new' }, { tag: 'stable' }, { tag: 'v1' })).rejects.toMatchObject({
+      kind: 'Invalid',
+    })
+    expect([await tagsOf(one), await tagsOf(two)]).toEqual([['stable', 'v1!'], []])
+  })
+
+  it('of a new version that cannot be creates nothing', async () => {
+    await version({ tag: 'v1', locked: true })
+    await expect(create({ tag: 'v2' }, { tag: 'v1' })).rejects.toMatchObject({ kind: 'Invalid' })
+    const { versionCount } = await owner.invoke('repositories_GetPackageDetails', { packageId })
+    expect(versionCount).toBe(1)
+    const path = { repository: repositoryId, package: packageId, tag: 'v2' }
+    expect(await owner.invoke('repositories_ResolveVersionByPath', path)).toEqual({ result: 'NotFound' })
+  })
+
+  it('takes the same tag twice in a request for one, locked if one of them is', async () => {
+    const versionId = await version({ tag: 'v1', locked: true }, { tag: 'v1' }, { tag: 'v2' }, { tag: 'v2' })
+    expect(await tagsOf(versionId)).toEqual(['v1!', 'v2'])
+  })
+
+  it('knows a tag in its package only', async () => {
+    const one = await version({ tag: 'stable', locked: true })
+    packageId = await hub.package(owner, repositoryId, `package-${packages++}`)
+    const two = await version({ tag: 'stable' })
+    expect([await tagsOf(one), await tagsOf(two)]).toEqual([['stable!'], ['stable']])
+  })
+
+  it.each(['_a', '-a', '.', 'a/b', 'a b', 'ä', 'a\0', '<b>', 'x'.repeat(129), newId('pkg_v')])(
+    'takes no tag %j',
+    async name => {
+      const versionId = await version()
+      await expect(tag(versionId, { tag: name })).rejects.toMatchObject({ issues: [{ path: 'tags.0.tag' }] })
+      await expect(create({ tag: name })).rejects.toMatchObject({ kind: 'Invalid' })
+    },
+  )
+
+  it('takes 100 tags a call of 128 characters each, and no more', async () => {
+    const tags = Array.from({ length: 101 }, (_, at) => ({ tag: String(at).padStart(128, 'x') }))
+    const versionId = await version()
+    expect(await tag(versionId, ...tags.slice(1))).toEqual({})
+    expect(await tagsOf(versionId)).toHaveLength(100)
+    await expect(tag(versionId, ...tags)).rejects.toMatchObject({ kind: 'Invalid' })
+  })
+
+  it('keeps who moved a tag and when', async () => {
+    const [one, two] = [await version({ tag: 'stable' }), await version()]
+    await tag(two, { tag: 'stable', locked: false })
+    await untag(two, 'stable')
+    await tag(one, { tag: 'stable' })
+    await owner.invoke('repositories_DeleteVersion', { versionId: one })
+    const rows = await hub.db
+      .selectFrom('package_tag_change')
+      .where('package_id', '=', packageId)
+      .select(['tag', 'version_id', 'actor'])
+      .orderBy('changed_at')
+      .execute()
+    expect(rows.map(row => row.version_id)).toEqual([one, two, null, one, null])
+    for (const row of rows)
+      expect(row).toMatchObject({ tag: 'stable', actor: { actor: 'User', userId: owner.userId } })
+  })
+})
+
+describe('untagging', () => {
+  it('removes tags, all or none', async () => {
+    const versionId = await version({ tag: 'a' }, { tag: 'b' }, { tag: 'c', locked: true })
+    await expect(untag(versionId, 'a', 'c')).rejects.toMatchObject(
+      invalid('The tag "c" is locked and cannot be removed.'),
+    )
+    await expect(untag(versionId, 'a', 'none')).rejects.toMatchObject(
+      invalid('The version has no tag "none".', 404),
+    )
+    expect(await tagsOf(versionId)).toEqual(['a', 'b', 'c!'])
+    expect(await untag(versionId, 'a', 'b')).toEqual({})
+    expect(await tagsOf(versionId)).toEqual(['c!'])
+  })
+
+  it('leaves a tag alone that another version holds by now', async () => {
+    const [one, two] = [await version({ tag: 'stable' }), await version()]
+    await tag(two, { tag: 'stable' })
+    await expect(untag(one, 'stable')).rejects.toMatchObject({ kind: 'Invalid' })
+    expect(await tagsOf(two)).toEqual(['stable'])
+  })
+})
+
+describe('a locked tag', () => {
+  it('keeps its version and its package from being deleted', async () => {
+    const versionId = await version({ tag: 'v1', locked: true }, { tag: 'stable' })
+    await expect(owner.invoke('repositories_DeleteVersion', { versionId })).rejects.toMatchObject(
+      invalid('The version cannot be deleted: its tag "v1" is locked.'),
+    )
+    await expect(owner.invoke('repositories_DeletePackage', { packageId })).rejects.toMatchObject(
+      invalid('The package cannot be deleted: its tag "v1" is locked.'),
+    )
+    expect(await tagsOf(versionId)).toEqual(['stable', 'v1!'])
+  })
+
+  it('of another version keeps nothing', async () => {
+    await version({ tag: 'v1', locked: true })
+    const versionId = await version({ tag: 'v2' })
+    expect(await owner.invoke('repositories_DeleteVersion', { versionId })).toEqual({})
+  })
+})
+
+describe('two releases at once', () => {
+  it('that want one tag for good leave it with one of them', async () => {
+    const versions = await Promise.all(Array.from({ length: 12 }, () => version()))
+    const answers = await Promise.allSettled(versions.map(one => tag(one, { tag: 'v1', locked: true })))
+    const losers = answers.filter(answer => answer.status === 'rejected')
+    expect(losers).toHaveLength(11)
+    for (const { reason } of losers)
+      expect(reason).toMatchObject(invalid('The tag "v1" is locked on another version.'))
+    const winner = versions[answers.findIndex(({ status }) => status === 'fulfilled')]!
+    expect(await tagsOf(winner)).toEqual(['v1!'])
+  })
+
+  it('that create a version with one tag make one version', async () => {
+    const answers = await Promise.allSettled(
+      Array.from({ length: 12 }, () => create({ tag: 'v1', reassign: false })),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const answer of answers)
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ kind: 'Invalid' })
+    const { versions } = await owner.invoke('repositories_QueryPackageVersions', { packageId })
+    expect(versions).toHaveLength(1)
+  })
+
+  it('that move tags to and fro all succeed and end with each tag on one version', async () => {
+    const versions = await Promise.all(Array.from({ length: 6 }, () => version()))
+    const tags = ['a', 'b', 'c', 'd']
+    await Promise.all(
+      versions.flatMap(one => [
+        tag(one, ...tags.map(name => ({ tag: name }))),
+        tag(one, ...tags.toReversed().map(name => ({ tag: name }))),
+      ]),
+    )
+    const held = await Promise.all(versions.map(tagsOf))
+    expect(held.flat().sort()).toEqual(tags)
+  })
+
+  it('of which one locks while another deletes end with one of both', async () => {
+    for (let round = 0; round < 8; round++) {
+      const versionId = await version({ tag: `r${round}` })
+      const [locks, deletes] = await Promise.allSettled([
+        tag(versionId, { tag: `r${round}`, locked: true }),
+        owner.invoke('repositories_DeleteVersion', { versionId }),
+      ])
+      expect([locks.status, deletes.status].sort()).toEqual(['fulfilled', 'rejected'])
+      if (deletes.status === 'rejected') expect(deletes.reason).toMatchObject({ kind: 'Invalid' })
+      if (locks.status === 'rejected') expect(locks.reason).toMatchObject({ kind: 'Forbidden' })
+    }
+  })
+})

@@ -1,0 +1,640 @@
+import { z } from 'zod'
+import { command, listInput, listOutput, optional, optionalText, query, secret, telemetry } from './define.ts'
+import {
+  OrganizationId,
+  PackageId,
+  PackageVersionId,
+  ProjectId,
+  RepositoryAssetId,
+  RepositoryId,
+} from './ids.ts'
+import { MAX_FILENAME_LENGTH, MAX_FILENAME_PART_BYTES, MAX_METADATA_BYTES } from './limits.ts'
+import { AnyJson, Digest, Empty, Name, PathName, Timestamp, text, U32, U64 } from './scalars.ts'
+
+const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
+
+export const RepositoryVisibility = z.enum(['Public', 'Private'])
+
+/** From registered to stored and checked to about to be swept (catalogue 4.7). */
+export const RepositoryAssetStatus = z.enum(['Dangling', 'Available', 'Deleting'])
+
+/** What the last look at the stored bytes found (catalogue 4.7). */
+const AssetStorage = z.object({
+  status: z.enum(['Unknown', 'Present', 'Verified', 'Missing', 'Mismatched', 'Error']),
+  checkedAt: Timestamp.optional(),
+  detail: z.string().optional(),
+})
+
+/** What sort of thing a package is, in words of its tool, such as `rugix-app`. */
+const Kind = text(64).regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
+
+/** Free JSON of an operator's or a tool's own, by key. */
+const Metadata = z
+  .record(z.string(), AnyJson)
+  .refine(
+    value => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
+    `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
+  )
+  .refine(
+    // The database's JSON has no place for them.
+    value => !/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(value).replaceAll('\\\\', '')),
+    'must not contain NUL or half of a surrogate pair',
+  )
+const MetadataOutput = z.record(z.string(), z.unknown())
+
+/**
+ * Name of a file in a version: a relative path with `/`, whose parts are neither empty nor `.` nor `..`, so that it means the same
+ * file in a URL, in an archive and on a disk.
+ */
+const Filename = text(MAX_FILENAME_LENGTH)
+  .min(1)
+  // What is far too long is not looked at any further; a character takes two code units at most.
+  .max(2 * MAX_FILENAME_LENGTH, { abort: true })
+  .refine(
+    value => value.split('/').every(part => new TextEncoder().encode(part).length <= MAX_FILENAME_PART_BYTES),
+    `must have at most ${MAX_FILENAME_PART_BYTES} bytes as UTF-8 between slashes`,
+  )
+  .refine(value => /^[^\p{Cc}\p{Cs}\\]+$/u.test(value), 'must not contain control characters or backslashes')
+  .refine(
+    value => !/(^|\/)\.{0,2}(\/|$)/.test(value),
+    'expected a relative path without empty, "." and ".." parts',
+  )
+/** The same where a file is only asked for: what can be none is simply not found. */
+const AnyFilename = text(1024).min(1)
+/** A part of a path, for look-ups: a name or an id. */
+const PathPart = text(128).min(1)
+/** A name that is given for use in paths: none that could be an id there, since ids stand in paths as well. */
+export const NewPathName = PathName.refine(
+  value => ![RepositoryId, PackageId, PackageVersionId].some(id => id.safeParse(value).success),
+  'must not look like an id',
+)
+
+const VersionTag = z.object({ tag: z.string(), locked: z.boolean() })
+const AddTagItem = z.object({
+  tag: NewPathName,
+  locked: optional(z.boolean()).describe('A locked tag is never moved or removed.'),
+  reassign: optional(z.boolean()).describe('Whether the tag may leave another version; true when absent.'),
+})
+const RemoveTagItem = z.object({ tag: PathName })
+
+const FileOutput = z.object({
+  filename: z.string(),
+  assetId: RepositoryAssetId,
+  size: U64,
+  digest: z.string(),
+  status: RepositoryAssetStatus,
+  storage: AssetStorage.optional(),
+  metadata: MetadataOutput,
+})
+
+/** Names of a repository for clients of every age (catalogue 2.1). */
+export const repositoryNames = {
+  name: z.string(),
+  displayName: z.string(),
+  slug: z.string().optional(),
+  publicName: z.string(),
+}
+
+/** Longest beginning of the names of objects, in characters: S3 gives a name 1024 bytes. */
+const MAX_PREFIX_LENGTH = 1024
+/** What can stand in the head of a request. */
+const PrintableText = z
+  .string()
+  .trim()
+  .max(256)
+  .regex(/^[!-~]*$/, 'expected ASCII letters, digits and signs')
+
+/** Where blobs go, field by field; the console and older clients send them flat, newer ones nested (catalogue 2.1). */
+export const S3 = {
+  endpoint: z
+    .string()
+    .trim()
+    .max(2048)
+    .refine(value => {
+      const url = URL.parse(value)
+      return url !== null && /^https?:$/.test(url.protocol) && !/[?#]|^[^/]*\/\/[^/]*@/.test(value)
+    }, 'expected a URL that begins with http:// or https://, without a query and without credentials'),
+  bucket: z
+    .string()
+    .trim()
+    .regex(
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      'expected 3 to 63 lower-case letters, digits, dots and dashes, beginning and ending with a letter or digit',
+    ),
+  region: text(64).regex(/^[a-zA-Z0-9-]*$/, 'expected letters, digits and dashes'),
+  prefix: text(MAX_PREFIX_LENGTH)
+    // What is far too long is not looked at any further.
+    .refine(
+      value => value.length > 2 * MAX_PREFIX_LENGTH || !/[\p{Cc}\\]/u.test(value),
+      'must not contain control characters or backslashes',
+    )
+    .refine(
+      value => value.length > 2 * MAX_PREFIX_LENGTH || !/(^|\/)\.\.?(\/|$)/.test(value),
+      'expected a path without "." and ".." parts',
+    ),
+  accessKeyId: PrintableText.min(1, 'must not be empty'),
+  secretAccessKey: secret(PrintableText),
+}
+
+const onRepository = (can: 'read' | 'view' | 'manage' | 'delete') =>
+  ({ can, on: 'repository', id: 'repositoryId' }) as const
+const onPackage = (can: 'read' | 'manage' | 'delete') => ({ can, on: 'package', id: 'packageId' }) as const
+const onVersion = (can: 'read' | 'manage' | 'delete') =>
+  ({ can, on: 'packageVersion', id: 'versionId' }) as const
+const onAsset = (can: 'read' | 'manage' | 'delete') => ({ can, on: 'asset', id: 'assetId' }) as const
+
+const NotFound = z.object({ result: z.literal('NotFound') })
+const NameAlreadyExists = z.object({ result: z.literal('NameAlreadyExists') })
+const FilenameAlreadyExists = z.object({ result: z.literal('FilenameAlreadyExists') })
+const Success = z.object({ result: z.literal('Success') })
+const Added = z.object({ result: z.literal('Added') })
+
+/** Actions on repositories, packages, versions, tags and assets (catalogue 2.7 and 3.14 to 3.17). */
+export const repositories = {
+  repositories_Create: command({
+    summary: 'Creates a repository, private unless told otherwise.',
+    input: z
+      .object({
+        organizationId: OrganizationId,
+        name: optional(Name).describe('Becomes the path handle too when it can be one (catalogue 4.5).'),
+        displayName: optional(Name),
+        visibility: optional(RepositoryVisibility),
+      })
+      .refine(input => input.name !== undefined || input.displayName !== undefined, {
+        error: 'name or displayName is required',
+        path: ['name'],
+      }),
+    output: z.union([
+      NameAlreadyExists,
+      z.object({ result: z.literal('Created'), repositoryId: RepositoryId }),
+    ]),
+    permission: { can: 'manage', on: 'organization', id: 'organizationId' },
+    audit: ['organizationId', 'name', 'displayName', 'visibility'],
+    aliases: ['repositories_CreateRepository'],
+  }),
+  repositories_GetDetails: query({
+    summary: 'Names, visibility and counts of a repository.',
+    input: z.object({ repositoryId: RepositoryId }),
+    output: z.object({
+      repositoryId: RepositoryId,
+      organizationId: OrganizationId,
+      ...repositoryNames,
+      visibility: RepositoryVisibility,
+      packageCount: U32,
+      assetCount: U32,
+    }),
+    permission: onRepository('read'),
+    aliases: ['repositories_GetRepositoryDetails'],
+  }),
+  repositories_Delete: command({
+    summary: 'Deletes a repository with its packages, versions, assets and links.',
+    input: z.object({ repositoryId: RepositoryId }),
+    output: Empty,
+    permission: onRepository('delete'),
+    audit: ['repositoryId'],
+    aliases: ['repositories_DeleteRepository'],
+  }),
+  repositories_SetVisibility: command({
+    summary: 'Makes a repository public or private.',
+    input: z.object({ repositoryId: RepositoryId, visibility: RepositoryVisibility }),
+    output: Empty,
+    permission: onRepository('manage'),
+    audit: ['repositoryId', 'visibility'],
+    aliases: ['repositories_SetRepositoryVisibility'],
+  }),
+  repositories_SetDisplayName: command({
+    summary: 'Changes the name of a repository as people see it.',
+    input: z.object({ repositoryId: RepositoryId, displayName: Name }),
+    output: Empty,
+    permission: onRepository('manage'),
+    audit: ['repositoryId', 'displayName'],
+  }),
+  repositories_SetSlug: command({
+    summary: 'Sets the handle of a repository in paths.',
+    input: z.object({ repositoryId: RepositoryId, slug: NewPathName }),
+    output: z.union([z.object({ result: z.literal('SlugAlreadyExists') }), Success]),
+    permission: onRepository('manage'),
+    audit: ['repositoryId', 'slug'],
+  }),
+  repositories_SetOrganization: command({
+    summary: 'Moves a repository to another organization.',
+    input: z.object({ repositoryId: RepositoryId, organizationId: OrganizationId }),
+    output: Empty,
+    permission: 'admin',
+    audit: ['repositoryId', 'organizationId'],
+  }),
+  repositories_QueryPackages: query({
+    summary: 'Packages of a repository, by name.',
+    input: z.object({ repositoryId: RepositoryId, ...listInput(['name', 'createdAt'], TextFilter) }),
+    output: z.object({
+      packages: z.array(
+        z.object({
+          packageId: PackageId,
+          name: z.string(),
+          createdAt: Timestamp,
+          kind: z.string().optional(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: onRepository('read'),
+    aliases: ['repositories_QueryRepositoryPackages'],
+  }),
+  repositories_QueryAssets: query({
+    summary: 'Stored blobs of a repository, newest first.',
+    input: z.object({
+      repositoryId: RepositoryId,
+      ...listInput(
+        ['createdAt', 'size'],
+        z.object({
+          text: optionalText(text(256)).describe('Part of an id or a digest.'),
+          status: optional(RepositoryAssetStatus),
+        }),
+      ),
+    }),
+    output: z.object({
+      assets: z.array(
+        z.object({
+          assetId: RepositoryAssetId,
+          size: U64,
+          digest: z.string(),
+          status: RepositoryAssetStatus,
+          createdAt: Timestamp,
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: onRepository('read'),
+    aliases: ['repositories_QueryRepositoryAssets'],
+  }),
+  repositories_QueryLinkedProjects: query({
+    summary: 'Projects whose devices may read a repository, by name.',
+    input: z.object({ repositoryId: RepositoryId, ...listInput(['name'], TextFilter) }),
+    output: z.object({
+      projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
+      ...listOutput,
+    }),
+    permission: onRepository('view'),
+    aliases: ['repositories_QueryRepositoryProjects'],
+  }),
+  repositories_GetS3Config: query({
+    summary: 'Where a repository keeps its blobs, without the secret.',
+    input: z.object({ repositoryId: RepositoryId }),
+    output: z.object({
+      s3Endpoint: z.string().optional(),
+      s3Bucket: z.string().optional(),
+      s3Region: z.string().optional(),
+      s3Prefix: z.string().optional(),
+      s3AccessKeyId: z.string().optional(),
+      s3Config: z
+        .object({
+          endpoint: z.string(),
+          bucket: z.string(),
+          region: z.string().optional(),
+          prefix: z.string().optional(),
+          forcePathStyle: z.boolean().optional(),
+          accessKeyId: z.string(),
+        })
+        .describe('Texts are empty where nothing is set, so that newer clients can read it.'),
+    }),
+    permission: onRepository('view'),
+    aliases: ['repositories_GetRepositoryS3Config'],
+  }),
+  repositories_SetS3Config: command({
+    summary: 'Sets where a repository keeps its blobs, after trying it.',
+    input: z
+      .object({
+        repositoryId: RepositoryId,
+        s3Endpoint: optional(S3.endpoint),
+        s3Bucket: optional(S3.bucket),
+        s3Region: optionalText(S3.region),
+        s3Prefix: optionalText(S3.prefix),
+        s3AccessKeyId: optional(S3.accessKeyId),
+        s3SecretAccessKey: optional(S3.secretAccessKey).describe('Absent or empty keeps the stored one.'),
+        s3Config: optional(
+          z.object({
+            endpoint: S3.endpoint,
+            bucket: S3.bucket,
+            region: optionalText(S3.region),
+            prefix: optionalText(S3.prefix),
+            forcePathStyle: optional(z.boolean()).describe('Absent: path style, which every store takes.'),
+            accessKeyId: S3.accessKeyId,
+            secretAccessKey: optional(S3.secretAccessKey),
+          }),
+        ).describe('The same, nested.'),
+      })
+      .refine(
+        ({ s3Config, s3Endpoint, s3Bucket, s3AccessKeyId }) =>
+          s3Config !== undefined || (s3Endpoint && s3Bucket && s3AccessKeyId),
+        'expected s3Config, or s3Endpoint, s3Bucket and s3AccessKeyId',
+      ),
+    output: Empty,
+    permission: onRepository('manage'),
+    audit: ['repositoryId'],
+    aliases: ['repositories_SetRepositoryS3Config'],
+  }),
+  repositories_ResolveName: query({
+    summary: 'Finds a repository by its name in paths, or its id.',
+    input: z.object({ repository: PathPart }),
+    output: z.union([z.object({ result: z.literal('Found'), repositoryId: RepositoryId }), NotFound]),
+    permission: 'anyone',
+    aliases: ['repositories_ResolveRepositoryName'],
+  }),
+  repositories_ResolvePackageByPath: query({
+    summary: 'Finds a package by repository and name; ids do as well.',
+    input: z.object({ repository: PathPart, package: PathPart }),
+    output: z.union([
+      z.object({ result: z.literal('Found'), repositoryId: RepositoryId, packageId: PackageId }),
+      NotFound,
+    ]),
+    permission: 'anyone',
+  }),
+  repositories_ResolveVersionByPath: query({
+    summary: 'Finds a version by repository, package and tag; ids do as well.',
+    input: z.object({ repository: PathPart, package: PathPart, tag: PathPart }),
+    output: z.union([
+      z.object({
+        result: z.literal('Found'),
+        repositoryId: RepositoryId,
+        packageId: PackageId,
+        versionId: PackageVersionId,
+      }),
+      NotFound,
+    ]),
+    permission: 'anyone',
+    aliases: ['repositories_ResolvePackageVersionByPath'],
+  }),
+  repositories_ResolveVersionAssetByPath: query({
+    summary: 'Finds a file of a version by repository, package, tag and file name.',
+    input: z.object({ repository: PathPart, package: PathPart, tag: PathPart, filename: AnyFilename }),
+    output: z.union([
+      z.object({
+        result: z.literal('Found'),
+        repositoryId: RepositoryId,
+        packageId: PackageId,
+        versionId: PackageVersionId,
+        assetId: RepositoryAssetId,
+      }),
+      NotFound,
+    ]),
+    permission: 'anyone',
+    aliases: ['repositories_ResolvePackageVersionAssetByPath'],
+  }),
+  repositories_GetPackageDetails: query({
+    summary: 'Name, version count, metadata and attached files of a package.',
+    input: z.object({ packageId: PackageId }),
+    output: z.object({
+      packageId: PackageId,
+      repositoryId: RepositoryId,
+      name: z.string(),
+      kind: z.string().optional(),
+      versionCount: U32,
+      metadata: MetadataOutput,
+      assets: z.array(FileOutput),
+    }),
+    permission: onPackage('read'),
+  }),
+  repositories_CreatePackage: command({
+    summary: 'Creates a package in a repository.',
+    input: z.object({
+      repositoryId: RepositoryId,
+      name: NewPathName,
+      kind: optionalText(Kind),
+      metadata: optional(Metadata),
+    }),
+    output: z.union([NameAlreadyExists, z.object({ result: z.literal('Created'), packageId: PackageId })]),
+    permission: onRepository('manage'),
+    audit: ['repositoryId', 'name', 'kind'],
+  }),
+  repositories_DeletePackage: command({
+    summary: 'Deletes a package with its versions, unless one holds a locked tag.',
+    input: z.object({ packageId: PackageId }),
+    output: Empty,
+    permission: onPackage('delete'),
+    audit: ['packageId'],
+  }),
+  repositories_SetPackageName: command({
+    summary: 'Renames a package.',
+    input: z.object({ packageId: PackageId, name: NewPathName }),
+    output: z.union([NameAlreadyExists, Success]),
+    permission: onPackage('manage'),
+    audit: ['packageId', 'name'],
+  }),
+  repositories_SetPackageKind: command({
+    summary: 'Sets or clears the kind of a package.',
+    input: z.object({ packageId: PackageId, kind: optionalText(Kind) }),
+    output: Empty,
+    permission: onPackage('manage'),
+    audit: ['packageId', 'kind'],
+  }),
+  repositories_SetPackageMetadata: command({
+    summary: 'Replaces the metadata of a package.',
+    input: z.object({ packageId: PackageId, metadata: Metadata }),
+    output: Empty,
+    permission: onPackage('manage'),
+    audit: ['packageId'],
+  }),
+  repositories_AddPackageAsset: command({
+    summary: 'Attaches a stored blob to a package itself.',
+    input: z.object({
+      packageId: PackageId,
+      assetId: RepositoryAssetId,
+      filename: Filename,
+      metadata: optional(Metadata),
+    }),
+    output: z.union([FilenameAlreadyExists, Added]),
+    permission: onPackage('manage'),
+    audit: ['packageId', 'assetId', 'filename'],
+  }),
+  repositories_RemovePackageAsset: command({
+    summary: 'Takes a file off a package.',
+    input: z.object({ packageId: PackageId, filename: AnyFilename }),
+    output: Empty,
+    permission: onPackage('manage'),
+    audit: ['packageId', 'filename'],
+  }),
+  repositories_SetPackageAssetMetadata: command({
+    summary: 'Replaces the metadata of a file of a package.',
+    input: z.object({ packageId: PackageId, filename: AnyFilename, metadata: Metadata }),
+    output: Empty,
+    permission: onPackage('manage'),
+    audit: ['packageId', 'filename'],
+  }),
+  repositories_QueryPackageVersions: query({
+    summary: 'Versions of a package with their tags, newest first.',
+    input: z.object({
+      packageId: PackageId,
+      ...listInput(
+        ['createdAt'],
+        z.object({ text: optionalText(text(256)).describe('Part of a tag, name or id.') }),
+      ),
+    }),
+    output: z.object({
+      versions: z.array(
+        z.object({
+          versionId: PackageVersionId,
+          createdAt: Timestamp,
+          name: z.string().optional(),
+          tags: z.array(VersionTag),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: onPackage('read'),
+  }),
+  repositories_GetVersionDetails: query({
+    summary: 'Files, tags and metadata of a version.',
+    input: z.object({ versionId: PackageVersionId }),
+    output: z.object({
+      versionId: PackageVersionId,
+      repositoryId: RepositoryId,
+      packageId: PackageId,
+      createdAt: Timestamp,
+      name: z.string().optional(),
+      assets: z.array(FileOutput),
+      tags: z.array(VersionTag),
+      metadata: MetadataOutput,
+    }),
+    permission: onVersion('read'),
+    aliases: ['repositories_GetPackageVersionDetails'],
+  }),
+  repositories_CreateVersion: command({
+    summary: 'Creates a version of a package and tags it in the same step.',
+    input: z.object({
+      packageId: PackageId,
+      tags: optional(z.array(AddTagItem).max(100)),
+      name: optionalText(Name),
+      metadata: optional(Metadata),
+    }),
+    output: z.object({ result: z.literal('Created'), versionId: PackageVersionId }),
+    permission: onPackage('manage'),
+    audit: ['packageId', 'tags', 'name'],
+    aliases: ['repositories_CreatePackageVersion'],
+  }),
+  repositories_DeleteVersion: command({
+    summary: 'Deletes a version, unless it holds a locked tag.',
+    input: z.object({ versionId: PackageVersionId }),
+    output: Empty,
+    permission: onVersion('delete'),
+    audit: ['versionId'],
+    aliases: ['repositories_DeletePackageVersion'],
+  }),
+  repositories_SetVersionName: command({
+    summary: 'Sets or clears the name of a version.',
+    input: z.object({ versionId: PackageVersionId, name: optionalText(Name) }),
+    output: Empty,
+    permission: onVersion('manage'),
+    audit: ['versionId', 'name'],
+  }),
+  repositories_SetVersionMetadata: command({
+    summary: 'Replaces the metadata of a version.',
+    input: z.object({ versionId: PackageVersionId, metadata: Metadata }),
+    output: Empty,
+    permission: onVersion('manage'),
+    audit: ['versionId'],
+  }),
+  repositories_TagVersion: command({
+    summary: 'Gives tags to a version, all or none, moving them where that is allowed.',
+    input: z.object({ versionId: PackageVersionId, tags: z.array(AddTagItem).max(100) }),
+    output: Empty,
+    permission: onVersion('manage'),
+    audit: ['versionId', 'tags'],
+    aliases: ['repositories_TagPackageVersion'],
+  }),
+  repositories_UntagVersion: command({
+    summary: 'Takes tags off a version, all or none; locked ones stay.',
+    input: z.object({ versionId: PackageVersionId, tags: z.array(RemoveTagItem).max(100) }),
+    output: Empty,
+    permission: onVersion('manage'),
+    audit: ['versionId', 'tags'],
+    aliases: ['repositories_UntagPackageVersion'],
+  }),
+  repositories_AddVersionAsset: command({
+    summary: 'Puts a stored blob into a version under a file name.',
+    input: z.object({
+      versionId: PackageVersionId,
+      assetId: RepositoryAssetId,
+      filename: Filename,
+      metadata: optional(Metadata),
+    }),
+    output: z.union([FilenameAlreadyExists, Added]),
+    permission: onVersion('manage'),
+    audit: ['versionId', 'assetId', 'filename'],
+    aliases: ['repositories_AddPackageVersionAsset'],
+  }),
+  repositories_RemoveVersionAsset: command({
+    summary: 'Takes a file out of a version.',
+    input: z.object({ versionId: PackageVersionId, filename: AnyFilename }),
+    output: Empty,
+    permission: onVersion('manage'),
+    audit: ['versionId', 'filename'],
+    aliases: ['repositories_RemovePackageVersionAsset'],
+  }),
+  repositories_SetVersionAssetMetadata: command({
+    summary: 'Replaces the metadata of a file of a version.',
+    input: z.object({ versionId: PackageVersionId, filename: AnyFilename, metadata: Metadata }),
+    output: Empty,
+    permission: onVersion('manage'),
+    audit: ['versionId', 'filename'],
+  }),
+  repositories_GetAssetDetails: query({
+    summary: 'Size, digest, status and use count of a blob.',
+    input: z.object({ assetId: RepositoryAssetId }),
+    output: z.object({
+      assetId: RepositoryAssetId,
+      repositoryId: RepositoryId,
+      size: U64,
+      digest: z.string(),
+      status: RepositoryAssetStatus,
+      referenceCount: U32.describe('How many files of versions and packages are this blob.'),
+      storage: AssetStorage.optional(),
+    }),
+    permission: onAsset('read'),
+  }),
+  repositories_CreateAsset: command({
+    summary: 'Registers a blob before its upload, or answers the one of that digest.',
+    input: z.object({ repositoryId: RepositoryId, size: U64, digest: Digest }),
+    output: z.union([
+      z.object({ result: z.literal('AssetAlreadyExists'), assetId: RepositoryAssetId }),
+      z.object({ result: z.literal('Created'), assetId: RepositoryAssetId }),
+    ]),
+    permission: onRepository('manage'),
+    audit: ['repositoryId', 'size', 'digest'],
+  }),
+  repositories_DeleteAsset: command({
+    summary: 'Deletes a blob that no file refers to.',
+    input: z.object({ assetId: RepositoryAssetId }),
+    output: Empty,
+    permission: onAsset('delete'),
+    audit: ['assetId'],
+  }),
+  repositories_IssueAssetUploadUrl: command({
+    summary: 'Issues short-lived URLs to which the bytes of a blob are sent.',
+    input: z.object({ assetId: RepositoryAssetId }),
+    output: z.object({
+      url: z.string().describe('Takes a plain PUT of the whole body.'),
+      verifiedUrl: z.string().optional().describe('Takes a PUT with `headers`; finalize afterwards.'),
+      headers: z.record(z.string(), z.string()).optional(),
+    }),
+    permission: onAsset('manage'),
+    audit: ['assetId'],
+  }),
+  repositories_FinalizeAssetUpload: command({
+    summary: 'Checks the uploaded bytes of a blob and makes it available; may be repeated.',
+    input: z.object({ assetId: RepositoryAssetId }),
+    output: Empty,
+    permission: onAsset('manage'),
+    audit: ['assetId'],
+  }),
+  // A fleet that updates asks for one a device: not audited row by row (decisions, "Actions and audit").
+  repositories_IssueAssetDownloadUrl: telemetry({
+    summary: 'Issues a short-lived URL from which the bytes of a blob come.',
+    input: z.object({
+      assetId: RepositoryAssetId,
+      filename: optionalText(text(256)).describe('Name under which a browser saves it.'),
+    }),
+    output: z.object({ url: z.string() }),
+    permission: onAsset('read'),
+    audit: ['assetId', 'filename'],
+  }),
+}
