@@ -46,6 +46,9 @@ describe('settings', () => {
       eventRetentionDays: 90,
       auditRetentionDays: undefined,
       instanceKey: undefined,
+      previousInstanceKey: undefined,
+      s3: undefined,
+      outboundAllow: [],
       signup: 'open',
       smtpUrl: undefined,
       mailFrom: 'Muster <muster@localhost>',
@@ -77,6 +80,15 @@ describe('settings', () => {
       MUSTER_EVENT_RETENTION_DAYS: '7',
       MUSTER_AUDIT_RETENTION_DAYS: '365',
       MUSTER_INSTANCE_KEY: '0123456789abcdef'.repeat(4),
+      MUSTER_INSTANCE_KEY_PREVIOUS: '1'.repeat(64),
+      MUSTER_S3_ENDPOINT: 'https://s3.example.com/',
+      MUSTER_S3_BUCKET: 'fleet',
+      MUSTER_S3_REGION: 'eu-central-1',
+      MUSTER_S3_PREFIX: '/muster//blobs/',
+      MUSTER_S3_ACCESS_KEY_ID: 'AKIA',
+      MUSTER_S3_SECRET_ACCESS_KEY: 'secret',
+      MUSTER_S3_FORCE_PATH_STYLE: '0',
+      MUSTER_OUTBOUND_ALLOW: '10.0.0.0/8',
       MUSTER_SIGNUP: 'invite',
       MUSTER_SMTP_URL: 'smtps://ada:secret@mail.example',
       MUSTER_MAIL_FROM: 'hub@example.com',
@@ -102,6 +114,17 @@ describe('settings', () => {
       eventRetentionDays: 7,
       auditRetentionDays: 365,
       instanceKey: '0123456789abcdef'.repeat(4),
+      previousInstanceKey: '1'.repeat(64),
+      s3: {
+        endpoint: 'https://s3.example.com',
+        bucket: 'fleet',
+        region: 'eu-central-1',
+        prefix: 'muster/blobs',
+        accessKeyId: 'AKIA',
+        secretAccessKey: 'secret',
+        forcePathStyle: false,
+      },
+      outboundAllow: ['10.0.0.0/8'],
       signup: 'invite',
       smtpUrl: 'smtps://ada:secret@mail.example',
       mailFrom: 'hub@example.com',
@@ -187,6 +210,13 @@ describe('a setting that cannot be used', () => {
   })
 
   it('is the secret that is missing beside trusted proxies', () => {
+    expect(
+      refusalOf({
+        MUSTER_S3_ENDPOINT: 'https://s3.example.com',
+        MUSTER_S3_BUCKET: 'fleet',
+        MUSTER_S3_ACCESS_KEY_ID: 'x',
+      }),
+    ).toBe('MUSTER_S3_SECRET_ACCESS_KEY: found nothing, expected a value because MUSTER_S3_ENDPOINT is set.')
     expect(refusalOf({ MUSTER_TRUSTED_PROXIES: '10.0.0.1' })).toBe(
       'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
     )

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
+import { S3 } from '@muster/actions'
 import { z } from 'zod'
 import type { TlsFiles } from './http/tls.ts'
 import { LOG_LEVELS } from './log.ts'
+import { normalS3Settings, type S3Settings } from './storage/s3.ts'
 
 /** A setting that cannot be used: says which, what was found and what is expected. */
 export class ConfigError extends Error {
@@ -27,6 +29,17 @@ const Origin = z
     return url !== null && /^https?:$/.test(url.protocol) && isBare(url)
   }, 'an http:// or https:// URL without a path')
   .transform(url => new URL(url).origin)
+const Hex32 = z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits (openssl rand -hex 32)')
+const Networks = z
+  .string()
+  .transform(text => text.split(/[\s,]+/).filter(Boolean))
+  .pipe(
+    z.array(
+      z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+        error: 'addresses or networks in CIDR form',
+      }),
+    ),
+  )
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
 
 /** Every setting of the hub: environment name, shape and default. What is expected stands in the error of each shape. */
@@ -50,25 +63,21 @@ const Settings = z.object({
       'a domain in lower case',
     )
     .default('localhost'),
-  MUSTER_TRUSTED_PROXIES: z
-    .string()
-    .transform(text => text.split(/[\s,]+/).filter(Boolean))
-    .pipe(
-      z.array(
-        z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
-          error: 'addresses or networks in CIDR form',
-        }),
-      ),
-    )
-    .default([]),
+  MUSTER_TRUSTED_PROXIES: Networks.default([]),
   MUSTER_PROXY_SECRET: z.string().min(16, 'at least 16 characters').optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
   MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
   MUSTER_AUDIT_RETENTION_DAYS: wholeNumber(30, 36500, 'a number of days from 30 to 36500').optional(),
-  MUSTER_INSTANCE_KEY: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits (openssl rand -hex 32)')
-    .optional(),
+  MUSTER_INSTANCE_KEY: Hex32.optional(),
+  MUSTER_INSTANCE_KEY_PREVIOUS: Hex32.optional(),
+  MUSTER_S3_ENDPOINT: S3.endpoint.optional(),
+  MUSTER_S3_BUCKET: S3.bucket.optional(),
+  MUSTER_S3_REGION: S3.region.optional(),
+  MUSTER_S3_PREFIX: S3.prefix.optional(),
+  MUSTER_S3_ACCESS_KEY_ID: S3.accessKeyId.optional(),
+  MUSTER_S3_SECRET_ACCESS_KEY: S3.secretAccessKey.optional(),
+  MUSTER_S3_FORCE_PATH_STYLE: Flag.default(true),
+  MUSTER_OUTBOUND_ALLOW: Networks.default([]),
   MUSTER_SIGNUP: z.enum(['open', 'invite', 'closed'], { error: 'open, invite or closed' }).default('open'),
   MUSTER_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'an smtp:// or smtps:// URL' }).optional(),
   MUSTER_MAIL_FROM: z
@@ -142,6 +151,12 @@ export type Config = {
   auditRetentionDays: number | undefined
   /** Secret of the instance, shared by its nodes; nothing for the one in the data folder. */
   instanceKey: string | undefined
+  /** The one before, while what was encrypted with it is encrypted anew. */
+  previousInstanceKey: string | undefined
+  /** Where blobs go whose repository brings nothing of its own; nothing for the data folder. */
+  s3: S3Settings | undefined
+  /** Networks that S3 endpoints of repositories may be in though they are not public, in CIDR form. */
+  outboundAllow: string[]
   signup: 'open' | 'invite' | 'closed'
   /** Nothing for the outbox folder. */
   smtpUrl: string | undefined
@@ -160,7 +175,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!
     const key = String(issue.path[0])
-    throw new ConfigError(`${key}: found ${found(key, env[key])}, expected ${issue.message}.`)
+    throw new ConfigError(
+      `${key}: found ${found(key, env[key])}, expected ${issue.message.replace(/^expected /, '')}.`,
+    )
   }
   const settings = parsed.data
   if (settings.MUSTER_TRUSTED_PROXIES.length > 0 && settings.MUSTER_PROXY_SECRET === undefined) {
@@ -186,6 +203,9 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
     instanceKey: settings.MUSTER_INSTANCE_KEY,
+    previousInstanceKey: settings.MUSTER_INSTANCE_KEY_PREVIOUS,
+    s3: s3Settings(settings),
+    outboundAllow: settings.MUSTER_OUTBOUND_ALLOW,
     signup: settings.MUSTER_SIGNUP,
     smtpUrl: settings.MUSTER_SMTP_URL,
     mailFrom: settings.MUSTER_MAIL_FROM,
@@ -235,6 +255,41 @@ function tlsFiles({
   throw new ConfigError(
     `MUSTER_TLS_${missing}: found nothing, expected a file because MUSTER_TLS_${present} is set.`,
   )
+}
+
+/** The instance's own S3: all of what it needs, or nothing of it. */
+function s3Settings(settings: z.output<typeof Settings>): S3Settings | undefined {
+  const {
+    MUSTER_S3_ENDPOINT: endpoint,
+    MUSTER_S3_BUCKET: bucket,
+    MUSTER_S3_ACCESS_KEY_ID: accessKeyId,
+    MUSTER_S3_SECRET_ACCESS_KEY: secretAccessKey,
+    MUSTER_S3_REGION: region,
+    MUSTER_S3_PREFIX: prefix,
+    MUSTER_S3_FORCE_PATH_STYLE: forcePathStyle,
+  } = settings
+  const needed = {
+    ENDPOINT: endpoint,
+    BUCKET: bucket,
+    ACCESS_KEY_ID: accessKeyId,
+    SECRET_ACCESS_KEY: secretAccessKey,
+  }
+  const present = Object.entries({ ...needed, REGION: region, PREFIX: prefix }).find(([, value]) => value)
+  if (!present) return undefined
+  const missing = Object.entries(needed).find(([, value]) => !value)
+  if (missing)
+    throw new ConfigError(
+      `MUSTER_S3_${missing[0]}: found nothing, expected a value because MUSTER_S3_${present[0]} is set.`,
+    )
+  return normalS3Settings({
+    endpoint: endpoint!,
+    bucket: bucket!,
+    region,
+    prefix,
+    forcePathStyle,
+    accessKeyId: accessKeyId!,
+    secretAccessKey: secretAccessKey!,
+  })
 }
 
 function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleConfig> {

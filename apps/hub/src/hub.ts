@@ -3,7 +3,7 @@ import { access, constants, mkdir, stat } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
@@ -15,16 +15,18 @@ import { type Db, openDatabase } from './database/connection.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/embedded.ts'
 import { checkExternalDatabase } from './database/external.ts'
 import { migrate } from './database/migrate.ts'
+import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Ingest } from './gateway/ingest.ts'
 import { Presence } from './gateway/presence.ts'
 import { DeviceRegistry } from './gateway/registry.ts'
 import type { Services } from './handler.ts'
+import { securityHeaders } from './http/security-headers.ts'
 import { createDeviceServer, createServer } from './http/server.ts'
 import { Sessions } from './http/sessions.ts'
 import { watchTls } from './http/tls.ts'
 import { InFlight } from './in-flight.ts'
-import { loadInstanceKey } from './instance-key.ts'
+import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './instance-key.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
 import type { JobContext } from './jobs/handler.ts'
 import { jobHandlers } from './jobs/handlers.ts'
@@ -38,11 +40,19 @@ import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
 import { RateLimits } from './rate-limits.ts'
+import { BlobUrls } from './storage/blob-urls.ts'
+import { Blobs, type BlobsOptions } from './storage/blobs.ts'
+import { LocalFolder } from './storage/local-folder.ts'
+import { ObjectStores } from './storage/object-stores.ts'
+import { Outbound } from './storage/outbound.ts'
+import { SecretBox } from './storage/secret-box.ts'
 
 export type { JobData, JobName } from './jobs/jobs.ts'
 
 /** How long actions under way, and after them jobs, may take when the hub stops, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 5_000
+/** Connections that the kernel keeps until they are taken: a fleet comes back all at once, and who is dropped tries a second later. */
+const BACKLOG = 4096
 
 /** What the doors lead to once the hub is ready. */
 export type Core = {
@@ -54,6 +64,9 @@ export type Core = {
   limits: RateLimits
   /** Web pages of devices, under hosts of their own. */
   proxy: HttpProxy
+  /** Bytes of repositories, and the hub's own signed addresses for them. */
+  blobs: Blobs
+  blobUrls: BlobUrls
   nodeId: string
   /** Why requests cannot be served now, or nothing. */
   readiness(): Promise<string | undefined>
@@ -84,17 +97,26 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   let core: Core | undefined
   let publicUrl = config.publicUrl
-  const server = await createServer({ config, log, core: () => core, publicUrl: () => publicUrl })
+  const key = await loadInstanceKey(config.dataDir, config.instanceKey)
+  const server = await createServer({
+    config,
+    instanceKey: key,
+    log,
+    core: () => core,
+    publicUrl: () => publicUrl,
+  })
   stack.defer(() => server.close())
   refusePlainRequests(server)
+  const early = stack.use(new EarlyUpgrades(securityHeaders(config)))
+  early.attach(server.server)
   await listening('MUSTER_PORT', config.host, config.port, () =>
-    server.listen({ host: config.host, port: config.port }),
+    server.listen({ host: config.host, port: config.port, backlog: BACKLOG }),
   )
   const { address: host, port } = server.server.address() as AddressInfo
-  const deviceServer = await openDeviceServer(config, stack)
+  const deviceServer = await openDeviceServer(config, key, early, stack)
   if (config.tls) {
     const servers = [server.server, ...(deviceServer ? [deviceServer] : [])] as HttpsServer[]
-    stack.use(watchTls(config.tls, servers, log))
+    stack.use(watchTls(config.tls, key, servers, log))
   }
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
 
@@ -121,13 +143,14 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   const live = new LiveHub()
   stack.defer(() => live.close())
-  const key = await loadInstanceKey(config.dataDir, config.instanceKey)
   const jwts = new Jwts(key)
   const limits = new RateLimits()
   const sessions = new Sessions(db, limits)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
   const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, log })
+  const blobUrls = new BlobUrls(key, publicUrl)
+  const blobs = await openBlobs({ config, key, db, urls: blobUrls, live, log })
   const mailer = stack.use(createMailer({ ...config, log }))
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const services = {
@@ -137,6 +160,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     jobs,
     jwts,
     proxy: { hosts, tokens, publicUrl },
+    blobs,
     signup: config.signup,
     dataDir: config.dataDir,
     nodeId: node.nodeId,
@@ -158,11 +182,10 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     proxy,
     log,
   })
-  gateway.attach(server.server)
-  if (deviceServer) gateway.attach(deviceServer)
+  early.open(gateway.upgrade)
   stack.defer(() => gateway.close())
 
-  const jobContext: JobContext = { ...config, db, mailer, jwts, key, log, publicUrl }
+  const jobContext: JobContext = { ...config, db, mailer, jwts, key, blobs, log, publicUrl }
   await jobs.work((name, data, job) => jobHandlers[name](jobContext, data, job))
 
   core = {
@@ -173,6 +196,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     live,
     limits,
     proxy,
+    blobs,
+    blobUrls,
     nodeId: node.nodeId,
     readiness: () => readiness(db),
   }
@@ -237,17 +262,41 @@ async function listening(
   }
 }
 
+/** Where the bytes of repositories lie; what was encrypted with the instance key before is encrypted anew. */
+async function openBlobs({
+  config,
+  key,
+  ...rest
+}: { config: Config; key: InstanceKey } & Pick<
+  BlobsOptions,
+  'db' | 'urls' | 'live' | 'log'
+>): Promise<Blobs> {
+  const { previousInstanceKey: previous } = config
+  const box = new SecretBox(key, previous === undefined ? undefined : instanceKeyOf(previous))
+  const stores = new ObjectStores(box, new Outbound(config.outboundAllow))
+  await stores.renewSecrets(rest.db, rest.log)
+  const instanceStoreId = await stores.saveInstance(rest.db, config.s3)
+  const folder = new LocalFolder(join(config.dataDir, 'blobs'))
+  return new Blobs({ ...rest, folder, stores, instanceStoreId })
+}
+
 /** The listener for devices alone, if there is to be one. */
-async function openDeviceServer(config: Config, stack: AsyncDisposableStack): Promise<Server | undefined> {
+async function openDeviceServer(
+  config: Config,
+  key: InstanceKey,
+  early: EarlyUpgrades,
+  stack: AsyncDisposableStack,
+): Promise<Server | undefined> {
   const { host, devicePort } = config
   if (devicePort === undefined) return undefined
-  const server = createDeviceServer(config)
+  const server = createDeviceServer(config, key)
+  early.attach(server)
   stack.defer(async () => {
     server.close()
     server.closeAllConnections()
   })
   await listening('MUSTER_DEVICE_PORT', host, devicePort, () =>
-    once(server.listen(devicePort, host), 'listening'),
+    once(server.listen(devicePort, host, BACKLOG), 'listening'),
   )
   return server
 }

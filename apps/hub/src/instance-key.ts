@@ -16,7 +16,12 @@ export async function loadInstanceKey(
   setting: string | undefined,
   { mayMake = true }: { mayMake?: boolean } = {},
 ): Promise<InstanceKey> {
-  const key = Buffer.from(setting ?? (await keyOfFile(join(dataDir, 'instance-key'), mayMake)), 'hex')
+  return instanceKeyOf(setting ?? (await keyOfFile(join(dataDir, 'instance-key'), mayMake)))
+}
+
+/** The keys that follow from a secret of 64 hexadecimal digits. */
+export function instanceKeyOf(hex: string): InstanceKey {
+  const key = Buffer.from(hex, 'hex')
   return purpose => Buffer.from(hkdfSync('sha256', key, 'muster', purpose, 32))
 }
 

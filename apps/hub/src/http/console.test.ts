@@ -39,6 +39,7 @@ async function served(
 ): Promise<{ url: string }> {
   const app = await createServer({
     config: { ...loadConfig({ MUSTER_PORT: '0' }), ...settings },
+    instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
     core: () => ({}) as Core,
     publicUrl: () => 'http://hub.example',

@@ -43,6 +43,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'assets', 'app-1.js'), '')
   app = await createServer({
     config: loadConfig({ MUSTER_PUBLIC_URL: 'https://hub.example' }),
+    instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
     core: () => hub,
     publicUrl: () => 'https://hub.example',

@@ -13,6 +13,7 @@ afterEach(async () => {
 async function listener(core: () => Core | undefined, log = createLog('silent')): Promise<{ url: string }> {
   const app = await createServer({
     config: loadConfig({ MUSTER_PORT: '0' }),
+    instanceKey: () => Buffer.alloc(32),
     log,
     core,
     publicUrl: () => 'http://hub.example',

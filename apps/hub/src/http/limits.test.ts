@@ -60,6 +60,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
 it('lets a client go whose body does not come in time', async () => {
   const app = await createServer({
     config: loadConfig({ MUSTER_PORT: '0' }),
+    instanceKey: () => Buffer.alloc(32),
     log: createLog('silent'),
     core: () => undefined,
     publicUrl: () => 'http://hub.example',

@@ -1,9 +1,4 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-} from 'node:http'
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
@@ -19,16 +14,19 @@ import {
 import type { Config } from '../config.ts'
 import { expectedError } from '../expected-error.ts'
 import type { Core } from '../hub.ts'
+import type { InstanceKey } from '../instance-key.ts'
 import type { Logger } from '../log.ts'
 import type { SessionCookie } from './request-caller.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
+import { blobRoutes } from './routes-blobs.ts'
 import { consoleRoutes } from './routes-console.ts'
 import { docsRoutes } from './routes-docs.ts'
 import { exportRoutes } from './routes-export.ts'
 import { liveRoutes } from './routes-live.ts'
 import { sessionRoutes } from './routes-session.ts'
 import { bareAnswer, responseWith, securityHeaders } from './security-headers.ts'
-import { readTls } from './tls.ts'
+import { limitTime } from './time-limit.ts'
+import { tlsOptions } from './tls.ts'
 
 /** How long a client may take to send a request, in milliseconds: its head, and all of it with a body of 8 MiB. */
 const HEAD_TIMEOUT_MS = 15_000
@@ -45,6 +43,7 @@ declare module 'fastify' {
 
 type ServerOptions = {
   config: Config
+  instanceKey: InstanceKey
   log: Logger
   /** The hub behind the doors; nothing while it starts. */
   core: () => Core | undefined
@@ -58,6 +57,7 @@ type ServerOptions = {
 /** The HTTP server with every route. It answers from the start: before the hub is ready only the health routes succeed. */
 export async function createServer({
   config,
+  instanceKey,
   log,
   core,
   publicUrl,
@@ -68,10 +68,12 @@ export async function createServer({
   const app = fastify({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
-      openServer(config, config.devicePort === undefined, (request, response) => {
+      openServer(config, instanceKey, config.devicePort === undefined, (request, response) => {
         const proxy = core()?.proxy
         if (proxy?.isFor(request)) return void proxy.handle(request, response)
-        limitTime(request, requestTimeoutMs, headers)
+        limitTime(request, requestTimeoutMs, () =>
+          refuseJunk({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, request.socket, headers),
+        )
         handle(request, response)
       }),
     clientErrorHandler: (error, socket) => refuseJunk(error, socket, headers),
@@ -147,6 +149,7 @@ export async function createServer({
   sessionRoutes(app, running, cookie)
   exportRoutes(app, running, cookie)
   liveRoutes(app, running, cookie)
+  blobRoutes(app, running, cookie)
   docsRoutes(app, publicUrl)
   await consoleRoutes(app, config, publicUrl, consoleDir)
   return app
@@ -156,16 +159,21 @@ export async function createServer({
  * The listener for devices alone, which takes WebSocket upgrades and nothing else. The one for people then asks browsers for no
  * certificate (decisions, "Actions and audit").
  */
-export function createDeviceServer(config: Config): Server {
+export function createDeviceServer(config: Config, instanceKey: InstanceKey): Server {
   const headers = securityHeaders(config)
-  return openServer(config, true, (request, response) => {
+  return openServer(config, instanceKey, true, (request, response) => {
     response.writeHead(426, { ...headers, upgrade: 'websocket', connection: 'close' }).end()
     request.resume()
   })
 }
 
 /** A server on plain HTTP or with the hub's certificate; `asksForCertificate` requests one of clients and requires none. */
-function openServer(config: Config, asksForCertificate: boolean, listener: RequestListener): Server {
+function openServer(
+  config: Config,
+  instanceKey: InstanceKey,
+  asksForCertificate: boolean,
+  listener: RequestListener,
+): Server {
   const options = {
     ServerResponse: responseWith(securityHeaders(config)),
     headersTimeout: HEAD_TIMEOUT_MS,
@@ -175,17 +183,12 @@ function openServer(config: Config, asksForCertificate: boolean, listener: Reque
   }
   if (!config.tls) return createHttpServer(options, listener)
   // Devices sign their certificates themselves: the database knows which to believe, not a chain.
-  const tls = { ...readTls(config.tls), requestCert: asksForCertificate, rejectUnauthorized: false }
+  const tls = {
+    ...tlsOptions(config.tls, instanceKey),
+    requestCert: asksForCertificate,
+    rejectUnauthorized: false,
+  }
   return createHttpsServer({ ...options, ...tls }, listener)
-}
-
-/** Lets a client go whose request is not there in time; one without a body is there with its head. */
-function limitTime(request: IncomingMessage, timeoutMs: number, headers: Record<string, string>): void {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-  if (length === undefined && encoding === undefined) return
-  const isOver = (): void => refuseJunk({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, request.socket, headers)
-  const timer = setTimeout(isOver, timeoutMs)
-  request.once('close', () => clearTimeout(timer))
 }
 
 function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {

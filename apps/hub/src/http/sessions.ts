@@ -14,7 +14,13 @@ const SESSION = `
     from session s join "user" u on u.user_id = s.user_id
    where s.session_id = $1 and s.expires_at > now() and u.is_active`
 
-type SessionRow = { tokenHash: Buffer; signedInAt: Date; userId: string; isAdmin: boolean }
+const USER_TOKEN = `
+  select t.token_hash as "tokenHash", u.user_id as "userId", u.is_admin as "isAdmin"
+    from user_token t join "user" u on u.user_id = t.user_id
+   where t.token_id = $1 and u.is_active`
+
+type TokenRow = { tokenHash: Buffer; userId: string; isAdmin: boolean }
+type SessionRow = TokenRow & { signedInAt: Date }
 
 /**
  * Sessions and user tokens: who a request speaks for. Read from the database at each request, so that what ended has ended at
@@ -116,14 +122,8 @@ export class Sessions {
   async #byUserToken(token: string): Promise<Caller> {
     if (!UserToken.safeParse(token).success) return ANONYMOUS
     const tokenId = publicIdOf(token)
-    const row = await this.#db
-      .selectFrom('user_token as t')
-      .innerJoin('user as u', 'u.user_id', 't.user_id')
-      .where('t.token_id', '=', tokenId)
-      .where('u.is_active', '=', true)
-      .select(['t.token_hash', 'u.user_id', 'u.is_admin'])
-      .executeTakeFirst()
-    if (!row || !matchesSecret(token, row.token_hash)) return ANONYMOUS
-    return { actor: 'UserToken', userId: row.user_id, tokenId, isAdmin: row.is_admin }
+    const [row] = await select<TokenRow>(this.#db, USER_TOKEN, [tokenId])
+    if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
+    return { actor: 'UserToken', userId: row.userId, tokenId, isAdmin: row.isAdmin }
   }
 }

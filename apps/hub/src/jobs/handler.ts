@@ -4,6 +4,7 @@ import type { InstanceKey } from '../instance-key.ts'
 import type { Jwts } from '../jwts.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { Blobs } from '../storage/blobs.ts'
 import type { JobData, JobName } from './jobs.ts'
 import type { RunningJob } from './queue.ts'
 
@@ -13,6 +14,7 @@ export type JobContext = {
   mailer: Mailer
   jwts: Jwts
   key: InstanceKey
+  blobs: Blobs
   log: Logger
   /** Where the links in mails lead. */
   publicUrl: string

@@ -7,6 +7,7 @@ import { audit_SealRows } from './SealRows.ts'
 import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
 import { users_SendPasswordEmail } from './SendPasswordEmail.ts'
 import { users_SendRegistrationEmail } from './SendRegistrationEmail.ts'
+import { repositories_SweepBlobs } from './SweepBlobs.ts'
 
 /** The work of every kind of job. */
 export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
@@ -15,6 +16,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   organizations_SendInvitationEmail,
   instance_CleanupExpired,
   instance_MaintainPartitions,
+  repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,
 }

@@ -1,0 +1,103 @@
+import { ActionError } from '@muster/actions'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refusal } from '../access/authorize.ts'
+import { actorId } from '../caller.ts'
+import { resolvePath } from '../database/repositories.ts'
+import type { Core } from '../hub.ts'
+import type { BlobGrant } from '../storage/blob-urls.ts'
+import { sha256HexOf } from '../storage/blobs.ts'
+import { callerOfRequest, type SessionCookie } from './request-caller.ts'
+import { sendFile } from './send-file.ts'
+import { liftTimeLimit } from './time-limit.ts'
+
+/** How long the rest of a refused body is let in, so that its sender reads the answer before the connection ends, in milliseconds. */
+const LINGER_MS = 1_000
+
+const BLOB = '/api/v1/blobs/'
+
+type Blob = { Params: { assetId: string }; Querystring: Record<string, unknown> }
+type Path = { Params: { repository: string; package: string; tag: string; '*': string } }
+
+/** Bytes of blobs: the hub's own signed addresses, and files of versions by their path (catalogue 1.3, 4.7). */
+export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
+  app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
+    const { blobs, blobUrls } = core()
+    const { assetId } = request.params
+    const { sha256, filename } = blobUrls.check(['download'], assetId, request.query)
+    await send(request, reply, {
+      path: blobs.pathOf(assetId),
+      sha256: sha256!,
+      filename: filename ?? assetId,
+      isPublic: false,
+    })
+  })
+
+  app.get<Path>('/api/v1/repositories/:repository/:package/:tag/assets/*', async (request, reply) => {
+    const { db, sessions, blobs } = core()
+    const caller = await callerOfRequest(request, sessions, cookie)
+    request.note = { actorId: actorId(caller) }
+    const { '*': filename, ...path } = request.params
+    const found = await resolvePath(db, caller, { ...path, filename })
+    // Nobody learns whether there is a repository that they may not read.
+    if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
+    const asset = found.assetId === null ? undefined : await blobs.find(db, found.assetId)
+    if (asset?.status !== 'Available')
+      throw new ActionError('Invalid', 'There is no such file.', { status: 404 })
+    if (asset.storeId !== null)
+      return reply
+        .header('cache-control', 'no-store')
+        .header('x-content-sha256', sha256HexOf(asset))
+        .redirect(await blobs.downloadUrl(db, asset, filename), 302)
+    return send(request, reply, {
+      path: blobs.pathOf(asset.assetId),
+      sha256: sha256HexOf(asset),
+      filename,
+      isPublic: caller.actor === 'Anonymous',
+    })
+  })
+
+  app.register(async uploads => {
+    uploads.removeAllContentTypeParsers()
+    // The body is read by whoever takes it, as it comes.
+    uploads.addContentTypeParser('*', (_request, _body, done) => done(null))
+    uploads.put<Blob>(`${BLOB}:assetId`, async (request, reply) => {
+      try {
+        const { blobs, blobUrls } = core()
+        const purposes: BlobGrant['purpose'][] = ['upload', 'verified-upload']
+        const grant = blobUrls.check(purposes, request.params.assetId, request.query)
+        // It ends uploads that stall or take too long.
+        liftTimeLimit(request.raw)
+        await blobs.receive(grant, request.raw)
+      } catch (error) {
+        letGo(request, reply)
+        throw error
+      }
+      return reply.code(200).send()
+    })
+  })
+}
+
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: Omit<Parameters<typeof sendFile>[2], 'requestId'>,
+): Promise<FastifyReply> {
+  try {
+    await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
+  } catch (error) {
+    if (!reply.raw.headersSent) throw error
+    // Too late to say anything else.
+    reply.raw.destroy()
+  }
+  return reply.hijack()
+}
+
+/** Ends the connection with the answer, since the body of this request is not what the next one begins with. */
+function letGo({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.readableEnded) return
+  reply.header('connection', 'close')
+  raw.on('error', () => {})
+  raw.resume()
+  const timer = setTimeout(() => raw.destroy(), LINGER_MS)
+  raw.once('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { type Readable, Writable } from 'node:stream'
+import { ActionError } from '@muster/actions'
+import { Digester, type Expected } from './digest.ts'
+import type { BlobDriver, Staged } from './driver.ts'
+import { pour, release } from './pour.ts'
+
+/** Bytes of an upload that wait for the disk at most, twice: those being written and those that come meanwhile. */
+const BUFFER_BYTES = 1024 * 1024
+/** An upload that wrote nothing for so long is no longer under way, in milliseconds; the hub ends stalled ones much earlier. */
+const DEAD_UPLOAD_MS = 15 * 60 * 1000
+/** How long files that no blob has are kept aside, in milliseconds: who restored an older database may want them back. */
+const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
+
+/** Blobs in a folder of the hub: `ab/<asset id>` by the last two characters of the id, since folders of many files are slow. */
+export class LocalFolder implements BlobDriver {
+  readonly #folder: string
+  readonly #incoming: string
+  readonly #lost: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#incoming = join(folder, 'incoming')
+    this.#lost = join(folder, 'lost')
+  }
+
+  pathOf(name: string): string {
+    // Base58 is case-sensitive, and not every file system is.
+    const shard = Buffer.from(name.slice(-2)).toString('hex')
+    return join(this.#folder, shard, name)
+  }
+
+  async sizeOf(name: string): Promise<number | undefined> {
+    const found = await stat(this.pathOf(name)).catch(unlessAbsent)
+    return found?.size
+  }
+
+  async stage(name: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
+    await mkdir(this.#incoming, { recursive: true, mode: 0o700 })
+    await this.#requireRoom(expected.sizeBytes)
+    const path = join(this.#incoming, `${name}.${randomUUID()}`)
+    const discard = (): Promise<void> => rm(path, { force: true })
+    try {
+      const digester = new Digester(expected)
+      const file = await open(path, 'wx', 0o600)
+      try {
+        await pour(body, new HashingFile(file, digester), signal)
+        const sha256 = digester.finish()
+        await file.sync()
+        return { sha256, discard, commit: () => this.#publish(path, this.pathOf(name)) }
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      await discard()
+      throw isFull(error) ? diskFull(error) : error
+    }
+  }
+
+  async read(name: string): Promise<Readable> {
+    return createReadStream(this.pathOf(name), { highWaterMark: BUFFER_BYTES })
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.pathOf(name), { force: true })
+  }
+
+  /**
+   * Removes what dead uploads left, and puts files aside of which `areKnown` does not know the name; those are removed a week
+   * later. Resolves to how many files were removed and put aside.
+   */
+  async sweep(
+    areKnown: (names: string[]) => Promise<Set<string>>,
+  ): Promise<{ removed: number; lost: number }> {
+    const removed =
+      (await removeOlder(this.#incoming, DEAD_UPLOAD_MS, 'mtimeMs')) +
+      // Being moved counts as a change of the file, not of its content.
+      (await removeOlder(this.#lost, KEEP_LOST_MS, 'ctimeMs'))
+    let lost = 0
+    for (const shard of await namesIn(this.#folder)) {
+      if (!/^[0-9a-f]{4}$/.test(shard)) continue
+      const names = await namesIn(join(this.#folder, shard))
+      if (names.length === 0) continue
+      const known = await areKnown(names)
+      for (const name of names.filter(name => !known.has(name))) {
+        await mkdir(this.#lost, { recursive: true, mode: 0o700 })
+        await rename(join(this.#folder, shard, name), join(this.#lost, name))
+        lost++
+      }
+    }
+    return { removed, lost }
+  }
+
+  /** Moves a whole file to its place; it is there for good when this resolves. */
+  async #publish(from: string, to: string): Promise<void> {
+    const shard = dirname(to)
+    const isNewShard = (await mkdir(shard, { recursive: true, mode: 0o700 })) !== undefined
+    await rename(from, to)
+    await syncFolder(shard)
+    if (isNewShard) await syncFolder(this.#folder)
+  }
+
+  /** A disk that the whole file cannot fit on is refused before it is full for everybody. */
+  async #requireRoom(sizeBytes: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#incoming)
+    if (sizeBytes > bavail * bsize) throw diskFull()
+  }
+}
+
+/** A file that is hashed while the disk writes it; bytes that came meanwhile go in one write. */
+class HashingFile extends Writable {
+  readonly #file: FileHandle
+  readonly #digester: Digester
+
+  constructor(file: FileHandle, digester: Digester) {
+    super({ highWaterMark: BUFFER_BYTES })
+    this.#file = file
+    this.#digester = digester
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#take([chunk], done)
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this.#take(
+      chunks.map(({ chunk }) => chunk),
+      done,
+    )
+  }
+
+  #take(chunks: Buffer[], done: (error?: Error | null) => void): void {
+    this.#write(chunks).then(() => {
+      for (const chunk of chunks) release(chunk)
+      done()
+    }, done)
+    // While the write is under way in a thread of its own.
+    for (const chunk of chunks) this.#digester.update(chunk)
+  }
+
+  /** The handle's own writes: it is not closed while one is under way. */
+  async #write(chunks: Buffer[]): Promise<void> {
+    const size = chunks.reduce((sum, { length }) => sum + length, 0)
+    const { bytesWritten } = await this.#file.writev(chunks)
+    if (bytesWritten === size) return
+    // A disk that is almost full takes a part; the rest says why.
+    for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
+      rest = rest.subarray((await this.#file.write(rest)).bytesWritten)
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(unlessAbsent)) ?? []
+}
+
+async function removeOlder(folder: string, ageMs: number, time: 'mtimeMs' | 'ctimeMs'): Promise<number> {
+  let removed = 0
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, basename(name))
+    const found = await stat(path).catch(unlessAbsent)
+    if (!found || Date.now() - found[time] < ageMs) continue
+    await rm(path, { force: true })
+    removed++
+  }
+  return removed
+}
+
+function unlessAbsent(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+}
+
+function isFull(error: unknown): boolean {
+  return /^(ENOSPC|EDQUOT|EFBIG)$/.test((error as NodeJS.ErrnoException)?.code ?? '')
+}
+
+function diskFull(cause?: unknown): ActionError {
+  return new ActionError('Internal', 'The disk of the hub is full: the file does not fit.', {
+    status: 507,
+    cause,
+  })
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { AddressRefused, Outbound } from './outbound.ts'
+
+let requests = 0
+const server = createServer((request, response) => {
+  requests++
+  if (request.url === '/elsewhere') response.writeHead(302, { location: '/' })
+  response.end(request.headers.host)
+})
+let port: number
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => server.close())
+
+const get = (outbound: Outbound, url: string) =>
+  outbound.request(new URL(url), { method: 'GET', headers: {}, signal: AbortSignal.timeout(2_000) })
+
+it('looks a name up once and connects to what it found, whatever the name means a moment later', async () => {
+  const answers = ['127.0.0.2', '127.0.0.1']
+  let lookUps = 0
+  // As if that one address were public.
+  const outbound = new Outbound(['127.0.0.2'], async () => [{ address: answers[lookUps++]!, family: 4 }])
+  const before = requests
+  // The first answer may be used and leads nowhere; the second would lead to the listener.
+  await expect(get(outbound, `http://rebinding.example:${port}/`)).rejects.toThrow('ECONNREFUSED 127.0.0.2')
+  expect([lookUps, requests]).toEqual([1, before])
+  await expect(get(outbound, `http://rebinding.example:${port}/`)).rejects.toThrow(AddressRefused)
+  expect(requests).toBe(before)
+})
+
+it('refuses a name of which one address is not public', async () => {
+  const outbound = new Outbound([], async () => [
+    { address: '93.184.216.34', family: 4 },
+    { address: '::ffff:127.0.0.1', family: 6 },
+  ])
+  await expect(get(outbound, `http://mixed.example:${port}/`)).rejects.toThrow(/not a public address/)
+})
+
+it('goes to networks that the operator allows, under the name that was asked for, and follows no redirect', async () => {
+  const outbound = new Outbound(['127.0.0.0/8'], async () => [{ address: '127.0.0.1', family: 4 }])
+  const answer = await get(outbound, `http://store.example:${port}/elsewhere`)
+  expect(answer.statusCode).toBe(302)
+  expect((await answer.toArray()).join('')).toBe(`store.example:${port}`)
+  await expect(get(outbound, 'http://[fe80::1]/')).rejects.toThrow(AddressRefused)
+})

@@ -1,0 +1,36 @@
+import type { Readable, Writable } from 'node:stream'
+
+/** A source that went away before its end. */
+export class UploadCut extends Error {
+  override readonly name = 'UploadCut'
+}
+
+/** Pipes until the end. Unlike a pipeline it leaves the source open when the sink fails, so that its sender can be told. */
+export function pour(source: Readable, sink: Writable, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((done, failed) => {
+    if (signal.aborted) return failed(signal.reason)
+    signal.addEventListener('abort', () => failed(signal.reason), { once: true })
+    const cut = (): void => {
+      if (!source.readableEnded) failed(new UploadCut('The upload was cut off.'))
+    }
+    if (source.destroyed) return cut()
+    source.once('error', cut)
+    source.once('close', cut)
+    sink.once('error', failed)
+    sink.once('finish', done)
+    source.pipe(sink)
+  }).finally(() => {
+    source.unpipe(sink)
+    sink.destroy()
+  })
+}
+
+/**
+ * Gives the memory of a chunk of a request back at once. Left to the garbage collector, that many bytes outside of its heap make it
+ * run all the time, which costs more than hashing them.
+ */
+export function release(chunk: Buffer): void {
+  const { buffer } = chunk
+  // What shares its memory with others is not ours to give.
+  if (buffer instanceof ArrayBuffer && chunk.length === buffer.byteLength) buffer.transfer(0)
+}

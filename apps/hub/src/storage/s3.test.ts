@@ -1,0 +1,428 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import {
+  auditEvents,
+  auditRows,
+  capturedLog,
+  digestOf,
+  type FakeS3,
+  fakeS3,
+  putBytes,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let organizationId: string
+let store: FakeS3
+const captured = capturedLog('trace')
+
+beforeAll(async () => {
+  hub = await testHub({ outboundAllow: ['127.0.0.1'] }, captured.log)
+  owner = await hub.user()
+  organizationId = await hub.organization(owner)
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  store = await fakeS3()
+  return () => store[Symbol.asyncDispose]()
+})
+
+/** A repository that keeps its blobs in the fake store. */
+async function repository(settings: object = {}): Promise<string> {
+  const repositoryId = await hub.repository(owner, organizationId)
+  await owner.invoke('repositories_SetS3Config', {
+    repositoryId,
+    s3Config: { ...configOf(store), ...settings },
+  })
+  return repositoryId
+}
+const configOf = ({ endpoint, bucket, accessKeyId, secretAccessKey }: FakeS3) => ({
+  endpoint,
+  bucket,
+  accessKeyId,
+  secretAccessKey,
+})
+const create = async (repositoryId: string, bytes: Uint8Array): Promise<string> =>
+  (
+    await owner.invoke('repositories_CreateAsset', {
+      repositoryId,
+      size: bytes.length,
+      digest: digestOf(bytes),
+    })
+  ).assetId
+const issue = async (assetId: string) => {
+  const { url, verifiedUrl, headers } = await owner.invoke('repositories_IssueAssetUploadUrl', { assetId })
+  return { url, verifiedUrl: verifiedUrl!, headers: headers! }
+}
+const details = (assetId: string) => owner.invoke('repositories_GetAssetDetails', { assetId })
+const finalize = (assetId: string) => owner.invoke('repositories_FinalizeAssetUpload', { assetId })
+const told = async (response: Response): Promise<[number, string]> => [
+  response.status,
+  ((await response.json()) as { message: string }).message,
+]
+
+describe('a store of a repository', () => {
+  it('takes verified uploads and gives downloads itself: no byte goes through the hub', async () => {
+    const assetId = await create(await repository({ prefix: '/releases//2026/' }), Buffer.from('firmware'))
+    const { verifiedUrl, headers } = await issue(assetId)
+    expect(new URL(verifiedUrl).origin).toBe(store.endpoint)
+    expect((await putBytes(verifiedUrl, Buffer.from('otherwise'), headers)).status).toBe(400)
+    expect((await putBytes(verifiedUrl, Buffer.from('firmware'), headers)).status).toBe(200)
+    expect((await putBytes(verifiedUrl, Buffer.from('firmware'), headers)).status).toBe(412)
+    expect([...store.objects.keys()]).toEqual([`releases/2026/${assetId}`])
+    await finalize(assetId)
+    expect(await details(assetId)).toMatchObject({ status: 'Available', storage: { status: 'Verified' } })
+    const { url } = await owner.invoke('repositories_IssueAssetDownloadUrl', {
+      assetId,
+      filename: 'a"b\r\nx: ü',
+    })
+    expect(new URL(url).origin).toBe(store.endpoint)
+    const answer = await fetch(url)
+    expect(answer.headers.get('content-disposition')).toMatch(
+      /^attachment; filename="a_b__x: _"; filename\*=/,
+    )
+    expect(await answer.text()).toBe('firmware')
+  })
+
+  it('is asked again while it is busy, and a body that was cut is read again', async () => {
+    const assetId = await create(await repository(), Buffer.from('firmware'))
+    const { verifiedUrl, headers } = await issue(assetId)
+    await putBytes(verifiedUrl, Buffer.from('firmware'), headers)
+    store.misbehave({ method: 'HEAD', does: 'answers', status: 503, code: 'SlowDown', times: 2 })
+    await finalize(assetId)
+    const other = await create(await repository(), Buffer.from('other firmware'))
+    const again = await issue(other)
+    await putBytes(again.verifiedUrl, Buffer.from('other firmware'), again.headers)
+    store.misbehave({ method: 'GET', does: 'cuts', times: 2 })
+    await finalize(other)
+    expect(await details(other)).toMatchObject({ status: 'Available' })
+  })
+
+  it('that does not keep what it is sent makes no blob available, in either way of uploading', async () => {
+    const repositoryId = await repository()
+    const bytes = randomBytes(200_000)
+    const assetId = await create(repositoryId, bytes)
+    const { url, verifiedUrl, headers } = await issue(assetId)
+    store.misbehave({ method: 'PUT', does: 'spoils' })
+    expect(await told(await putBytes(url, bytes))).toEqual([
+      502,
+      expect.stringContaining('does not keep what it is sent'),
+    ])
+    expect(store.objects.size).toBe(0)
+    await putBytes(verifiedUrl, bytes, headers)
+    await expect(finalize(assetId)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining(`expected ${digestOf(bytes)}`),
+    })
+    expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Mismatched' } })
+    // The wrong bytes are gone, so that the right ones can come.
+    store.behave()
+    expect((await putBytes(verifiedUrl, bytes, headers)).status).toBe(200)
+    await finalize(assetId)
+    expect(store.objects.get(assetId)).toEqual(bytes)
+  })
+
+  it.each([
+    [
+      'is busy',
+      { does: 'answers', status: 503, code: 'SlowDown' },
+      502,
+      'not able to answer at the moment (503 SlowDown)',
+    ],
+    [
+      'lost its bucket',
+      { does: 'answers', status: 404, code: 'NoSuchBucket' },
+      502,
+      'there is no bucket artifacts',
+    ],
+    [
+      'took the keys away',
+      { does: 'answers', status: 403, code: 'AccessDenied' },
+      502,
+      'the keys may not do this',
+    ],
+  ] as const)(
+    'that %s ends an upload with a clear error and without a blob',
+    async (_what, mischief, status, message) => {
+      const bytes = randomBytes(3_000_000)
+      const assetId = await create(await repository(), bytes)
+      const { url } = await issue(assetId)
+      store.misbehave({ method: 'PUT', ...mischief })
+      expect(await told(await putBytes(url, bytes))).toEqual([status, expect.stringContaining(message)])
+      expect(await details(assetId)).toMatchObject({ status: 'Dangling' })
+      store.behave()
+      expect((await putBytes(url, bytes)).status).toBe(200)
+    },
+  )
+
+  it('keeps an object that is right, whatever is sent for it', async () => {
+    const bytes = randomBytes(50_000)
+    const assetId = await create(await repository(), bytes)
+    const { url } = await issue(assetId)
+    expect((await putBytes(url, bytes)).status).toBe(200)
+    store.misbehave({ method: 'PUT', does: 'spoils' })
+    expect((await putBytes(url, bytes)).status).toBe(200)
+    expect((await putBytes(url, randomBytes(50_000))).status).toBe(400)
+    expect(store.objects.get(assetId)).toEqual(bytes)
+  })
+
+  it('never has an object of an upload that broke off or had other bytes', async () => {
+    const bytes = randomBytes(3_000_000)
+    const assetId = await create(await repository(), bytes)
+    const { url } = await issue(assetId)
+    expect((await putBytes(url, randomBytes(3_000_000))).status).toBe(400)
+    const cut = new AbortController()
+    const half = new ReadableStream({
+      start: controller => controller.enqueue(bytes.subarray(0, 1_000_000)),
+    })
+    const upload = fetch(url, {
+      method: 'PUT',
+      body: half,
+      duplex: 'half',
+      headers: { 'content-length': String(bytes.length) },
+      signal: cut.signal,
+    } as RequestInit)
+    setTimeout(() => cut.abort(), 200)
+    await expect(upload).rejects.toThrow()
+    expect(store.objects.size).toBe(0)
+    expect((await putBytes(url, bytes)).status).toBe(200)
+  })
+
+  it('keeps its blobs when the repository moves to another, and loses them when they are deleted', async () => {
+    const repositoryId = await repository()
+    const assetId = await create(repositoryId, Buffer.from('old'))
+    await putBytes((await issue(assetId)).url, Buffer.from('old'))
+    await using other = await fakeS3({ bucket: 'other' })
+    await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(other) })
+    const newer = await create(repositoryId, Buffer.from('new'))
+    await putBytes((await issue(newer)).url, Buffer.from('new'))
+    expect([[...store.objects.keys()], [...other.objects.keys()]]).toEqual([[assetId], [newer]])
+    const { url } = await owner.invoke('repositories_IssueAssetDownloadUrl', { assetId })
+    expect(await (await fetch(url)).text()).toBe('old')
+
+    // The stores are out of reach when the repository goes, and are asked again later.
+    store.misbehave({ method: 'DELETE', does: 'answers', status: 500 })
+    await owner.invoke('repositories_Delete', { repositoryId })
+    await hub.runJob('repositories_SweepBlobs', {})
+    expect([store.objects.size, other.objects.size]).toEqual([1, 0])
+    const [waiting] = await hub.db.selectFrom('blob_removal').selectAll().execute()
+    expect(waiting).toMatchObject({ asset_id: assetId, attempts: 1 })
+    expect(waiting!.not_before.getTime()).toBeGreaterThan(Date.now())
+    store.behave()
+    await hub.db.updateTable('blob_removal').set({ not_before: new Date() }).execute()
+    await hub.runJob('repositories_SweepBlobs', {})
+    expect(store.objects.size).toBe(0)
+    const stores = await hub.db
+      .selectFrom('object_store')
+      .where('endpoint', 'in', [store.endpoint, other.endpoint])
+      .selectAll()
+      .execute()
+    expect(stores).toEqual([])
+  })
+
+  it('that was replaced gets none of the uploads that were only registered', async () => {
+    const repositoryId = await repository()
+    const assetId = await create(repositoryId, Buffer.from('late'))
+    const early = await issue(assetId)
+    await using other = await fakeS3()
+    await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(other) })
+    expect(await create(repositoryId, Buffer.from('late'))).toBe(assetId)
+    expect((await putBytes(early.url, Buffer.from('late'))).status).toBe(200)
+    expect([store.objects.size, other.objects.size]).toEqual([0, 1])
+  })
+})
+
+describe('new settings', () => {
+  const set = async (settings: object): Promise<unknown> => {
+    const repositoryId = await hub.repository(owner, organizationId)
+    const s3Config = { ...configOf(store), ...settings }
+    return owner.invoke('repositories_SetS3Config', { repositoryId, s3Config }).then(
+      () => 'stored',
+      async (error: { kind: string; message: string }) => {
+        const { s3Config: now } = await owner.invoke('repositories_GetS3Config', { repositoryId })
+        expect([error.kind, now]).toEqual(['Invalid', { endpoint: '', bucket: '', accessKeyId: '' }])
+        return error.message
+      },
+    )
+  }
+
+  it.each([
+    [
+      'a key id that nobody knows',
+      { accessKeyId: 'AKIANOBODY' },
+      'does not know the access key id AKIANOBODY',
+    ],
+    ['a wrong secret', { secretAccessKey: 'guessed' }, 'the secret access key is wrong for AKIATEST'],
+    [
+      'a wrong region',
+      { region: 'eu-central-1' },
+      'the region eu-central-1 is wrong, the bucket is in us-east-1',
+    ],
+    ['a bucket that is not there', { bucket: 'elsewhere' }, 'there is no bucket elsewhere'],
+    ['a host that is not there', { endpoint: 'http://nowhere.invalid' }, 'there is no host nowhere.invalid'],
+    ['a port that nobody listens on', { endpoint: 'http://127.0.0.1:9' }, 'nothing listens at 127.0.0.1:9'],
+    [
+      'an address that is not allowed',
+      { endpoint: 'http://10.1.2.3' },
+      'leads to 10.1.2.3, which is not a public address',
+    ],
+  ])('with %s are refused in words', async (_what, settings, message) => {
+    expect(await set(settings)).toContain(message)
+  })
+
+  it.each([
+    [
+      'no TLS behind https',
+      () => ({ endpoint: store.endpoint.replace('http:', 'https:') }),
+      undefined,
+      'does not speak TLS as expected',
+    ],
+    [
+      'another clock',
+      () => ({}),
+      { does: 'answers', status: 403, code: 'RequestTimeTooSkewed' },
+      "its clock and the hub's differ too much",
+    ],
+    [
+      'a redirect',
+      () => ({}),
+      { does: 'answers', status: 307, headers: { location: 'http://127.0.0.1:1/' } },
+      'it redirects elsewhere, which the hub does not follow',
+    ],
+    [
+      'bytes that change',
+      () => ({}),
+      { method: 'PUT', does: 'spoils' },
+      'it answers other bytes than it was sent',
+    ],
+  ] as const)('with %s are refused in words', async (_what, settings, mischief, message) => {
+    if (mischief) store.misbehave(mischief)
+    expect(await set(settings())).toContain(message)
+  })
+
+  it('of a store that says nothing are refused after a while', { timeout: 60_000 }, async () => {
+    store.misbehave({ does: 'hangs' })
+    expect(await set({})).toContain('does not answer in time')
+  })
+
+  it.each(['../up', 'a/../b', './a', 'a\\b', 'a\r\nx-evil: 1', 'a\0b'])(
+    'with the prefix %j are refused',
+    async prefix => {
+      await expect(repository({ prefix })).rejects.toMatchObject({ kind: 'Invalid' })
+      expect(store.requests).toEqual([])
+    },
+  )
+
+  it('keep the secret that is stored only for the place and key it is for', async () => {
+    const repositoryId = await repository()
+    const { secretAccessKey: _, ...rest } = configOf(store)
+    await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: { ...rest, prefix: 'x' } })
+    await owner.invoke('repositories_SetS3Config', {
+      repositoryId,
+      s3Endpoint: rest.endpoint,
+      s3Bucket: rest.bucket,
+      s3AccessKeyId: rest.accessKeyId,
+      s3SecretAccessKey: '',
+      s3Prefix: 'y',
+    })
+    expect(await owner.invoke('repositories_GetS3Config', { repositoryId })).toEqual({
+      s3Endpoint: rest.endpoint,
+      s3Bucket: rest.bucket,
+      s3Prefix: 'y',
+      s3AccessKeyId: rest.accessKeyId,
+      s3Config: { ...rest, prefix: 'y', forcePathStyle: true },
+    })
+    await using other = await fakeS3()
+    await expect(
+      owner.invoke('repositories_SetS3Config', {
+        repositoryId,
+        s3Config: { ...rest, endpoint: other.endpoint },
+      }),
+    ).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('expected the secret, because'),
+    })
+    expect(other.requests).toEqual([])
+  })
+
+  it('are nothing that a log, the audit log or an answer shows (goal S15)', async () => {
+    const repositoryId = await repository()
+    const planted = store.secretAccessKey
+    const all = JSON.stringify([
+      await owner.invoke('repositories_GetS3Config', { repositoryId }),
+      await owner.invoke('repositories_QueryAuditLog', { repositoryId }),
+      await auditRows(hub),
+      await auditEvents(hub),
+      captured.lines,
+    ])
+    expect(all).not.toContain(planted)
+    const rows = await hub.db.selectFrom('object_store').selectAll().execute()
+    expect(rows.length).toBeGreaterThan(0)
+    expect(Buffer.from(JSON.stringify(rows)).includes(planted)).toBe(false)
+    for (const row of rows) expect(row.secret_access_key.includes(planted)).toBe(false)
+    expect((await auditEvents(hub, 'repositories_S3ConfigChanged')).at(-1)).toMatchObject({
+      data: { repositoryId },
+    })
+  })
+
+  it('reach nothing but public addresses (goal S9)', { timeout: 60_000 }, async () => {
+    let connections = 0
+    const listener = createServer(socket => {
+      connections++
+      socket.destroy()
+    }).listen(0, '127.0.0.1')
+    await once(listener, 'listening')
+    const { port } = listener.address() as { port: number }
+    await using closed = await testHub()
+    const person = await closed.user()
+    const repositoryId = await closed.repository(person, await closed.organization(person))
+    const hosts = [
+      '127.0.0.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      'localhost',
+      '0.0.0.0',
+      '[::]',
+      '169.254.169.254',
+      '[fd00:ec2::254]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '100.64.0.1',
+      '10.0.0.1',
+      '192.168.1.1',
+      '172.31.0.1',
+    ]
+    for (const host of hosts) {
+      await expect(
+        person.invoke('repositories_SetS3Config', {
+          repositoryId,
+          s3Config: { ...configOf(store), endpoint: `http://${host}:${port}` },
+        }),
+        host,
+      ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('not a public address') })
+    }
+    for (const endpoint of [
+      'file:///etc/passwd',
+      'gopher://127.0.0.1:70/',
+      'http://user:pw@127.0.0.1/',
+      'http://127.0.0.1/?x=1',
+    ])
+      await expect(
+        person.invoke('repositories_SetS3Config', {
+          repositoryId,
+          s3Config: { ...configOf(store), endpoint },
+        }),
+      ).rejects.toMatchObject({ kind: 'Invalid' })
+    expect(connections).toBe(0)
+    listener.close()
+  })
+})

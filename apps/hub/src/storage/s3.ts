@@ -1,0 +1,345 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ActionError } from '@muster/actions'
+import { AwsV4Signer } from 'aws4fetch'
+import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
+import type { BlobDriver, Staged } from './driver.ts'
+import { AddressRefused, type Outbound } from './outbound.ts'
+import { release } from './pour.ts'
+
+/** Where blobs go in an object store, and the keys to it. */
+export type S3Settings = {
+  /** Without a slash at its end. */
+  endpoint: string
+  bucket: string
+  region: string | undefined
+  /** Without slashes at its ends; what the names of all objects begin with. */
+  prefix: string | undefined
+  /** Whether the bucket is in the path and not in the host name. */
+  forcePathStyle: boolean
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/** Largest object that one PUT can make (S3), in bytes. */
+export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
+
+const DEFAULT_REGION = 'us-east-1'
+/** How long a small request may take, in milliseconds. */
+const SMALL_REQUEST_MS = 20_000
+/** Small requests are tried so often when a store is busy or out of reach; the pause begins so long and doubles, in milliseconds. */
+const MAX_TRIES = 4
+const FIRST_PAUSE_MS = 200
+/** Most of the body of an error that is read, in bytes. */
+const MAX_ERROR_BYTES = 64 * 1024
+/** The hash of a body in signatures that do not cover it. */
+export const UNSIGNED = 'UNSIGNED-PAYLOAD'
+
+/** The same place in one form, whatever slashes were written. */
+export function normalS3Settings(settings: S3Settings): S3Settings {
+  const prefix = settings.prefix?.split('/').filter(Boolean).join('/')
+  return {
+    ...settings,
+    endpoint: new URL(settings.endpoint).href.replace(/\/+$/, ''),
+    prefix: prefix || undefined,
+  }
+}
+
+/** A store that does not do what it should; the message says what, and what to look at. */
+export class S3Failure extends Error {
+  override readonly name = 'S3Failure'
+  /** Whether the same may work later. */
+  readonly mayRecover: boolean
+
+  constructor(
+    message: string,
+    { mayRecover = false, cause }: { mayRecover?: boolean; cause?: unknown } = {},
+  ) {
+    super(message, { cause })
+    this.mayRecover = mayRecover
+  }
+
+  /** The same for whoever asked the hub. */
+  asActionError(): ActionError {
+    return new ActionError('Internal', `The object storage failed: ${this.message}`, {
+      status: 502,
+      cause: this,
+    })
+  }
+}
+
+type Call = {
+  method: 'GET' | 'PUT' | 'HEAD' | 'DELETE'
+  key: string
+  headers?: Record<string, string>
+  /** Hash of the body in hex, where it is known. */
+  sha256?: string | undefined
+  signal: AbortSignal
+  send?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>
+}
+
+/** A bucket of an object store that speaks S3. Objects are named by their whole key. */
+export class S3Bucket implements BlobDriver {
+  readonly #settings: S3Settings
+  readonly #outbound: Outbound
+
+  constructor(settings: S3Settings, outbound: Outbound) {
+    this.#settings = settings
+    this.#outbound = outbound
+  }
+
+  async sizeOf(key: string): Promise<number | undefined> {
+    const answer = await this.#small({ method: 'HEAD', key })
+    if (answer.status === 404) return undefined
+    await this.#requireSuccess(answer)
+    return Number(answer.head.headers['content-length'])
+  }
+
+  /** Sends the bytes on as they come, and their last part only when the hash is right; then reads them back, since stores differ. */
+  async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
+    const digester = new Digester(expected)
+    const send = async (write: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
+      let held: Buffer | undefined
+      // Left open when it fails, so that its sender can be told.
+      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+        digester.update(chunk)
+        if (held) await write(held)
+        if (held) release(held)
+        held = chunk
+      }
+      sent = digester.finish()
+      if (held) await write(held)
+    }
+    let sent: Buffer | undefined
+    const answer = await this.#call({
+      method: 'PUT',
+      key,
+      headers: { 'content-length': String(expected.sizeBytes) },
+      sha256: sha256Of(expected.digest),
+      signal,
+      send,
+    })
+    await this.#requireSuccess(answer, 'drain')
+    if (!sent) throw new S3Failure('it answered before it had the bytes.')
+    try {
+      await digestOf(this, key, expected, signal)
+    } catch (error) {
+      if (!(error instanceof WrongBytes)) throw error
+      await this.remove(key)
+      throw new S3Failure(`it does not keep what it is sent. ${error.message}`)
+    }
+    return { sha256: sent, commit: async () => {}, discard: async () => {} }
+  }
+
+  async read(key: string, signal: AbortSignal): Promise<Readable> {
+    const answer = await this.#call({ method: 'GET', key, signal })
+    await this.#requireSuccess(answer)
+    return answer.head
+  }
+
+  async remove(key: string): Promise<void> {
+    const answer = await this.#small({ method: 'DELETE', key })
+    if (answer.status === 404) answer.head.resume()
+    else await this.#requireSuccess(answer, 'drain')
+  }
+
+  /** A URL from which everybody can read an object for so long. */
+  presignGet(key: string, validForSecs: number, answer: Record<string, string>): Promise<string> {
+    return this.#presign('GET', key, validForSecs, {}, answer)
+  }
+
+  /** A URL to which everybody can write an object for so long, with exactly these headers. */
+  presignPut(key: string, validForSecs: number, headers: Record<string, string>): Promise<string> {
+    return this.#presign('PUT', key, validForSecs, headers, {})
+  }
+
+  /**
+   * Writes, reads and removes a small object; whether the store can be told not to replace one. Throws `S3Failure` or
+   * `AddressRefused` with what is wrong in words.
+   */
+  async probe(prefix: string | undefined): Promise<{ takesConditions: boolean }> {
+    const key = [...(prefix ? [prefix] : []), `muster-probe-${randomUUID()}`].join('/')
+    const signal = AbortSignal.timeout(SMALL_REQUEST_MS)
+    const bytes = randomBytes(32)
+    const put = (headers: Record<string, string>): Promise<Answer> =>
+      this.#call({
+        method: 'PUT',
+        key,
+        headers: { 'content-length': String(bytes.length), ...headers },
+        signal,
+        send: write => write(bytes),
+      })
+    await this.#requireSuccess(await put({}), 'drain')
+    const got = await this.#call({ method: 'GET', key, signal })
+    await this.#requireSuccess(got)
+    if (!(await startOf(got.head)).equals(bytes))
+      throw new S3Failure('it answers other bytes than it was sent.')
+    const conditional = await put({ 'if-none-match': '*' })
+    conditional.head.resume()
+    await this.#requireSuccess(await this.#call({ method: 'DELETE', key, signal }), 'drain')
+    return { takesConditions: conditional.status === 412 }
+  }
+
+  async #presign(
+    method: string,
+    key: string,
+    validForSecs: number,
+    headers: Record<string, string>,
+    query: Record<string, string>,
+  ): Promise<string> {
+    const url = this.#urlOf(key)
+    for (const [name, value] of Object.entries({ ...query, 'X-Amz-Expires': String(validForSecs) }))
+      url.searchParams.set(name, value)
+    const signed = await new AwsV4Signer({ ...this.#signing(url), method, headers, signQuery: true }).sign()
+    return signed.url.href
+  }
+
+  #signing(url: URL) {
+    const { accessKeyId, secretAccessKey, region = DEFAULT_REGION } = this.#settings
+    return { url: url.href, accessKeyId, secretAccessKey, region, service: 's3' }
+  }
+
+  /** A request without much of a body, tried again while the store is busy or out of reach. */
+  async #small(call: Omit<Call, 'signal'>): Promise<Answer> {
+    const signal = AbortSignal.timeout(SMALL_REQUEST_MS)
+    for (let attempt = 1; ; attempt++) {
+      const isLast = attempt === MAX_TRIES
+      try {
+        const answer = await this.#call({ ...call, signal })
+        if (isLast || (answer.status < 500 && answer.status !== 429)) return answer
+        answer.head.resume()
+      } catch (error) {
+        if (isLast || !(error instanceof S3Failure && error.mayRecover) || signal.aborted) throw error
+      }
+      // Not all of those that were refused at once come back at once.
+      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
+    }
+  }
+
+  async #call({ method, key, headers = {}, sha256, signal, send }: Call): Promise<Answer> {
+    const url = this.#urlOf(key)
+    const signed = await new AwsV4Signer({
+      ...this.#signing(url),
+      method,
+      headers: { ...headers, 'x-amz-content-sha256': sha256 ?? UNSIGNED },
+    }).sign()
+    try {
+      const head = await this.#outbound.request(url, {
+        method,
+        headers: Object.fromEntries(signed.headers),
+        signal,
+        ...(send && { send }),
+      })
+      return { head, status: head.statusCode! }
+    } catch (error) {
+      throw asFailure(error, url)
+    }
+  }
+
+  #urlOf(key: string): URL {
+    const { endpoint, bucket, forcePathStyle } = this.#settings
+    const url = new URL(endpoint)
+    const path = key.split('/').map(strictlyEncoded).join('/')
+    if (!forcePathStyle) url.hostname = `${bucket}.${url.hostname}`
+    url.pathname = `${url.pathname.replace(/\/+$/, '')}/${forcePathStyle ? `${bucket}/` : ''}${path}`
+    return url
+  }
+
+  /** Throws what an answer says in words. The body of a success is drained, or left for reading. */
+  async #requireSuccess({ head, status }: Answer, body: 'drain' | 'leave' = 'leave'): Promise<void> {
+    if (status >= 200 && status < 300) {
+      if (body === 'drain') head.resume()
+      return
+    }
+    const text = (await startOf(head)).toString()
+    const code = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1]
+    const { bucket, accessKeyId, region = DEFAULT_REGION } = this.#settings
+    const itsRegion = head.headers['x-amz-bucket-region'] ?? /<Region>([\w-]{1,64})<\/Region>/.exec(text)?.[1]
+    const told = `${status}${code ? ` ${code}` : ''}`
+    if (code === 'InvalidAccessKeyId')
+      throw new S3Failure(`it does not know the access key id ${accessKeyId} (${told}).`)
+    if (code === 'SignatureDoesNotMatch')
+      throw new S3Failure(`the secret access key is wrong for ${accessKeyId} (${told}).`)
+    if (code === 'RequestTimeTooSkewed')
+      throw new S3Failure(`its clock and the hub's differ too much (${told}).`)
+    if (code === 'NoSuchBucket') throw new S3Failure(`there is no bucket ${bucket} (${told}).`)
+    if (code === 'AuthorizationHeaderMalformed' || code === 'PermanentRedirect' || status === 301)
+      throw new S3Failure(
+        `the region ${region} is wrong${itsRegion ? `, the bucket is in ${itsRegion}` : ''} (${told}).`,
+      )
+    if (/^(BadDigest|XAmzContentSHA256Mismatch|InvalidDigest)$/.test(code ?? ''))
+      throw new S3Failure(`it received other bytes than the hub sent (${told}).`, { mayRecover: true })
+    if (status >= 300 && status < 400)
+      throw new S3Failure(`it redirects elsewhere, which the hub does not follow (${told}).`)
+    if (status === 401 || status === 403)
+      throw new S3Failure(`the keys may not do this in the bucket ${bucket} (${told}).`)
+    if (status === 404) throw new S3Failure(`there is no such bucket or object in ${bucket} (${told}).`)
+    if (status === 429 || status >= 500)
+      throw new S3Failure(`it is not able to answer at the moment (${told}).`, { mayRecover: true })
+    throw new S3Failure(`it refuses (${told}).`)
+  }
+}
+
+type Answer = { head: IncomingMessage; status: number }
+
+/** Reads what is stored under a name and compares it; its SHA-256. Throws `WrongBytes`. */
+export async function digestOf(
+  driver: BlobDriver,
+  name: string,
+  expected: Expected,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  for (let attempt = 1; ; attempt++) {
+    const digester = new Digester(expected)
+    try {
+      for await (const chunk of await driver.read(name, signal)) digester.update(chunk as Buffer)
+      return digester.finish()
+    } catch (error) {
+      const failure = error instanceof WrongBytes ? error : asFailure(error)
+      // A body that was cut is short as well; it is read again before it counts.
+      const isFinal = !(failure instanceof S3Failure) || !failure.mayRecover
+      if (isFinal || attempt === MAX_TRIES || signal.aborted) throw failure
+      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1))
+    }
+  }
+}
+
+/** What went wrong on the way to a store, in words. Errors of the hub's own and of whoever sends the bytes stay as they are. */
+function asFailure(error: unknown, url?: URL): unknown {
+  if (error instanceof S3Failure || error instanceof AddressRefused || error instanceof WrongBytes)
+    return error
+  const { code = '', name } = error as NodeJS.ErrnoException
+  const host = url?.host ?? 'the store'
+  const failure = (message: string, mayRecover = true): S3Failure =>
+    new S3Failure(message, { mayRecover, cause: error })
+  if (code === 'ENOTFOUND') return failure(`there is no host ${host}.`, false)
+  if (code === 'EAI_AGAIN') return failure(`the host ${host} cannot be looked up.`)
+  if (code === 'ECONNREFUSED') return failure(`nothing listens at ${host}.`)
+  if (/^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/.test(code)) return failure(`${host} cannot be reached.`)
+  if (code === 'ETIMEDOUT' || name === 'TimeoutError' || name === 'AbortError')
+    return failure(`${host} does not answer in time.`)
+  if (/^ERR_SSL|^EPROTO$/.test(code))
+    return failure(`${host} does not speak TLS as expected (${code}).`, false)
+  if (/CERT|^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS)/.test(code))
+    return failure(`the certificate of ${host} is not to be trusted (${code}).`, false)
+  if (/^(ECONNRESET|EPIPE|HPE_)/.test(code)) return failure(`${host} broke the connection (${code}).`)
+  return error
+}
+
+async function startOf(body: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= MAX_ERROR_BYTES) break
+  }
+  return Buffer.concat(chunks)
+}
+
+/** As signatures need it, which leave less as it is than `encodeURIComponent`. */
+function strictlyEncoded(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { createClient, type Invoke } from '@muster/actions'
+import { digestOf, putBytes } from '@muster/testkit'
+import { until } from '@muster/testkit/until'
+import { expect, it } from 'vitest'
+import { type HubChild, newFolder, proportionalBytes, startedHub } from './hub-child.ts'
+
+const MIB = 1024 * 1024
+
+async function signedIn({ url, dataDir }: HubChild): Promise<Invoke> {
+  const signIn = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as {
+    email: string
+    password: string
+  }
+  const { email, password } = signIn
+  const answer = await fetch(`${url}/api/private/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password, remember: false }),
+  })
+  const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+  return createClient({ baseUrl: url, headers: { cookie, origin: url } })
+}
+
+it('a hub that is killed in the middle of an upload shows nothing of it', async () => {
+  await using folder = await newFolder()
+  const bytes = randomBytes(64 * MIB)
+  let assetId: string
+  {
+    await using hub = await startedHub({ dataDir: folder.path })
+    const invoke = await signedIn(hub)
+    const { organizations } = await invoke('organizations_Query', {})
+    const { organizationId } = organizations[0]!
+    const made = await invoke('repositories_Create', { organizationId, name: 'firmware' })
+    if (made.result !== 'Created') throw new Error(made.result)
+    const input = { repositoryId: made.repositoryId, size: bytes.length, digest: digestOf(bytes) }
+    assetId = (await invoke('repositories_CreateAsset', input)).assetId
+    const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
+    const upload = request(url, { method: 'PUT', headers: { 'content-length': bytes.length } })
+    upload.on('error', () => {})
+    upload.write(bytes.subarray(0, 32 * MIB))
+    await until('a part is on the disk', async () => {
+      const names = await readdir(join(folder.path, 'blobs/incoming')).catch(() => [])
+      return names.length === 1
+    })
+    hub.kill('SIGKILL')
+    await hub.exited
+    upload.destroy()
+  }
+  await using hub = await startedHub({ dataDir: folder.path })
+  const invoke = await signedIn(hub)
+  expect(await invoke('repositories_GetAssetDetails', { assetId })).toMatchObject({ status: 'Dangling' })
+  await expect(invoke('repositories_IssueAssetDownloadUrl', { assetId })).rejects.toMatchObject({
+    kind: 'Invalid',
+  })
+  await expect(invoke('repositories_FinalizeAssetUpload', { assetId })).rejects.toMatchObject({
+    kind: 'Invalid',
+  })
+  const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
+  expect((await putBytes(url, bytes)).status).toBe(200)
+  const download = await invoke('repositories_IssueAssetDownloadUrl', { assetId })
+  const back = Buffer.from(await (await fetch(download.url)).arrayBuffer())
+  expect(back.equals(bytes)).toBe(true)
+})
+
+it('a large file goes up and down without the hub growing by it', async () => {
+  await using folder = await newFolder()
+  await using hub = await startedHub({ dataDir: folder.path })
+  const invoke = await signedIn(hub)
+  const { organizations } = await invoke('organizations_Query', {})
+  const { organizationId } = organizations[0]!
+  const made = await invoke('repositories_Create', { organizationId, name: 'firmware' })
+  if (made.result !== 'Created') throw new Error(made.result)
+  const { repositoryId } = made
+  const transfer = async (bytes: Buffer): Promise<void> => {
+    const input = { repositoryId, size: bytes.length, digest: digestOf(bytes) }
+    const { assetId } = await invoke('repositories_CreateAsset', input)
+    const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
+    expect((await putBytes(url, bytes)).status).toBe(200)
+    const download = await invoke('repositories_IssueAssetDownloadUrl', { assetId })
+    const back = Buffer.from(await (await fetch(download.url)).arrayBuffer())
+    expect(back.equals(bytes)).toBe(true)
+  }
+  // What every first request loads is not the file's.
+  await transfer(randomBytes(8 * MIB))
+  const before = proportionalBytes([hub.pid])
+  let most = before
+  const timer = setInterval(() => {
+    most = Math.max(most, proportionalBytes([hub.pid]))
+  }, 20)
+  await transfer(randomBytes(256 * MIB)).finally(() => clearInterval(timer))
+  process.stdout.write(`256 MiB up and down: the hub grew by ${Math.round((most - before) / MIB)} MiB\n`)
+  expect(most - before).toBeLessThan(64 * MIB)
+})
