@@ -15,6 +15,7 @@ import {
   organizationParam,
   setCurrentOrganizationId,
 } from './organization.ts'
+import type { DeviceSearch } from './pages/devices/devices-input.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
 import { Root, RootNotFound } from './shell/Root.tsx'
@@ -156,9 +157,8 @@ const projectIndex = createRoute({
 const devices = createRoute({
   getParentRoute: () => project,
   path: 'devices',
-  validateSearch: (search): { q?: string; status?: DeviceStatusFilter; sort?: string } => ({
-    ...text(search, 'q'),
-    ...text(search, 'sort'),
+  validateSearch: (search): DeviceSearch => ({
+    ...texts(search, 'q', 'where', 'sort', 'cursor'),
     ...(isDeviceStatusFilter(search.status) && { status: search.status }),
   }),
   component: lazyRouteComponent(() => import('./pages/devices/DevicesPage.tsx'), 'DevicesPage'),
@@ -199,6 +199,117 @@ const projectLog = createRoute({
   path: 'log',
   validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
   component: lazyRouteComponent(() => import('./pages/audit/ProjectLogPage.tsx'), 'ProjectLogPage'),
+})
+
+const linkedRepositories = createRoute({
+  getParentRoute: () => project,
+  path: 'repositories',
+  validateSearch: search => texts(search, 'q'),
+  component: lazyRouteComponent(
+    () => import('./pages/projects/LinkedRepositoriesPage.tsx'),
+    'LinkedRepositoriesPage',
+  ),
+})
+
+const repositories = createRoute({
+  getParentRoute: () => organization,
+  path: 'repositories',
+  validateSearch: search => texts(search, 'q'),
+  component: lazyRouteComponent(
+    () => import('./pages/repositories/RepositoriesPage.tsx'),
+    'RepositoriesPage',
+  ),
+})
+
+/** The short address of a repository. */
+const repositoryAlias = createRoute({
+  getParentRoute: () => organization,
+  path: 'repo_{$repository}',
+  beforeLoad: ({ params: { organization, repository } }) => {
+    throw redirect({
+      to: '/org_{$organization}/repositories/$repositoryId',
+      params: { organization, repositoryId: `repo_${repository}` },
+      replace: true,
+    })
+  },
+})
+
+const repository = createRoute({
+  getParentRoute: () => organization,
+  path: 'repositories/$repositoryId',
+  loader: ({ context, params: { repositoryId } }) => {
+    void context.queryClient.prefetchQuery(actionQuery('repositories_GetDetails', { repositoryId }))
+  },
+  component: lazyRouteComponent(
+    () => import('./pages/repositories/RepositoryLayout.tsx'),
+    'RepositoryLayout',
+  ),
+  notFoundComponent: NotFound,
+})
+
+const repositoryIndex = createRoute({
+  getParentRoute: () => repository,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({
+      to: '/org_{$organization}/repositories/$repositoryId/packages',
+      params,
+      replace: true,
+    })
+  },
+})
+
+const packages = createRoute({
+  getParentRoute: () => repository,
+  path: 'packages',
+  validateSearch: search => texts(search, 'q', 'sort'),
+  component: lazyRouteComponent(() => import('./pages/repositories/PackagesPage.tsx'), 'PackagesPage'),
+})
+
+const softwarePackage = createRoute({
+  getParentRoute: () => repository,
+  path: 'packages/$packageId',
+  validateSearch: search => texts(search, 'q', 'sort'),
+  loader: ({ context, params: { packageId } }) => {
+    void context.queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
+  },
+  component: lazyRouteComponent(() => import('./pages/repositories/PackagePage.tsx'), 'PackagePage'),
+})
+
+const packageVersion = createRoute({
+  getParentRoute: () => repository,
+  path: 'packages/$packageId/versions/$versionId',
+  loader: ({ context: { queryClient }, params: { packageId, versionId } }) => {
+    void queryClient.prefetchQuery(actionQuery('repositories_GetVersionDetails', { versionId }))
+    void queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
+  },
+  component: lazyRouteComponent(() => import('./pages/repositories/VersionPage.tsx'), 'VersionPage'),
+})
+
+const assets = createRoute({
+  getParentRoute: () => repository,
+  path: 'assets',
+  validateSearch: search => texts(search, 'q', 'sort'),
+  component: lazyRouteComponent(() => import('./pages/repositories/AssetsPage.tsx'), 'AssetsPage'),
+})
+
+const repositoryLog = createRoute({
+  getParentRoute: () => repository,
+  path: 'log',
+  validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
+  component: lazyRouteComponent(() => import('./pages/audit/RepositoryLogPage.tsx'), 'RepositoryLogPage'),
+})
+
+const repositorySettings = createRoute({
+  getParentRoute: () => repository,
+  path: 'settings',
+  loader: ({ context, params: { repositoryId } }) => {
+    void context.queryClient.prefetchQuery(actionQuery('repositories_GetS3Config', { repositoryId }))
+  },
+  component: lazyRouteComponent(
+    () => import('./pages/repositories/RepositorySettingsPage.tsx'),
+    'RepositorySettingsPage',
+  ),
 })
 
 const organizationSettings = createRoute({
@@ -335,7 +446,26 @@ const routeTree = root.addChildren([
     organization.addChildren([
       organizationIndex,
       projects,
-      project.addChildren([projectIndex, devices, device, tokens, projectLog, projectSettings]),
+      project.addChildren([
+        projectIndex,
+        devices,
+        device,
+        tokens,
+        projectLog,
+        linkedRepositories,
+        projectSettings,
+      ]),
+      repositories,
+      repositoryAlias,
+      repository.addChildren([
+        repositoryIndex,
+        packages,
+        softwarePackage,
+        packageVersion,
+        assets,
+        repositoryLog,
+        repositorySettings,
+      ]),
       organizationSettings.addChildren([organizationSettingsIndex, members]),
     ]),
   ]),
@@ -369,9 +499,7 @@ declare module '@tanstack/react-router' {
 }
 
 /** Part of the device list that a search parameter names. */
-type DeviceStatusFilter = 'connected' | 'disconnected' | 'pending'
-
-function isDeviceStatusFilter(value: unknown): value is DeviceStatusFilter {
+function isDeviceStatusFilter(value: unknown): value is NonNullable<DeviceSearch['status']> {
   return value === 'connected' || value === 'disconnected' || value === 'pending'
 }
 

@@ -25,6 +25,22 @@ describe('isAffectedBy', () => {
     expect(isAffectedBy(['config.json'], connected)).toBe(false)
   })
 
+  it('finds the lists and details that show a repository, and leaves other repositories alone', () => {
+    const tagged = change({ topic: 'packages', repositoryId: 'repo_1' })
+    expect(isAffectedBy(['repositories_QueryPackages', { repositoryId: 'repo_1' }, 'pages'], tagged)).toBe(
+      true,
+    )
+    expect(isAffectedBy(['repositories_QueryPackages', { repositoryId: 'repo_2' }, 'pages'], tagged)).toBe(
+      false,
+    )
+    // These are asked by package and version, whose repository the key does not tell.
+    expect(isAffectedBy(['repositories_QueryPackageVersions', { packageId: 'pkg_1' }], tagged)).toBe(true)
+    expect(isAffectedBy(['repositories_GetVersionDetails', { versionId: 'pkg_v_1' }], tagged)).toBe(true)
+    const renamed = change({ topic: 'repositories', repositoryId: 'repo_1' })
+    expect(isAffectedBy(['repositories_GetDetails', { repositoryId: 'repo_1' }], renamed)).toBe(true)
+    expect(isAffectedBy(['projects_QueryLinkedRepositories', { projectId: 'p_1' }], renamed)).toBe(true)
+  })
+
   it('takes a change without a device for a change of every device', () => {
     const many = change({ topic: 'connections', projectId: 'p_1' })
     expect(isAffectedBy(['devices_GetDetails', { deviceId: 'd_2' }], many)).toBe(true)

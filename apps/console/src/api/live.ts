@@ -39,9 +39,24 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
     devices_QueryPropertyHistory: 'deviceId',
   },
   events: { devices_QueryEvents: 'deviceId' },
+  repositories: {
+    organizations_QueryRepositories: 'organizationId',
+    repositories_GetDetails: 'repositoryId',
+    repositories_GetS3Config: 'repositoryId',
+    projects_QueryLinkedRepositories: null,
+  },
+  packages: {
+    repositories_GetDetails: 'repositoryId',
+    repositories_QueryPackages: 'repositoryId',
+    repositories_QueryAssets: 'repositoryId',
+    repositories_GetPackageDetails: null,
+    repositories_QueryPackageVersions: null,
+    repositories_GetVersionDetails: null,
+  },
+  links: { projects_QueryLinkedRepositories: 'projectId', repositories_QueryLinkedProjects: 'repositoryId' },
 }
 
-type ChangeId = 'organizationId' | 'projectId' | 'deviceId'
+type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'
 
 /** What the tab that holds the stream tells the others. */
 type Message = { kind: 'changes'; changes: LiveChange[] } | { kind: 'opened'; atMs: number }
@@ -53,6 +68,9 @@ const SILENCE_MS = 45_000
 const RECONNECT_MS = [1_000, 2_000, 5_000, 15_000, 60_000]
 /** Least time between two refetches of the same query. */
 const FLUSH_MS = 400
+/** A query rests so many times as long as its last refetch took, up to a bound: what is dear to answer is not asked all the time. */
+const REST_FACTOR = 5
+const MAX_REST_MS = 5_000
 
 /**
  * Keeps the queries on screen in step with the hub until the returned function is called. All tabs of a browser share one
@@ -157,9 +175,10 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void) {
   )
 }
 
-/** Turns changes into refetches: at once when it is quiet, else at most every 400 ms and never while one is under way. */
+/** Turns changes into refetches: at once when it is quiet, else at most every 400 ms, after a rest, and never while one is under way. */
 function createRefetcher(queryClient: QueryClient) {
   const dirty = new Set<string>()
+  const restsUntilMs = new Map<string, number>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let lastFlushMs = 0
 
@@ -178,14 +197,21 @@ function createRefetcher(queryClient: QueryClient) {
     for (const hash of dirty) {
       const query = queryClient.getQueryCache().get(hash)
       // An answer that is on its way may be older than the change: it is asked again when it is there.
-      if (query?.state.fetchStatus === 'fetching') continue
+      if (query?.state.fetchStatus === 'fetching' || lastFlushMs < (restsUntilMs.get(hash) ?? 0)) continue
       dirty.delete(hash)
+      restsUntilMs.delete(hash)
       // Hidden tabs only take note and refetch when they are looked at.
       const refetchType = document.hidden ? 'none' : 'active'
-      if (query && !isGone(query.queryKey))
-        void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true, refetchType })
+      if (query && !isGone(query.queryKey)) void refetch(query, refetchType)
     }
     schedule()
+  }
+
+  async function refetch({ queryKey, queryHash }: Query, refetchType: 'active' | 'none') {
+    const startedMs = Date.now()
+    await queryClient.invalidateQueries({ queryKey, exact: true, refetchType })
+    const endedMs = Date.now()
+    restsUntilMs.set(queryHash, endedMs + Math.min(REST_FACTOR * (endedMs - startedMs), MAX_REST_MS))
   }
 
   return {

@@ -18,6 +18,7 @@ import { refreshOf } from './refresh.ts'
 /** Queries that a grid asks for card by card and that must not take all connections of the browser. */
 const TURNS: Partial<Record<ActionName, ReturnType<typeof atMost>>> = {
   projects_GetSummary: atMost(4),
+  repositories_GetDetails: atMost(4),
 }
 
 /** The client that holds every answer of the hub. */

@@ -9,6 +9,7 @@ it.each([
   ['repositories_GetDetails', 120],
   ['cluster_GetDetails', 300],
   ['repositories_QueryPackages', 300],
+  ['repositories_GetPackageDetails', 300],
   ['repositories_QueryPackageVersions', 300],
   ['repositories_GetVersionDetails', 300],
   ['repositories_QueryAssets', 300],

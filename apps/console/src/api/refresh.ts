@@ -12,6 +12,7 @@ const REFRESH: Record<string, Refresh> = {
   cluster_GetDetails: everySecs(300),
   repositories_GetDetails: everySecs(120),
   repositories_QueryPackages: everySecs(300),
+  repositories_GetPackageDetails: everySecs(300),
   repositories_QueryPackageVersions: everySecs(300),
   repositories_GetVersionDetails: everySecs(300),
   repositories_QueryAssets: everySecs(300),

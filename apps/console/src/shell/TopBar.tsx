@@ -48,7 +48,7 @@ export function TopBar() {
 function pagesOf(organizationId: string) {
   return [
     { label: 'Projects', to: `/${organizationId}/projects` },
-    { label: 'Repositories', to: `/${organizationId}/repositories` },
+    { label: 'Repositories', to: `/${organizationId}/repositories/` },
     { label: 'Settings', to: `/${organizationId}/settings` },
   ]
 }

@@ -4,18 +4,20 @@ import { Children, type ReactNode } from 'react'
 const MANY = 24
 
 type CardGridProps = {
+  /** For cards that hold a line or two below the id. */
+  low?: boolean
   /** Says what is loading while it is. */
   busyLabel?: string | undefined
   children: ReactNode
 }
 
 /** Cards in three columns, fewer on small screens. */
-export function CardGrid({ busyLabel, children }: CardGridProps) {
+export function CardGrid({ low = false, busyLabel, children }: CardGridProps) {
   return (
     <>
       {busyLabel && <span className="sr">{busyLabel}</span>}
       <ul
-        className={Children.count(children) > MANY ? 'grid3 many' : 'grid3'}
+        className={`grid3${Children.count(children) > MANY ? ' many' : ''}${low ? ' low' : ''}`}
         aria-busy={busyLabel !== undefined}
       >
         {children}

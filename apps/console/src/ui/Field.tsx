@@ -48,3 +48,10 @@ export function describedBy(id: string, help: ReactNode, error: string | undefin
     ...(error && { 'aria-invalid': true as const }),
   }
 }
+
+/** Attributes of inputs that password managers shall leave alone. */
+export const IGNORED_BY_PASSWORD_MANAGERS = {
+  'data-1p-ignore': true,
+  'data-lpignore': 'true',
+  'data-bwignore': true,
+}

@@ -19,6 +19,8 @@ type ListState = {
 }
 
 type ListPageProps = {
+  /** Where the page stands, above its heading. */
+  crumb?: ReactNode
   title: string
   /** Plural of the things, in lower case, for example "users". */
   what: string
@@ -38,6 +40,7 @@ type ListPageProps = {
 
 /** A page that is one list: its age, refresh, what a failed refresh leaves, and the way to further rows. */
 export function ListPage({
+  crumb,
   title,
   what,
   list,
@@ -52,6 +55,7 @@ export function ListPage({
   if (list.error && !list.data) throw list.error
   return (
     <Page width={width}>
+      {crumb}
       <PageHead title={title} count={total}>
         {list.data !== undefined && (
           <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />

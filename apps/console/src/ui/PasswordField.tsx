@@ -1,6 +1,6 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
-import { describedBy, Field } from './Field.tsx'
+import { describedBy, Field, IGNORED_BY_PASSWORD_MANAGERS } from './Field.tsx'
 
 type PasswordFieldProps = {
   label: string
@@ -8,7 +8,8 @@ type PasswordFieldProps = {
   value: string
   onChange: (value: string) => void
   onBlur?: () => void
-  autoComplete: 'current-password' | 'new-password'
+  /** Secrets of machines are `off`: password managers shall neither fill nor keep them. */
+  autoComplete: 'current-password' | 'new-password' | 'off'
   size?: 'md' | 'lg'
   required?: boolean
   help?: ReactNode
@@ -32,6 +33,7 @@ export function PasswordField({
     <Field id={id} label={label} required={required} help={help} error={error}>
       <div className="pwbox">
         <input
+          {...(rest.autoComplete === 'off' && IGNORED_BY_PASSWORD_MANAGERS)}
           {...rest}
           {...describedBy(id, help, error)}
           id={id}

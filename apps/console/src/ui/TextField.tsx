@@ -1,5 +1,5 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
-import { describedBy, Field } from './Field.tsx'
+import { describedBy, Field, IGNORED_BY_PASSWORD_MANAGERS } from './Field.tsx'
 
 export type TextFieldProps = Omit<
   ComponentProps<'input'>,
@@ -46,10 +46,4 @@ export function TextField({
       />
     </Field>
   )
-}
-
-const IGNORED_BY_PASSWORD_MANAGERS = {
-  'data-1p-ignore': true,
-  'data-lpignore': 'true',
-  'data-bwignore': true,
 }

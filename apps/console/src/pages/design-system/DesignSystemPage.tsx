@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import '../../styles/kit.css'
 import { Logo } from '../../shell/Logo.tsx'
 import { ThemeMenu } from '../../shell/ThemeMenu.tsx'
 import { Main } from '../../ui/Main.tsx'

@@ -1,10 +1,22 @@
 import { useState } from 'react'
 import { Checkbox } from '../../ui/Checkbox.tsx'
+import { ComboBox } from '../../ui/ComboBox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
 import { Segments } from '../../ui/Segments.tsx'
+import { SelectField } from '../../ui/SelectField.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+
+const SEVERITIES = [
+  { value: 'info', label: 'Info' },
+  { value: 'warning', label: 'Warning' },
+] as const
+
+const REPOSITORIES = [
+  { value: 'repo_1', label: 'agent', detail: 'repo_1' },
+  { value: 'repo_2', label: 'os-image', detail: 'repo_2', reason: 'already linked' },
+]
 
 /** Inputs: empty, filled, wrong, disabled. */
 export function InputSamples() {
@@ -12,6 +24,8 @@ export function InputSamples() {
   const [prefix, setPrefix] = useState('')
   const [email, setEmail] = useState('mira@')
   const [password, setPassword] = useState('correct horse')
+  const [severity, setSeverity] = useState<(typeof SEVERITIES)[number]['value']>('warning')
+  const [repository, setRepository] = useState('')
   const [query, setQuery] = useState('')
   const [isAccepting, setAccepting] = useState(true)
   const [isRemembered, setRemembered] = useState(false)
@@ -44,6 +58,24 @@ export function InputSamples() {
           onChange={setPassword}
         />
         <TextField label="Disabled" disabled value="Not now" onChange={() => {}} />
+        <SelectField
+          label="Severity"
+          name="severity"
+          required
+          value={severity}
+          options={SEVERITIES}
+          onChange={setSeverity}
+          onBlur={() => {}}
+        />
+        <ComboBox
+          label="Repository"
+          required
+          placeholder="Choose or type to find one"
+          text={repository}
+          onType={setRepository}
+          options={REPOSITORIES.filter(({ label }) => label.includes(repository))}
+          onChoose={({ label }) => setRepository(label)}
+        />
         <SearchBox
           value={query}
           onChange={setQuery}

@@ -1,0 +1,100 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useActionState, useCommand } from '../../api/queries.ts'
+import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { formatCount } from '../../lib/format.ts'
+import { useDebounced } from '../../lib/use-debounced.ts'
+import { organizationIdOf } from '../../organization.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { ComboBox } from '../../ui/ComboBox.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
+import { toast } from '../../ui/toast.ts'
+
+/** Repositories that the selector offers at once; more are found by typing. */
+const OFFERED = 20
+
+const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
+
+type LinkRepositoryFormProps = { projectId: string; linkedIds: readonly string[] }
+
+/** Chooses a repository of the organization and links it to the project. */
+export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormProps) {
+  const organizationId = organizationIdOf(route.useParams())
+  const [text, setText] = useState('')
+  const offered = useOffered(organizationId, text)
+  const link = useCommand('projects_LinkRepository', { invalidates: ['projects_QueryLinkedRepositories'] })
+  const form = useTextForm({
+    defaultValues: { repositoryId: '' },
+    validate: ({ repositoryId }) => ({ repositoryId: repositoryId ? undefined : 'Choose a repository.' }),
+    submit: async ({ repositoryId }) => {
+      try {
+        await link.mutateAsync({ projectId, repositoryId })
+      } catch {
+        return // The form says why.
+      }
+      form.reset()
+      setText('')
+      toast(`Repository ${text} linked.`)
+    },
+  })
+  return (
+    <form className="sheet linkform" noValidate onSubmit={event => void submitForm(event, form)}>
+      {link.error && (
+        <Alert tone="bad" title="The repository was not linked.">
+          <ErrorText error={link.error} />
+        </Alert>
+      )}
+      <form.Field name="repositoryId">
+        {field => (
+          <ComboBox
+            label="Repository"
+            required
+            placeholder="Choose or type to find one"
+            error={bindText(field).error}
+            text={text}
+            onType={typed => {
+              setText(typed)
+              field.handleChange('')
+            }}
+            options={offered.repositories?.map(({ repositoryId, name }) => ({
+              value: repositoryId,
+              label: name,
+              detail: repositoryId,
+              reason: linkedIds.includes(repositoryId) ? 'already linked' : undefined,
+            }))}
+            note={offered.note}
+            onChoose={({ value, label }) => {
+              setText(label)
+              field.handleChange(value)
+            }}
+          />
+        )}
+      </form.Field>
+      <SubmitButton form={form} busyLabel="Linking…">
+        Link Repository
+      </SubmitButton>
+    </form>
+  )
+}
+
+/** Repositories of the organization whose name or id holds a text, and what there is to say about them. */
+function useOffered(organizationId: string, text: string) {
+  const filter = useDebounced(text.trim())
+  const { data, error } = useActionState(
+    'organizations_QueryRepositories',
+    { organizationId, limit: OFFERED, ...(filter && { filter: { text: filter } }) },
+    { keepPrevious: true },
+  )
+  const { repositories, total = 0 } = data ?? {}
+  return { repositories, note: noteOf() }
+
+  function noteOf(): string | undefined {
+    if (!repositories) return error ? `Could not load repositories: ${error.message}` : 'Loading…'
+    if (repositories.length === 0)
+      return filter ? 'No repository matches.' : 'This organization has no repositories.'
+    if (total > repositories.length)
+      return `${formatCount(total - repositories.length)} more: type part of a name.`
+    return undefined
+  }
+}

@@ -1,0 +1,105 @@
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { File } from 'lucide-react'
+import { useActionPages } from '../../api/queries.ts'
+import { withoutEmpty } from '../../lib/search.ts'
+import { Button } from '../../ui/Button.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { AssetState } from './AssetState.tsx'
+import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
+import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
+
+const COLUMNS = 3
+
+const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/assets')
+
+/** The blobs of a repository, newest first unless sorted by size. */
+export function AssetsPage() {
+  const { repositoryId } = route.useParams()
+  const { q, sort } = route.useSearch()
+  const navigate = useNavigate({ from: '/org_{$organization}/repositories/$repositoryId/assets' })
+  const text = q?.trim()
+  const order = sort === 'size' || sort === '-size' ? sort : undefined
+  const list = useActionPages('repositories_QueryAssets', {
+    repositoryId,
+    limit: LIST_PAGE_SIZE,
+    ...(text && { filter: { text } }),
+    ...(order && { sort: order }),
+  })
+  const assets = list.data?.pages.flatMap(page => page.assets)
+  const change = (next: ListSearch) =>
+    void navigate({
+      search: current => withoutEmpty<ListSearch>({ ...current, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <ListPage
+      title="Assets"
+      what="assets"
+      list={list}
+      shown={assets?.length}
+      total={list.data?.pages[0]?.total}
+    >
+      {assets?.length === 0 && !text ? (
+        <EmptyState icon={File} title="No assets.">
+          Files that the command-line tool uploads into versions are listed here, each content once.
+        </EmptyState>
+      ) : (
+        <>
+          <div className="tools">
+            <FilterBox
+              value={q ?? ''}
+              onChange={value => change({ q: value })}
+              label="Filter assets"
+              placeholder="Filter by id or digest"
+            />
+          </div>
+          <Table
+            caption="Assets"
+            busy={!assets}
+            rowsOnPhones
+            head={
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Digest</th>
+                <SortHead field="size" sort={order} onSort={next => change({ sort: next })}>
+                  {SIZE_HEAD}
+                </SortHead>
+              </tr>
+            }
+          >
+            {assets?.map(asset => (
+              <Row key={asset.assetId}>
+                <Cell>
+                  <div className="stack tight">
+                    <Id id={asset.assetId} what="asset id" />
+                    <AssetState status={asset.status} />
+                  </div>
+                </Cell>
+                <Cell label="Digest">
+                  <Id id={asset.digest} what="digest" />
+                </Cell>
+                <SizeCell bytes={asset.size} />
+              </Row>
+            )) ?? <SkeletonRows columns={COLUMNS} />}
+            {assets?.length === 0 && (
+              <Row>
+                <Cell span={COLUMNS}>
+                  No assets match this filter.{' '}
+                  <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
+                    Clear
+                  </Button>
+                </Cell>
+              </Row>
+            )}
+          </Table>
+        </>
+      )}
+    </ListPage>
+  )
+}

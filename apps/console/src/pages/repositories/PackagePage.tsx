@@ -1,0 +1,153 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { Tags } from 'lucide-react'
+import { useActionPages, useActionState } from '../../api/queries.ts'
+import { createVersionCommand, uploadCommand } from '../../lib/cli-commands.ts'
+import { withoutEmpty } from '../../lib/search.ts'
+import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { Time } from '../../ui/Time.tsx'
+import { Commands } from './Commands.tsx'
+import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
+import { TagList } from './TagList.tsx'
+
+const FROM = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
+const COLUMNS = 4
+/** Tags that a row shows before it is asked for the rest. */
+const ROW_TAGS = 4
+
+const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId')
+
+/** Versions of a package with their tags, newest first. */
+export function PackagePage() {
+  const { repositoryId, packageId } = route.useParams()
+  const { q, sort } = route.useSearch()
+  const navigate = useNavigate({ from: FROM })
+  const text = q?.trim()
+  const order = sort === 'createdAt' ? sort : undefined
+  const repository = useActionState('repositories_GetDetails', { repositoryId }).data
+  const details = useActionState('repositories_GetPackageDetails', { packageId }).data
+  const list = useActionPages('repositories_QueryPackageVersions', {
+    packageId,
+    limit: LIST_PAGE_SIZE,
+    ...(text && { filter: { text } }),
+    ...(order && { sort: order }),
+  })
+  const name = details?.name ?? packageId
+  const path = [repository?.publicName ?? repositoryId, name] as const
+  const versions = list.data?.pages.flatMap(page => page.versions)
+  const isEmpty = versions?.length === 0 && !text
+  const change = (next: ListSearch) =>
+    void navigate({
+      search: current => withoutEmpty<ListSearch>({ ...current, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <ListPage
+      crumb={
+        <Breadcrumb
+          links={[
+            <Link key="packages" from="/org_{$organization}/repositories/$repositoryId" to="./packages">
+              Packages
+            </Link>,
+          ]}
+          here={name}
+        />
+      }
+      title={name}
+      what="versions"
+      list={list}
+      shown={versions?.length}
+      total={list.data?.pages[0]?.total}
+    >
+      <Commands
+        title="Versions are created and tagged with the command-line tool."
+        open={isEmpty}
+        commands={[createVersionCommand(...path), uploadCommand(...path)]}
+      />
+      {isEmpty ? (
+        <EmptyState icon={Tags} title="No versions.">
+          Create the first one with the commands above.
+        </EmptyState>
+      ) : (
+        <>
+          <div className="tools">
+            <FilterBox
+              value={q ?? ''}
+              onChange={value => change({ q: value })}
+              label="Filter versions"
+              placeholder="Filter by tag, name or id"
+            />
+          </div>
+          <Table
+            caption="Versions"
+            busy={!versions}
+            rowsOnPhones
+            head={
+              <tr>
+                <th scope="col">Id</th>
+                <SortHead
+                  field="createdAt"
+                  sort={order ?? '-createdAt'}
+                  onSort={next => change({ sort: next === 'createdAt' ? next : '' })}
+                >
+                  Created At
+                </SortHead>
+                <th scope="col">Tags</th>
+                <th scope="col">
+                  <span className="sr">Actions</span>
+                </th>
+              </tr>
+            }
+          >
+            {versions?.map(version => <VersionRow key={version.versionId} version={version} />) ?? (
+              <SkeletonRows columns={COLUMNS} />
+            )}
+            {versions?.length === 0 && (
+              <Row>
+                <Cell span={COLUMNS}>
+                  No versions match this filter.{' '}
+                  <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
+                    Clear
+                  </Button>
+                </Cell>
+              </Row>
+            )}
+          </Table>
+        </>
+      )}
+    </ListPage>
+  )
+}
+
+type Version = ActionOutput<'repositories_QueryPackageVersions'>['versions'][number]
+
+function VersionRow({ version: { versionId, createdAt, name, tags } }: { version: Version }) {
+  return (
+    <Row>
+      <Cell>
+        <div className="stack tight">
+          {name && <span className="any">{name}</span>}
+          <Id id={versionId} what="version id" />
+        </div>
+      </Cell>
+      <Cell label="Created At">
+        <Time at={createdAt} />
+      </Cell>
+      <Cell label="Tags">{tags.length > 0 && <TagList tags={tags} most={ROW_TAGS} />}</Cell>
+      <Cell end>
+        <LinkButton from={FROM} to="./versions/$versionId" params={{ versionId }} variant="ghost" size="sm">
+          View<span className="sr"> {name ?? versionId}</span>
+        </LinkButton>
+      </Cell>
+    </Row>
+  )
+}

@@ -1,0 +1,96 @@
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Package, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useActionPages } from '../../api/queries.ts'
+import { organizationIdOf } from '../../organization.ts'
+import { Button } from '../../ui/Button.tsx'
+import { CardGrid } from '../../ui/CardGrid.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { Main } from '../../ui/Main.tsx'
+import { NewRepositoryDialog } from './NewRepositoryDialog.tsx'
+import { RepositoryCard, RepositoryCardSkeleton } from './RepositoryCard.tsx'
+
+const PAGE_SIZE = 60
+
+const route = getRouteApi('/authenticated/org_{$organization}/repositories')
+
+/** Repositories of an organization as cards. */
+export function RepositoriesPage() {
+  const organizationId = organizationIdOf(route.useParams())
+  const { q = '' } = route.useSearch()
+  const navigate = useNavigate({ from: '/org_{$organization}/repositories' })
+  const [isCreating, setCreating] = useState(false)
+  const text = q.trim()
+  const list = useActionPages('organizations_QueryRepositories', {
+    organizationId,
+    limit: PAGE_SIZE,
+    ...(text && { filter: { text } }),
+  })
+  const repositories = list.data?.pages.flatMap(page => page.repositories)
+  const isFiltered = text !== ''
+  const isEmpty = repositories?.length === 0
+  const filter = (value: string) =>
+    void navigate({ search: value ? { q: value } : {}, replace: true, resetScroll: false })
+  const createButton = (
+    <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
+      New Repository
+    </Button>
+  )
+  return (
+    <Main>
+      <ListPage
+        title="Repositories"
+        what="repositories"
+        width="grid"
+        list={list}
+        shown={repositories?.length}
+        total={list.data?.pages[0]?.total}
+        actions={
+          (isFiltered || !isEmpty) && (
+            <>
+              <FilterBox
+                value={q}
+                onChange={filter}
+                label="Filter repositories"
+                placeholder="Filter by name or id"
+              />
+              {createButton}
+            </>
+          )
+        }
+      >
+        {isEmpty && !isFiltered && (
+          <EmptyState icon={Package} title="Create your first repository" action={createButton}>
+            A repository holds packages of software, whose versions devices download.
+          </EmptyState>
+        )}
+        {isEmpty && isFiltered && (
+          <EmptyState
+            icon={Package}
+            title="No repositories match this filter."
+            action={<Button onClick={() => filter('')}>Clear</Button>}
+          />
+        )}
+        {!isEmpty && (
+          <CardGrid
+            low
+            busyLabel={repositories && !list.isPlaceholderData ? undefined : 'Loading repositories'}
+          >
+            {repositories?.map(repository => (
+              <RepositoryCard key={repository.repositoryId} {...repository} />
+            )) ?? SKELETONS.map(key => <RepositoryCardSkeleton key={key} />)}
+          </CardGrid>
+        )}
+      </ListPage>
+      <NewRepositoryDialog
+        organizationId={organizationId}
+        open={isCreating}
+        onClose={() => setCreating(false)}
+      />
+    </Main>
+  )
+}
+
+const SKELETONS = [1, 2, 3, 4, 5, 6]

@@ -1,0 +1,41 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { useActionState } from '../../api/queries.ts'
+import { formatCount } from '../../lib/format.ts'
+import { useSeen } from '../../lib/use-seen.ts'
+import { Card, CardFoot } from '../../ui/Card.tsx'
+import { Id } from '../../ui/Id.tsx'
+import { VisibilityBadge } from './VisibilityBadge.tsx'
+
+/** One repository: name, id, who may read it and how much is in it. */
+export function RepositoryCard({ repositoryId, name }: { repositoryId: string; name: string }) {
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
+  const { ref, isSeen } = useSeen<HTMLLIElement>()
+  const { data } = useActionState('repositories_GetDetails', { repositoryId }, { enabled: isSeen })
+  return (
+    <Card
+      ref={ref}
+      title={
+        <Link to="/org_{$organization}/repositories/$repositoryId" params={{ organization, repositoryId }}>
+          {name}
+        </Link>
+      }
+      badge={data && <VisibilityBadge visibility={data.visibility} />}
+      id={<Id id={repositoryId} what="repository id" />}
+    >
+      {data && (
+        <CardFoot end={counted(data.assetCount, 'asset')}>
+          <span>{counted(data.packageCount, 'package')}</span>
+        </CardFoot>
+      )}
+    </Card>
+  )
+}
+
+function counted(count: number, what: string): string {
+  return `${formatCount(count)} ${count === 1 ? what : `${what}s`}`
+}
+
+/** A card's place while the list loads. */
+export function RepositoryCardSkeleton() {
+  return <Card title={<span className="skel" />} id={<span className="skel" />} />
+}
