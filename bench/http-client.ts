@@ -1,6 +1,8 @@
 // An HTTP load client of raw keep-alive sockets, forked by a bench, so that the client's share of the two cores is small.
 import { connect, type Socket } from 'node:net'
+import { answering } from './child.ts'
 
+/** Requests that are all alike, or, with `{n}` and `{address}` in headers or body, with a number and an address of their own. */
 export type HttpLoad = {
   host: string
   port: number
@@ -15,6 +17,7 @@ export type HttpLoad = {
 }
 
 export type HttpRun = {
+  answers: number
   perSec: number
   p50Ms: number
   p95Ms: number
@@ -23,15 +26,14 @@ export type HttpRun = {
   statuses: Record<string, number>
 }
 
-process.on('message', (load: HttpLoad) => {
-  run(load).then(
-    result => process.send!({ result }),
-    error => process.send!({ error: String(error) }),
-  )
-})
+/** Of all runs together, so that no two requests that vary are the same. */
+let varied = 0
+
+answering(run)
 
 async function run(load: HttpLoad): Promise<HttpRun> {
   const request = Buffer.from(requestText(load))
+  const varies = request.includes('{n}') || request.includes('{address}')
   const latencies: number[] = []
   const statuses: Record<string, number> = {}
   const started = performance.now()
@@ -49,7 +51,7 @@ async function run(load: HttpLoad): Promise<HttpRun> {
     for (let due = nextDue(); due !== undefined; due = nextDue()) {
       const early = due - performance.now()
       if (early > 0) await new Promise(done => setTimeout(done, early))
-      const status = await connection.exchange(request)
+      const status = await connection.exchange(varies ? Buffer.from(requestText(load, varied++)) : request)
       latencies.push(performance.now() - due)
       statuses[status] = (statuses[status] ?? 0) + 1
     }
@@ -60,6 +62,7 @@ async function run(load: HttpLoad): Promise<HttpRun> {
   latencies.sort((a, b) => a - b)
   const quantile = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
+    answers: latencies.length,
     perSec: latencies.length / secs,
     p50Ms: quantile(0.5),
     p95Ms: quantile(0.95),
@@ -68,14 +71,24 @@ async function run(load: HttpLoad): Promise<HttpRun> {
   }
 }
 
-function requestText({ host, port, path, headers, body }: HttpLoad): string {
+function requestText({ host, port, path, headers, ...load }: HttpLoad, number?: number): string {
+  const vary = (text: string): string =>
+    number === undefined
+      ? text
+      : text.replaceAll('{n}', String(number)).replaceAll('{address}', address(number))
+  const body = vary(load.body)
   const lines = Object.entries({
     host: `${host}:${port}`,
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
     ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  }).map(([name, value]) => `${name}: ${vary(value)}\r\n`)
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
+
+/** One of 16 million. */
+function address(number: number): string {
+  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
 }
 
 /** One keep-alive connection; answers must have a content length, which the hub's have. */

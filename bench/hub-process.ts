@@ -13,52 +13,78 @@ export type BenchHub = AsyncDisposable & {
   url: string
   token: string
   /** Process id of the hub; its database's processes descend from it. */
-  pid: number
+  readonly pid: number
   /** The first administrator's. */
   signIn: { email: string; password: string }
   /** The hub's own database, as its superuser. */
-  database: { host: string; user: string; password: string; database: string }
+  readonly database: { host: string; user: string; password: string; database: string }
+  /** Process id of the database's server. */
+  databasePid(): number
   /** Runs SQL on the hub's own database. */
-  query(text: string): Promise<Record<string, unknown>[]>
+  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  /** Ends the hub as the kernel would, without a word to anybody; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Starts it again in the same place after kill(); resolves when it serves. */
+  start(): Promise<void>
 }
 
-/** Starts the hub with its embedded database in a folder that is deleted afterwards. */
-export async function startBenchHub(): Promise<BenchHub> {
+/** Starts the hub with its embedded database in a folder that is deleted afterwards; `settings` are added to its environment. */
+export async function startBenchHub(settings: Record<string, string> = {}): Promise<BenchHub> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'))
   // The database's account must be able to enter.
   await chmod(dataDir, 0o755)
   const port = await freePort()
-  const hub = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/src/main.ts')], {
-    env: { ...process.env, MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  let hub: ChildProcess
   // However this process ends, the hub must not outlive it.
   process.once('exit', () => hub.kill('SIGKILL'))
-  const token = await printedToken(hub)
+  const start = (): Promise<string> => {
+    const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }
+    hub = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/src/main.ts')], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    return greetingOf(hub)
+  }
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    if (hub.exitCode !== null || hub.signalCode !== null) return
+    const ended = once(hub, 'exit')
+    hub.kill(signal)
+    await ended
+  }
+  const [token] = /deployment_\w{66}/.exec(await start())!
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const [major] = await readdir(join(dataDir, 'postgres'))
-  const host = await readFile(join(dataDir, 'postgres', major!, 'socket'), 'utf8')
-  const database = { host, user: 'postgres', password: admin, database: 'muster' }
+  const databaseDir = join(dataDir, 'postgres', major!)
+  // The socket is in another folder after each start.
+  const databaseNow = (): BenchHub['database'] => {
+    const host = readFileSync(join(databaseDir, 'socket'), 'utf8')
+    return { host, user: 'postgres', password: admin, database: 'muster' }
+  }
   const signIn = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as BenchHub['signIn']
   return {
     signIn,
-    database,
-    url: `http://127.0.0.1:${port}`,
+    url: `${settings.MUSTER_TLS_CERT === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     token,
-    pid: hub.pid!,
-    async query(text) {
-      const client = new pg.Client(database)
+    get pid() {
+      return hub.pid!
+    },
+    get database() {
+      return databaseNow()
+    },
+    databasePid: () => Number(readFileSync(join(databaseDir, 'data/postmaster.pid'), 'utf8').split('\n')[0]),
+    async query(text, values) {
+      const client = new pg.Client(databaseNow())
       await client.connect()
       try {
-        return (await client.query(text)).rows
+        return (await client.query(text, values)).rows
       } finally {
         await client.end()
       }
     },
+    kill: () => end('SIGKILL'),
+    start: async () => void (await start()),
     async [Symbol.asyncDispose]() {
-      const ended = once(hub, 'exit')
-      hub.kill('SIGTERM')
-      await ended
+      await end('SIGTERM')
       await rm(dataDir, { recursive: true, force: true })
     },
   }
@@ -94,16 +120,16 @@ function pssKiB(pid: number): number {
   }
 }
 
-function printedToken(hub: ChildProcess): Promise<string> {
+/** What a hub that serves has printed. */
+function greetingOf(hub: ChildProcess): Promise<string> {
   return new Promise((done, failed) => {
     let output = ''
     const timer = setTimeout(() => failed(new Error(`the hub did not start: ${output}`)), START_TIMEOUT_MS)
     hub.stdout!.on('data', (chunk: Buffer) => {
       output += chunk.toString()
-      const token = /deployment_\w{66}/.exec(output)?.[0]
-      if (!token || !output.includes('Stop with')) return
+      if (!output.includes('Stop with')) return
       clearTimeout(timer)
-      done(token)
+      done(output)
     })
     hub.once('exit', code => failed(new Error(`the hub ended with ${code}: ${output}`)))
   })

@@ -1,81 +1,340 @@
-// The load client, forked by a bench: devices over real sockets. Messages in: {connect} {publish} {close}; one answer each.
-import { newDatedId } from '@muster/actions'
-import { ExecutorClient } from '@muster/link'
-import { connectDevice, type DeviceIdentity, deviceIdentity, type FakeDevice } from '@muster/testkit/device'
+// The load client, forked by a bench: devices, or clients of a plain WebSocket echo, over sockets of their own. One answer a message.
+import { randomBytes } from 'node:crypto'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { deviceIdentity } from '@muster/testkit/device'
+import { EventCalls, type HubTarget, LeanDevice } from './lean-device.ts'
+import { frameOf, RawSocket } from './raw-socket.ts'
 
-type Connect = { url: string; token: string; count: number; parallel: number }
-type Publish = { secs: number; devices: number; window: number }
-type Command = { connect: Connect } | { publish: Publish } | { close: true }
+/** What a client can be asked for. */
+export type LoadCommand =
+  | { connect: ConnectLoad }
+  | { reconnect: { parallel: number; resumes: boolean; giveUpMs: number } }
+  | { publish: { secs: number; devices: number; window: number } }
+  | { schedule: { secs: number; devices: number; perSec: number } }
+  | { setProperty: { name: string } }
+  | { keepLedger: { devices: number; pauseMs: number } }
+  | { endLedger: true }
+  | { echo: { connect: { port: number; tls?: TlsFiles; count: number; parallel: number } } }
+  | { echo: { secs: number; window: number; messageBytes: number } }
 
-const devices: FakeDevice[] = []
+type TlsFiles = { cert: string; key: string }
 
-process.on('message', (command: Command) => {
+export type ConnectLoad = {
+  url: string
+  token: string
+  count: number
+  /** So many at once. */
+  parallel: number
+  /** The certificate of all devices where the hub speaks TLS; without it they tell one in `X-Client-Cert`. */
+  tls?: TlsFiles
+}
+
+export type PublishRun = { acknowledged: number; secs: number; p50Ms: number; p99Ms: number }
+export type ConnectRun = { secs: number }
+export type ReconnectRun = {
+  /** Wall clock, in milliseconds: the first connection accepted, the last device let in again. */
+  firstAcceptedAt: number
+  lastAdmittedAt: number
+  /** Tries that failed once connections were accepted, and connections whose TLS session was resumed. */
+  failures: number
+  resumed: number
+}
+export type LedgerRun = {
+  deviceId: string
+  acknowledged: string[]
+  /** What was sent and not acknowledged when the ledger ended; it may be stored. */
+  unanswered: string[]
+}[]
+
+/** Agents ping so often, in milliseconds; the devices of a client take turns. */
+const PING_MS = 5_000
+const PING_TURNS = 50
+/** How long a refused device waits before it tries again in a storm, in milliseconds. */
+const RETRY_MS = 50
+
+const devices: LeanDevice[] = []
+const echoes: RawSocket[] = []
+let target: HubTarget | undefined
+let ledger: { isOver: boolean; ended: Promise<LedgerRun> } | undefined
+
+process.on('message', (command: LoadCommand) => {
   run(command).then(
     result => process.send!({ result }),
     error => process.send!({ error: String(error) }),
   )
 })
+process.on('disconnect', () => process.exit(0))
 
-async function run(command: Command): Promise<unknown> {
+let turn = 0
+setInterval(() => {
+  for (let at = turn; at < devices.length; at += PING_TURNS) devices[at]!.ping()
+  turn = (turn + 1) % PING_TURNS
+}, PING_MS / PING_TURNS)
+
+async function run(command: LoadCommand): Promise<unknown> {
   if ('connect' in command) return connect(command.connect)
+  if ('reconnect' in command) return reconnect(command.reconnect)
   if ('publish' in command) return publish(command.publish)
-  await Promise.all(devices.map(device => device[Symbol.asyncDispose]()))
-  setImmediate(() => process.disconnect())
-  return {}
+  if ('schedule' in command) return schedule(command.schedule)
+  if ('setProperty' in command) return setProperty(command.setProperty)
+  if ('keepLedger' in command) return keepLedger(command.keepLedger)
+  if ('endLedger' in command) return endLedger()
+  return 'connect' in command.echo ? connectEchoes(command.echo.connect) : echo(command.echo)
 }
 
 /** Connects devices, each new to the hub; they share one certificate, whose making is not what is measured. */
-async function connect({ url, token, count, parallel }: Connect): Promise<{ secs: number }> {
-  const { certificatePem } = await deviceIdentity()
-  const identities: DeviceIdentity[] = []
-  for (let at = 0; at < count; at++)
-    identities.push({ fingerprint: (await deviceIdentity()).fingerprint, certificatePem })
-  const started = performance.now()
-  let next = 0
-  const worker = async (): Promise<void> => {
-    for (let identity = identities[next++]; identity; identity = identities[next++]) {
-      devices.push(await connectDevice({ url, token, identity }))
-    }
+async function connect({ url, token, count, parallel, tls }: ConnectLoad): Promise<ConnectRun> {
+  const secureContext = tls && createSecureContext(tls)
+  const certificatePem = tls ? undefined : (await deviceIdentity()).certificatePem
+  const to: HubTarget = {
+    port: Number(new URL(url).port),
+    token,
+    ...(secureContext && { secureContext }),
+    ...(certificatePem !== undefined && { certificatePem }),
   }
-  await Promise.all(Array.from({ length: parallel }, worker))
-  return { secs: (performance.now() - started) / 1000 }
+  target = to
+  const seed = randomBytes(16).toString('hex')
+  const fresh = Array.from({ length: count }, (_, at) => new LeanDevice(at, seed))
+  const started = performance.now()
+  await inParallel(parallel, fresh, async device => {
+    await device.connect(to)
+    devices.push(device)
+  })
+  return { secs: secondsSince(started) }
 }
 
-/** Publishes 200-byte events, `window` a call and one call after the other on each device; counts what was acknowledged. */
-async function publish(
-  load: Publish,
-): Promise<{ acknowledged: number; secs: number; p50Ms: number; p99Ms: number }> {
-  const body = 'x'.repeat(200)
+/** Every device comes back as soon as its connection is gone, and tries until it is let in. */
+async function reconnect(load: {
+  parallel: number
+  resumes: boolean
+  giveUpMs: number
+}): Promise<ReconnectRun> {
+  const deadline = Date.now() + load.giveUpMs
+  const result: ReconnectRun = { firstAcceptedAt: Infinity, lastAdmittedAt: 0, failures: 0, resumed: 0 }
+  await inParallel(load.parallel, devices, async device => {
+    while (device.isOpen) await pause(RETRY_MS)
+    while (Date.now() < deadline) {
+      try {
+        result.firstAcceptedAt = Math.min(result.firstAcceptedAt, await device.connect(target!, load.resumes))
+        break
+      } catch {
+        if (result.firstAcceptedAt < Infinity) result.failures++
+        await pause(RETRY_MS)
+      }
+    }
+    if (device.isResumed) result.resumed++
+    result.lastAdmittedAt = Date.now()
+  })
+  return result
+}
+
+/** Publishes events, `window` a call and one call after the other on each device; counts what was acknowledged. */
+async function publish(load: { secs: number; devices: number; window: number }): Promise<PublishRun> {
   const latencies: number[] = []
   let acknowledged = 0
   const started = performance.now()
   const end = started + load.secs * 1000
-  const worker = async ({ deviceId, link }: FakeDevice): Promise<void> => {
-    const executor = new ExecutorClient(await link.open('executor'))
-    while (performance.now() < end) {
-      const emittedAt = new Date().toISOString()
-      const events = Array.from({ length: load.window }, () => ({
-        eventId: newDatedId('d_ev'),
-        severity: 'Info',
-        category: 'bench',
-        body,
-        attributes: {},
-        emittedAt,
-      }))
-      const sent = performance.now()
-      await executor.invoke('devices_PublishEvents', { deviceId, events })
-      latencies.push(performance.now() - sent)
-      acknowledged += load.window
+  await Promise.all(
+    devices.slice(0, load.devices).map(
+      device =>
+        new Promise<void>((done, failed) => {
+          const calls = new EventCalls(device, load.window)
+          let sent = performance.now()
+          device.onEnd = failed
+          device.onAnswer = envelope => {
+            if (!isOk(envelope)) return failed(refusal(envelope))
+            const now = performance.now()
+            latencies.push(now - sent)
+            acknowledged += load.window
+            if (now >= end) return done()
+            sent = now
+            device.send(calls.next())
+          }
+          device.send(calls.next())
+        }),
+    ),
+  )
+  return { acknowledged, secs: secondsSince(started), ...quantiles(latencies) }
+}
+
+/**
+ * Publishes single events on a fixed schedule, the devices in turn. The time of each counts from when it was due, so that a slow
+ * answer is not hidden by the sender's waiting for it.
+ */
+async function schedule(load: { secs: number; devices: number; perSec: number }): Promise<PublishRun> {
+  const latencies: number[] = []
+  const started = performance.now()
+  const total = load.secs * load.perSec
+  const finished = Promise.withResolvers<void>()
+  const senders = devices.slice(0, load.devices).map(device => {
+    const calls = new EventCalls(device, 1)
+    const due: number[] = []
+    device.onEnd = error => finished.reject(error)
+    device.onAnswer = envelope => {
+      if (!isOk(envelope)) return finished.reject(refusal(envelope))
+      latencies.push(performance.now() - due.shift()!)
+      if (due.length > 0) device.send(calls.next())
+      if (latencies.length === total) finished.resolve()
     }
-    executor.close()
+    return {
+      add(at: number): void {
+        due.push(at)
+        if (due.length === 1) device.send(calls.next())
+      },
+    }
+  })
+  let sent = 0
+  const send = (): void => {
+    const dueNow = Math.min(total, Math.floor(((performance.now() - started) / 1000) * load.perSec))
+    for (; sent < dueNow; sent++) senders[sent % senders.length]!.add(started + (sent * 1000) / load.perSec)
+    if (sent < total) setTimeout(send, 1)
   }
-  await Promise.all(devices.slice(0, load.devices).map(worker))
-  latencies.sort((a, b) => a - b)
-  const quantile = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0
+  send()
+  await finished.promise
+  return { acknowledged: latencies.length, secs: secondsSince(started), ...quantiles(latencies) }
+}
+
+/** Every device sets one property at once; resolves when all are acknowledged. */
+async function setProperty({ name }: { name: string }): Promise<{ secs: number }> {
+  const started = performance.now()
+  await Promise.all(
+    devices.map(device =>
+      device.invoke('devices_SetProperty', { deviceId: device.deviceId, name, value: { measured: 21.5 } }),
+    ),
+  )
+  return { secs: secondsSince(started) }
+}
+
+/**
+ * Some devices publish events for as long as the ledger is kept, through disconnections: what was not acknowledged is sent again
+ * under the same id, as agents do. The ledger holds what was.
+ */
+function keepLedger(load: { devices: number; pauseMs: number }): object {
+  const book = { isOver: false, ended: Promise.resolve<LedgerRun>([]) }
+  book.ended = Promise.all(
+    devices.slice(0, load.devices).map(async device => {
+      const first = device.eventsMade
+      let calls = new EventCalls(device, 1)
+      let isUnanswered = false
+      while (!book.isOver) {
+        await pause(load.pauseMs)
+        if (!device.isReady) continue
+        if (isUnanswered) device.eventsMade--
+        // The connection may be another one than the last time, and frames belong to theirs.
+        calls = calls.again()
+        isUnanswered = !(await publishOnce(device, calls))
+      }
+      const known = device.eventsMade - (isUnanswered ? 1 : 0)
+      return {
+        deviceId: device.deviceId,
+        acknowledged: calls.ids(first, known),
+        unanswered: calls.ids(known, device.eventsMade),
+      }
+    }),
+  )
+  ledger = book
+  return {}
+}
+
+/** Whether the next event was acknowledged before the connection ended. */
+function publishOnce(device: LeanDevice, calls: EventCalls): Promise<boolean> {
+  return new Promise(done => {
+    device.onEnd = () => done(false)
+    device.onAnswer = envelope => done(isOk(envelope))
+    device.send(calls.next())
+  })
+}
+
+async function endLedger(): Promise<LedgerRun> {
+  ledger!.isOver = true
+  return ledger!.ended
+}
+
+async function connectEchoes({
+  port,
+  tls,
+  count,
+  parallel,
+}: {
+  port: number
+  tls?: TlsFiles
+  count: number
+  parallel: number
+}): Promise<ConnectRun> {
+  const secureContext: SecureContext | undefined = tls && createSecureContext(tls)
+  const started = performance.now()
+  await inParallel(parallel, Array.from({ length: count }), async () => {
+    echoes.push(await RawSocket.open({ port, ...(secureContext && { secureContext }) }, '/', ''))
+  })
+  return { secs: secondsSince(started) }
+}
+
+/** Sends `window` messages at once on each connection, and again when all of their echoes are there. */
+async function echo(load: { secs: number; window: number; messageBytes: number }): Promise<PublishRun> {
+  const frames = Buffer.concat(
+    Array.from({ length: load.window }, () => frameOf(Buffer.alloc(load.messageBytes, 'x'))),
+  )
+  const latencies: number[] = []
+  const started = performance.now()
+  const end = started + load.secs * 1000
+  await Promise.all(
+    echoes.map(
+      socket =>
+        new Promise<void>(done => {
+          let missing = load.window
+          let sent = performance.now()
+          socket.onMessage = () => {
+            if (--missing > 0) return
+            const now = performance.now()
+            latencies.push(now - sent)
+            if (now >= end) return done()
+            missing = load.window
+            sent = now
+            socket.write(frames)
+          }
+          socket.write(frames)
+        }),
+    ),
+  )
   return {
-    acknowledged,
-    secs: (performance.now() - started) / 1000,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
+    acknowledged: latencies.length * load.window,
+    secs: secondsSince(started),
+    ...quantiles(latencies),
   }
+}
+
+const OK = Buffer.from('{"result":"Ok"')
+
+function isOk(envelope: Buffer): boolean {
+  return envelope.subarray(0, OK.length).equals(OK)
+}
+
+function refusal(envelope: Buffer): Error {
+  return new Error(`the hub answered ${envelope.toString().slice(0, 300)}`)
+}
+
+async function inParallel<Item>(
+  parallel: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < items.length) await work(items[next++]!)
+  }
+  await Promise.all(Array.from({ length: parallel }, worker))
+}
+
+function quantiles(latencies: number[]): { p50Ms: number; p99Ms: number } {
+  const sorted = Float64Array.from(latencies).sort()
+  const quantile = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
+  return { p50Ms: quantile(0.5), p99Ms: quantile(0.99) }
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(done => setTimeout(done, ms))
 }

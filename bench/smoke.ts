@@ -1,6 +1,6 @@
-import { fork } from 'node:child_process'
-import { join } from 'node:path'
 import { type BenchHub, memoryKiB, startBenchHub } from './hub-process.ts'
+import type { ConnectRun, PublishRun } from './load-client.ts'
+import { startLoadClient } from './yardsticks.ts'
 
 const DEVICES = 2_000
 const TIME_LIMIT_MS = 5 * 60 * 1000
@@ -16,16 +16,8 @@ export async function smoke(): Promise<void> {
   const idle = memoryKiB(hub.pid)
   print('idle hub', `${mib(idle.hub)} MiB, with its database ${mib(idle.all)} MiB (PSS)`)
 
-  const client = fork(join(import.meta.dirname, 'load-client.ts'))
-  const ask = <T>(message: object): Promise<T> =>
-    new Promise((done, failed) => {
-      client.once('message', (answer: { result: T; error?: string }) =>
-        answer.error ? failed(new Error(answer.error)) : done(answer.result),
-      )
-      client.send(message)
-    })
-
-  const { secs } = await ask<{ secs: number }>({
+  const client = startLoadClient()
+  const { secs } = await client.ask<ConnectRun>({
     connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 },
   })
   const shown = await countConnected(hub)
@@ -43,7 +35,7 @@ export async function smoke(): Promise<void> {
 
   for (const window of [1, 20]) {
     const before = await countEvents(hub)
-    const run = await ask<{ acknowledged: number; secs: number; p50Ms: number; p99Ms: number }>({
+    const run = await client.ask<PublishRun>({
       publish: { secs: 10, devices: 200, window },
     })
     const stored = (await countEvents(hub)) - before
@@ -56,7 +48,7 @@ export async function smoke(): Promise<void> {
       `${rate} per second acknowledged durable (200 devices, 200 bytes, ${latency})`,
     )
   }
-  await ask({ close: true })
+  await client.end()
   clearTimeout(limit)
 }
 

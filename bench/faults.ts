@@ -1,0 +1,174 @@
+import { ask, forked } from './child.ts'
+import { checkLedger } from './fleet.ts'
+import { type BenchHub, startBenchHub } from './hub-process.ts'
+import type { LedgerRun, ReconnectRun } from './load-client.ts'
+import { residentKiB } from './processes.ts'
+import type { StreamsRun } from './stream-client.ts'
+import { openProxy } from './tunnel.ts'
+import type { DeviceReady } from './tunnel-device.ts'
+import { type LoadClient, startLoadClient, tell, tellGoal } from './yardsticks.ts'
+
+const TIME_LIMIT_MS = 15 * 60 * 1000
+/** Devices that publish all the time, one call after the other. */
+const DEVICES = 200
+/** A device that is not back after this counts as lost. */
+const GIVE_UP_MS = 60_000
+/** Between two deaths of the hub, in milliseconds, at most; the time is random. */
+const MAX_PAUSE_MS = 10_000
+const STALLED_VIEWERS = 4
+
+/**
+ * What must survive faults (goals R1, R2, R7): the hub killed in ingest, its database killed in ingest, viewers of a device's page
+ * that stop reading. Arguments: deaths of the hub (5; the goal's 20 take five minutes), deaths of the database (3).
+ */
+export async function faults(hubDeaths = '5', databaseDeaths = '3'): Promise<void> {
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  // It complains of its database's deaths, as it should.
+  await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'silent' })
+  const client = startLoadClient()
+  await client.ask({ connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 } })
+  await killHub(hub, client, Number(hubDeaths))
+  await killDatabase(hub, client, Number(databaseDeaths))
+  await client.end()
+  await stallViewers(hub)
+  clearTimeout(limit)
+}
+
+/** Kills the hub at random moments while devices publish; they come back and send again what was not answered. */
+async function killHub(hub: BenchHub, client: LoadClient, deaths: number): Promise<void> {
+  await client.ask({ keepLedger: { devices: DEVICES, pauseMs: 0 } })
+  const away: number[] = []
+  for (let n = 0; n < deaths; n++) {
+    await pause(500 + Math.random() * MAX_PAUSE_MS)
+    const killedAt = Date.now()
+    await hub.kill()
+    const [, back] = await Promise.all([
+      hub.start(),
+      client.ask<ReconnectRun>({ reconnect: { parallel: 64, resumes: false, giveUpMs: GIVE_UP_MS } }),
+    ])
+    away.push((back.lastAdmittedAt - killedAt) / 1000)
+  }
+  await pause(1_000)
+  await judgeLedger('R1', `hub killed ${deaths} times`, hub, client)
+  tell('  all devices back after', away.map(secs => `${secs.toFixed(1)} s`).join(', '))
+}
+
+/** Kills the database's server while devices publish: they wait, and nothing is lost. */
+async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): Promise<void> {
+  await client.ask({ keepLedger: { devices: DEVICES, pauseMs: 0 } })
+  await pause(2_000)
+  const residentBefore = residentKiB(hub.pid)
+  const endedBefore = await count(hub, 'select count(*) from device_connection where ended_at is not null')
+  let mostResident = residentBefore
+  const watch = setInterval(() => {
+    mostResident = Math.max(mostResident, residentKiB(hub.pid))
+  }, 100)
+  const resumed: number[] = []
+  for (let n = 0; n < deaths; n++) {
+    await pause(2_000)
+    const from = await lastReceived(hub)
+    process.kill(hub.databasePid(), 'SIGKILL')
+    await answered(() => hub.query('select 1'))
+    const acceptsAt = performance.now()
+    // What was under way when it died was received before; only what was stored after its return counts.
+    await answered(async () => {
+      if ((await lastReceived(hub)) <= from) throw new Error('nothing stored yet')
+    })
+    resumed.push((performance.now() - acceptsAt) / 1000)
+  }
+  await pause(1_000)
+  clearInterval(watch)
+  await judgeLedger('R2', `database killed ${deaths} times`, hub, client)
+  const slowest = Math.max(...resumed)
+  tellGoal(
+    'R2',
+    'events are stored again',
+    `${slowest.toFixed(2)} s after it accepts`,
+    '<= 2 s',
+    slowest <= 2,
+  )
+  const ended = await count(hub, 'select count(*) from device_connection where ended_at is not null')
+  tellGoal('R2', 'devices disconnected', String(ended - endedBefore), '0', ended === endedBefore)
+  const grown = (mostResident - residentBefore) / 1024
+  tellGoal('R2', 'memory of the hub, meanwhile', `+${grown.toFixed(0)} MiB`, '<= 64 MiB', grown <= 64)
+}
+
+/** What devices had acknowledged in earlier parts, which is stored as well. */
+const earlier = new Map<string, LedgerRun[number]>()
+
+async function judgeLedger(id: string, what: string, hub: BenchHub, client: LoadClient): Promise<void> {
+  const ledger = await client.ask<LedgerRun>({ endLedger: true })
+  for (const { deviceId, acknowledged, unanswered } of ledger) {
+    const known = earlier.get(deviceId) ?? { deviceId, acknowledged: [], unanswered: [] }
+    known.acknowledged.push(...acknowledged)
+    known.unanswered.push(...unanswered)
+    earlier.set(deviceId, known)
+  }
+  const { acknowledged, missing, unknown } = await checkLedger(hub, [...earlier.values()])
+  tellGoal(
+    id,
+    what,
+    `${missing} lost, ${unknown} doubled of ${acknowledged}`,
+    '0 lost, 0 doubled',
+    missing + unknown === 0,
+  )
+}
+
+/** Viewers of pages of ten gigabytes that stop reading: the rest goes on, and little is held for them. */
+async function stallViewers(hub: BenchHub): Promise<void> {
+  const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')
+  const stalledDevice = await forked<DeviceReady>('tunnel-device.ts', hub.url, hub.token)
+  const { child: client } = await forked('stream-client.ts')
+  const target = await openProxy(hub, stalledDevice.ready.deviceId, page.port)
+  const rate = async (): Promise<number> =>
+    (await ask<StreamsRun>(client, { streams: { target, path: '/flat', streams: 1, secs: 4 } })).perSec[0]!
+  const before = [await rate(), await rate()]
+  const residentBefore = residentKiB(hub.pid)
+  await ask(client, { stall: { target, path: '/flat', count: STALLED_VIEWERS } })
+  await pause(3_000)
+  const held = (residentKiB(hub.pid) - residentBefore) / 1024 / STALLED_VIEWERS
+  const beside = [await rate(), await rate()]
+  const share = Math.max(...beside) / Math.max(...before)
+  tellGoal(
+    'R7',
+    'a stream beside stalled ones',
+    `${(share * 100).toFixed(0)} % of its rate`,
+    '>= 90 %',
+    share >= 0.9,
+  )
+  tellGoal('R7', 'memory of a stalled stream', `${held.toFixed(1)} MiB`, '<= 8 MiB', held <= 8)
+  await ask(client, { letGo: true })
+  for (const child of [source, stalledDevice.child, client]) child.disconnect()
+}
+
+async function count(hub: BenchHub, sql: string): Promise<number> {
+  return Number((await hub.query(sql))[0]!.count)
+}
+
+/** When the newest event was stored, in microseconds. */
+async function lastReceived(hub: BenchHub): Promise<number> {
+  const [row] = await hub.query(
+    `select coalesce(extract(epoch from max(received_at)) * 1e6, 0)::bigint as last from device_event
+      where received_at > now() - interval '10 minutes'`,
+  )
+  return Number(row!.last)
+}
+
+/** Resolves when something succeeds that is tried again and again. */
+async function answered(attempt: () => Promise<unknown>): Promise<void> {
+  for (const deadline = Date.now() + GIVE_UP_MS; ; await pause(20)) {
+    try {
+      await attempt()
+      return
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(done => setTimeout(done, ms))
+}

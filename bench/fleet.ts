@@ -1,0 +1,369 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Agent, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deviceIdentity } from '@muster/testkit/device'
+import pg from 'pg'
+import { createDeviceCertificate } from '../apps/agent/src/certificate.ts'
+import { type BenchHub, startBenchHub } from './hub-process.ts'
+import type { ConnectRun, LedgerRun, ReconnectRun } from './load-client.ts'
+import { maxOpenFiles, treeProcessorSecs } from './processes.ts'
+import {
+  COLLECTS_GARBAGE,
+  type LoadClient,
+  measureIdleSockets,
+  residentAfterCollection,
+  startLoadClient,
+  tell,
+  tellGoal,
+} from './yardsticks.ts'
+
+const TIME_LIMIT_MS = 15 * 60 * 1000
+/** Devices that connect at once. */
+const PARALLEL = 64
+/** Devices that publish through the storms, and how long each waits after an answer, in milliseconds. */
+const LEDGER_DEVICES = 200
+const LEDGER_PAUSE_MS = 200
+const INVOKES_PER_SEC = 50
+/** Devices that come before anything is measured. */
+const FIRST_DEVICES = 500
+/** After this a device that is not back counts as lost. */
+const STORM_LIMIT_MS = 120_000
+/** Files that a hub or a client has open besides the connections of devices. */
+const SPARE_FILES = 500
+/** How much memory may grow while nothing happens and still count as flat. */
+const FLAT_MIB = 4
+
+type Tls = {
+  client: { cert: string; key: string }
+  /** Files, `ca` with the clients' certificate. */
+  files: { ca: string; cert: string; key: string }
+}
+
+/**
+ * A whole fleet on one hub (goals P4, P5, P6, P17, P18): memory of idle devices against idle sockets of a plain server, every
+ * device setting a property, everybody idle, and the hub killed under all of them. Arguments: number of devices, idle seconds.
+ */
+export async function fleet(count = '10000', idleSecs = '60'): Promise<void> {
+  const devices = Number(count)
+  const files = maxOpenFiles()
+  if (files < devices + SPARE_FILES) {
+    process.stderr.write(
+      `A process may open ${files} files; ${devices} devices need ${devices + SPARE_FILES}: raise it with "ulimit -Hn" or name fewer devices.\n`,
+    )
+    process.exitCode = 2
+    return
+  }
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  const folder = await mkdtemp(join(tmpdir(), 'muster-fleet-'))
+  await chmod(folder, 0o755)
+  try {
+    await plainFleet(devices, Number(idleSecs))
+    await tlsFleet(devices, await makeTls(folder))
+  } finally {
+    await rm(folder, { recursive: true })
+    clearTimeout(limit)
+  }
+}
+
+async function plainFleet(devices: number, idleSecs: number): Promise<void> {
+  const sockets = await measureIdleSockets({}, { count: devices, parallel: PARALLEL })
+  tell(`${devices} sockets of a plain server`, socketsTold(sockets))
+  await using hub = await startBenchHub({ NODE_OPTIONS: COLLECTS_GARBAGE.join(' ') })
+  const client = startLoadClient()
+  const kibEach = await connectFleet(hub, client, devices)
+  tellMemory('plain', kibEach, sockets.kibEach, 2)
+  await tellIdle(hub, idleSecs)
+  await client.end()
+}
+
+async function tlsFleet(devices: number, tls: Tls): Promise<void> {
+  const load = { count: devices, parallel: PARALLEL, client: tls.client }
+  const sockets = await measureIdleSockets({ tls: tls.files }, load)
+  tell(`${devices} sockets with mutual TLS`, socketsTold(sockets))
+  await using hub = await startBenchHub({
+    NODE_OPTIONS: COLLECTS_GARBAGE.join(' '),
+    MUSTER_TLS_CERT: tls.files.cert,
+    MUSTER_TLS_KEY: tls.files.key,
+  })
+  const client = startLoadClient()
+  const kibEach = await connectFleet(hub, client, devices, tls.client)
+  tellMemory('mutual TLS', kibEach, sockets.kibEach, 1.15)
+
+  const probe = await Probe.signIn(hub)
+  const gateSecs = devices / (0.7 * sockets.perSec)
+  await client.ask({ keepLedger: { devices: LEDGER_DEVICES, pauseMs: LEDGER_PAUSE_MS } })
+  for (const resumes of [false, true]) {
+    // Each storm comes upon devices that are at work.
+    await pause(2_000)
+    const storm = await runStorm(hub, client, probe, devices, resumes)
+    const name = resumes ? 'storm, sessions resumed' : 'storm, full handshakes'
+    const { resumed, failures } = storm.run
+    tell(
+      name,
+      `${resumed} sessions resumed, ${failures} tries failed; the hub served after ${storm.startSecs.toFixed(1)} s, then ${storm.microsecs.toFixed(0)} us of processor time each`,
+    )
+    const gate = `<= ${gateSecs.toFixed(1)} s`
+    tellGoal('P5', `${name}: all back`, `${storm.secs.toFixed(1)} s`, gate, storm.secs <= gateSecs)
+    const { p50Ms, p99Ms, answers, errors } = storm.invokes
+    tellGoal(
+      'P6',
+      `${name}: ${INVOKES_PER_SEC} invokes a second`,
+      `p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, ${errors} errors of ${answers}`,
+      'p99 <= 250 ms, 0 errors',
+      p99Ms <= 250 && errors === 0,
+    )
+    const { shown, open, different } = storm
+    const isEverybody = [shown, open, different].every(number => number === devices)
+    tellGoal(
+      '',
+      'none lost, none doubled',
+      `${shown} shown, ${open} connections, ${different} devices`,
+      `${devices} of each`,
+      isEverybody,
+    )
+  }
+  const ledger = await client.ask<LedgerRun>({ endLedger: true })
+  const { acknowledged, missing, unknown } = await checkLedger(hub, ledger)
+  tellGoal(
+    '',
+    'ledger of acknowledged events, both storms',
+    `${missing} missing, ${unknown} beyond of ${acknowledged}`,
+    '0 missing, 0 doubled',
+    missing === 0 && unknown === 0,
+  )
+  probe.close()
+  await client.end()
+}
+
+/**
+ * Connects a fleet and tells the memory of an idle device in KiB: that of all but the first ones, which make the hub run each line
+ * of its code once and open what it keeps open.
+ */
+async function connectFleet(
+  hub: BenchHub,
+  client: LoadClient,
+  devices: number,
+  tls?: { cert: string; key: string },
+): Promise<number> {
+  const { url, token } = hub
+  const load = { url, token, parallel: PARALLEL, ...(tls && { tls }) }
+  await client.ask<ConnectRun>({ connect: { ...load, count: FIRST_DEVICES } })
+  await client.ask({ setProperty: { name: 'first' } })
+  const before = await residentAfterCollection(hub.pid)
+
+  const count = devices - FIRST_DEVICES
+  const cpu = treeProcessorSecs(hub.pid)
+  const { secs } = await client.ask<ConnectRun>({ connect: { ...load, count } })
+  const microsecs = ((treeProcessorSecs(hub.pid) - cpu) / count) * 1e6
+  tell(
+    `${count} new devices`,
+    `${Math.round(count / secs)} a second, ${microsecs.toFixed(0)} us of processor time each`,
+  )
+  const set = await client.ask<{ secs: number }>({ setProperty: { name: 'measured' } })
+  const [{ stored }] = (await hub.query(
+    `select count(*)::int as stored from device_property where name = 'measured'`,
+  )) as [{ stored: number }]
+  if (stored !== devices) throw new Error(`${stored} of ${devices} properties are stored`)
+  if (!tls)
+    tellGoal(
+      'P17',
+      'each sets a property, durable and visible',
+      `${set.secs.toFixed(2)} s`,
+      '<= 2 s',
+      set.secs <= 2,
+    )
+  return ((await residentAfterCollection(hub.pid)) - before) / count
+}
+
+function tellMemory(name: string, kibEach: number, kibOfSocket: number, gate: number): void {
+  const share = kibEach / kibOfSocket
+  tellGoal(
+    'P4',
+    `memory of an idle device, ${name}`,
+    `${kibEach.toFixed(1)} KiB, x${share.toFixed(2)} of a socket`,
+    `<= x${gate}`,
+    share <= gate,
+  )
+}
+
+async function tellIdle(hub: BenchHub, secs: number): Promise<void> {
+  const kibBefore = await residentAfterCollection(hub.pid)
+  const before = treeProcessorSecs(hub.pid)
+  await pause(secs * 1000)
+  const share = (treeProcessorSecs(hub.pid) - before) / secs
+  const grownMib = ((await residentAfterCollection(hub.pid)) - kibBefore) / 1024
+  tellGoal(
+    'P18',
+    `everybody idle for ${secs} s, Pings every 5 s`,
+    `${(share * 100).toFixed(1)} % of a core`,
+    '<= 3 %',
+    share <= 0.03,
+  )
+  tellGoal(
+    'P18',
+    'memory meanwhile',
+    `${grownMib.toFixed(1)} MiB more`,
+    `<= ${FLAT_MIB} MiB`,
+    grownMib <= FLAT_MIB,
+  )
+}
+
+/** Kills the hub, starts it again, and waits until its database shows every device as connected. */
+async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices: number, resumes: boolean) {
+  await hub.kill()
+  const killedAt = performance.now()
+  const back = client.ask<ReconnectRun>({
+    reconnect: { parallel: PARALLEL, resumes, giveUpMs: STORM_LIMIT_MS },
+  })
+  await hub.start()
+  const startSecs = (performance.now() - killedAt) / 1000
+  const cpu = treeProcessorSecs(hub.pid)
+  const probing = probe.run()
+  const database = new pg.Client(hub.database)
+  await database.connect()
+  let shown = 0
+  const deadline = performance.now() + STORM_LIMIT_MS
+  while (shown < devices && performance.now() < deadline) {
+    const { rows } = await database.query<{ count: string }>('select count(*) from device where is_connected')
+    shown = Number(rows[0]!.count)
+    await pause(50)
+  }
+  const shownAt = Date.now()
+  const microsecs = ((treeProcessorSecs(hub.pid) - cpu) / devices) * 1e6
+  const run = await back
+  const invokes = await probing.end()
+  const { rows } = await database.query<{ open: string; different: string }>(
+    'select count(*) as open, count(distinct device_id) as different from device_connection where ended_at is null',
+  )
+  await database.end()
+  const secs = (shownAt - run.firstAcceptedAt) / 1000
+  const [{ open, different }] = rows as [{ open: string; different: string }]
+  return { run, startSecs, microsecs, secs, invokes, shown, open: Number(open), different: Number(different) }
+}
+
+/** Every acknowledged event is stored, and nothing that was never sent; the primary key allows none twice. */
+export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
+  let acknowledged = 0
+  let missing = 0
+  let unknown = 0
+  for (const book of ledger) {
+    const rows = await hub.query('select event_id from device_event where device_id = $1', [book.deviceId])
+    const stored = new Set(rows.map(row => row.event_id as string))
+    const sent = new Set([...book.acknowledged, ...book.unanswered])
+    acknowledged += book.acknowledged.length
+    missing += book.acknowledged.filter(eventId => !stored.has(eventId)).length
+    unknown += rows.filter(row => !sent.has(row.event_id as string)).length + (rows.length - stored.size)
+  }
+  return { acknowledged, missing, unknown }
+}
+
+/** A person's console beside the storm: one action on a fixed schedule, each counted from when it was due. */
+class Probe {
+  readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 32 })
+  readonly #hub: BenchHub
+  #cookie = ''
+  #projectId = ''
+
+  private constructor(hub: BenchHub) {
+    this.#hub = hub
+  }
+
+  static async signIn(hub: BenchHub): Promise<Probe> {
+    const probe = new Probe(hub)
+    const { email, password } = hub.signIn
+    const { headers } = await probe.#post('/api/private/login', { email, password, remember: false })
+    probe.#cookie = headers['set-cookie']![0]!.split(';')[0]!
+    probe.#projectId = (await hub.query('select project_id from project'))[0]!.project_id as string
+    return probe
+  }
+
+  /** Invokes until told to end. */
+  run(): { end(): Promise<{ p50Ms: number; p99Ms: number; answers: number; errors: number }> } {
+    const latencies: number[] = []
+    let errors = 0
+    const started = performance.now()
+    const asked: Promise<void>[] = []
+    const timer = setInterval(() => {
+      const dueNow = ((performance.now() - started) / 1000) * INVOKES_PER_SEC
+      while (asked.length < dueNow) {
+        const due = started + (asked.length * 1000) / INVOKES_PER_SEC
+        const answer = this.#post('/api/v1/actions/invoke/projects_GetDetails', {
+          projectId: this.#projectId,
+        })
+        asked.push(
+          answer.then(
+            ({ status }) => {
+              latencies.push(performance.now() - due)
+              if (status !== 200) errors++
+            },
+            () => void errors++,
+          ),
+        )
+      }
+    }, 5)
+    return {
+      end: async () => {
+        clearInterval(timer)
+        await Promise.all(asked)
+        latencies.sort((a, b) => a - b)
+        const quantile = (share: number): number =>
+          latencies[Math.floor(latencies.length * share)] ?? Number.NaN
+        return { p50Ms: quantile(0.5), p99Ms: quantile(0.99), answers: asked.length, errors }
+      },
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #post(path: string, body: object): Promise<{ status: number; headers: IncomingHttpHeaders }> {
+    const { url } = this.#hub
+    const headers = { 'content-type': 'application/json', origin: url, cookie: this.#cookie }
+    return new Promise((done, failed) => {
+      const outgoing = request(url + path, { method: 'POST', agent: this.#agent, headers }, answer => {
+        answer.resume()
+        answer.once('end', () => done({ status: answer.statusCode!, headers: answer.headers }))
+        answer.once('error', failed)
+      })
+      outgoing.once('error', failed)
+      outgoing.end(JSON.stringify(body))
+    })
+  }
+}
+
+/** Certificates of the hub and of the devices, which share one as the sockets of the plain server do. */
+async function makeTls(folder: string): Promise<Tls> {
+  const made = createDeviceCertificate('localhost')
+  const { certificatePem, keyPem } = await deviceIdentity()
+  const file = (name: string): string => join(folder, name)
+  const files = { ca: file('client.pem'), cert: file('hub.pem'), key: file('hub.key') }
+  await writeFile(files.ca, certificatePem)
+  await writeFile(files.cert, made.certificatePem)
+  await writeFile(files.key, made.keyPem)
+  return {
+    client: { cert: certificatePem, key: keyPem! },
+    files,
+  }
+}
+
+function socketsTold({
+  kibEach,
+  perSec,
+  microsecs,
+}: {
+  kibEach: number
+  perSec: number
+  microsecs: number
+}): string {
+  return `${kibEach.toFixed(1)} KiB each, ${Math.round(perSec)} a second, ${microsecs.toFixed(0)} us of processor time each`
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(done => setTimeout(done, ms))
+}

@@ -1,0 +1,88 @@
+import { ask, forked, median } from './child.ts'
+import type { HttpLoad, HttpRun } from './http-client.ts'
+import { startBenchHub } from './hub-process.ts'
+import type { PublishRun } from './load-client.ts'
+import { told } from './people.ts'
+import { startLoadClient, tell, tellGoal } from './yardsticks.ts'
+
+const TIME_LIMIT_MS = 10 * 60 * 1000
+const ROUNDS = 3
+const SECS = 10
+const FLOOD_PER_SEC = 500
+const DEVICES = 1_000
+const EVENTS_PER_SEC = 5_000
+
+/**
+ * A flood of wrong sign-ins, at one account from one address and at made-up accounts from everywhere, and what devices notice of
+ * it: time to the acknowledgement of events on a schedule, in turns with and without (the second half of goal P19).
+ */
+export async function flood(): Promise<void> {
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  // Behind a proxy that is trusted the client can be everywhere.
+  await using hub = await startBenchHub({
+    MUSTER_TRUSTED_PROXIES: '127.0.0.1',
+    MUSTER_PROXY_SECRET: 'the bench is its own proxy, with a secret of its own',
+  })
+  const devices = startLoadClient()
+  await devices.ask({ connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 } })
+  const { child: client } = await forked('http-client.ts')
+  const wrong = (email: string): HttpLoad => ({
+    host: '127.0.0.1',
+    port: Number(new URL(hub.url).port),
+    path: '/api/private/login',
+    headers: { origin: hub.url },
+    body: JSON.stringify({ email, password: 'wrong password', remember: false }),
+    connections: 100,
+    secs: SECS,
+    perSec: FLOOD_PER_SEC,
+  })
+  const floods: Record<string, HttpLoad> = {
+    'from one address': wrong(hub.signIn.email),
+    'from everywhere': {
+      ...wrong('nobody-{n}@example.com'),
+      headers: { origin: hub.url, 'x-forwarded-for': '{address}' },
+    },
+  }
+
+  const schedule = { schedule: { secs: SECS, devices: DEVICES, perSec: EVENTS_PER_SEC } }
+  await devices.ask({ schedule: { ...schedule.schedule, secs: 5 } })
+  const alone: PublishRun[] = []
+  const beside = new Map(Object.keys(floods).map(name => [name, [] as PublishRun[]]))
+  const floodRuns = new Map(Object.keys(floods).map(name => [name, [] as HttpRun[]]))
+  for (let round = 0; round < ROUNDS; round++) {
+    alone.push(await devices.ask<PublishRun>(schedule))
+    for (const [name, load] of Object.entries(floods)) {
+      const [run, floodRun] = await Promise.all([
+        devices.ask<PublishRun>(schedule),
+        ask<HttpRun>(client, load),
+      ])
+      beside.get(name)!.push(run)
+      floodRuns.get(name)!.push(floodRun)
+    }
+  }
+  const p99 = (runs: PublishRun[]): number => median(runs.map(run => run.p99Ms))
+  const p50 = (runs: PublishRun[]): number => median(runs.map(run => run.p50Ms))
+  const acknowledged = (runs: PublishRun[]): string =>
+    `p50 ${p50(runs).toFixed(1)} ms, p99 ${p99(runs).toFixed(1)} ms`
+  tell('events, alone', acknowledged(alone))
+  for (const name of Object.keys(floods)) {
+    const runs = beside.get(name)!
+    tell(`wrong sign-ins ${name}`, told(floodRuns.get(name)!.at(-1)!))
+    tell(`events beside them`, acknowledged(runs))
+    const slower = p99(runs) / p99(alone)
+    tellGoal(
+      'P19',
+      `events beside wrong sign-ins ${name}`,
+      `p99 x${slower.toFixed(2)}`,
+      '<= x1.50',
+      slower <= 1.5,
+    )
+  }
+
+  client.disconnect()
+  await devices.end()
+  clearTimeout(limit)
+}

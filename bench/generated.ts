@@ -1,0 +1,17 @@
+import { Readable } from 'node:stream'
+
+const PIECE_BYTES = 64 * 1024
+
+/** A stream of so many bytes, the same each time, no piece of which is like another. */
+export function generated(bytes: number): Readable {
+  let sent = 0
+  return new Readable({
+    read() {
+      if (sent === bytes) return void this.push(null)
+      const piece = Buffer.alloc(Math.min(PIECE_BYTES, bytes - sent), 'muster')
+      if (piece.length >= 8) piece.writeDoubleBE(sent)
+      sent += piece.length
+      this.push(piece)
+    },
+  })
+}

@@ -1,0 +1,152 @@
+import { type BenchHub, startBenchHub } from './hub-process.ts'
+import type { PublishRun } from './load-client.ts'
+import { treeProcessorSecs } from './processes.ts'
+import {
+  FIRST_WRITTEN_EVENT,
+  type LoadClient,
+  measureCopy,
+  measureEcho,
+  measureRows,
+  middle,
+  quietRounds,
+  startLoadClient,
+  tell,
+  tellGoal,
+} from './yardsticks.ts'
+
+const TIME_LIMIT_MS = 10 * 60 * 1000
+const ROUNDS = 3
+/** Devices that publish all they can, and those of the schedule. */
+const BUSY_DEVICES = 200
+const SCHEDULED_DEVICES = 1_000
+const SCHEDULED_PER_SEC = 5_000
+const MESSAGE_BYTES = 200
+const WINDOWS = [1, 20] as const
+const HUB_SECS = 6
+const YARDSTICK_SECS = 4
+
+type Figures = { microsecs: number; perSec: number }
+type Round = {
+  echo: Record<number, Figures>
+  hub: Record<number, Figures>
+  rows: Figures
+  copyPerSec: number
+}
+
+/**
+ * Events of devices (goals P1, P2, P3): processor time of hub and database for each, against a plain WebSocket echo and rows by the
+ * driver alone, in turns; rates; time to the acknowledgement at a fixed rate. The argument is the length of the last in seconds.
+ */
+export async function ingest(scheduleSecs = '60'): Promise<void> {
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  await using hub = await startBenchHub()
+  const client = startLoadClient()
+  await client.ask({
+    connect: { url: hub.url, token: hub.token, count: SCHEDULED_DEVICES, parallel: 64 },
+  })
+  const devices = await hub.query('select device_id from device limit $1', [BUSY_DEVICES])
+  const deviceIds = devices.map(row => row.device_id as string)
+
+  const { rows, foreignCores } = await quietRounds(ROUNDS, async (at): Promise<Round> => {
+    const round: Round = { echo: {}, hub: {}, rows: { microsecs: 0, perSec: 0 }, copyPerSec: 0 }
+    for (const window of WINDOWS) {
+      const load = { devices: BUSY_DEVICES, secs: YARDSTICK_SECS, window, messageBytes: MESSAGE_BYTES }
+      round.echo[window] = await measureEcho({ corks: window > 1 }, load)
+      round.hub[window] = await measureHub(hub, client, window)
+    }
+    const first = FIRST_WRITTEN_EVENT + at * 10_000_000
+    const rowLoad = { secs: YARDSTICK_SECS, deviceIds, batch: 1000, connections: 2, first }
+    round.rows = await measureRows(hub, rowLoad)
+    round.copyPerSec = await measureCopy(hub, deviceIds, at)
+    return round
+  })
+
+  const driver = {
+    microsecs: middle(rows, round => round.rows.microsecs),
+    perSec: middle(rows, round => round.rows.perSec),
+  }
+  const copyPerSec = middle(rows, round => round.copyPerSec)
+  tell('foreign load, at most', `${foreignCores.toFixed(2)} cores`)
+  tell('rows by the driver, 1,000 a statement, x2', `${us(driver.microsecs)}, ${k(driver.perSec)}`)
+  tell('rows by COPY from files, x2', k(copyPerSec))
+  for (const window of WINDOWS) {
+    const echo = middle(rows, round => round.echo[window]!.microsecs)
+    const own = middle(rows, round => round.hub[window]!.microsecs)
+    const perSec = middle(rows, round => round.hub[window]!.perSec)
+    const name = `${window} ${window === 1 ? 'event' : 'events'} a call`
+    tell(`echo, window ${window}`, us(echo))
+    tell(`hub and database, ${name}`, `${us(own)}, ${k(perSec)}`)
+    const share = (echo + driver.microsecs) / own
+    tellGoal('P1', `cost, ${name}`, `${share.toFixed(2)} of the least`, '>= 0.70', share >= 0.7)
+    const least = window === 1 ? 0.25 : 0.5
+    const ofRows = perSec / driver.perSec
+    tellGoal(
+      'P2',
+      `rate, ${name}`,
+      `${ofRows.toFixed(2)} of the driver's rows`,
+      `>= ${least.toFixed(2)}`,
+      ofRows >= least,
+    )
+    if (window > 1)
+      tellGoal(
+        'P2',
+        `rate, ${name}`,
+        `${(perSec / copyPerSec).toFixed(2)} of COPY`,
+        '>= 0.35',
+        perSec / copyPerSec >= 0.35,
+      )
+  }
+
+  const secs = Number(scheduleSecs)
+  const before = treeProcessorSecs(hub.pid)
+  const events = await countEvents(hub)
+  const run = await client.ask<PublishRun>({
+    schedule: { secs, devices: SCHEDULED_DEVICES, perSec: SCHEDULED_PER_SEC },
+  })
+  await expectStored(hub, events, run)
+  tell(
+    'hub and database on the schedule',
+    us(((treeProcessorSecs(hub.pid) - before) / run.acknowledged) * 1e6),
+  )
+  tellGoal(
+    'P3',
+    `acknowledged, ${SCHEDULED_PER_SEC} a second for ${secs} s`,
+    `p50 ${run.p50Ms.toFixed(1)} ms, p99 ${run.p99Ms.toFixed(1)} ms`,
+    'p50 <= 8 ms, p99 <= 25 ms',
+    run.p50Ms <= 8 && run.p99Ms <= 25,
+  )
+  await client.end()
+  clearTimeout(limit)
+}
+
+async function measureHub(hub: BenchHub, client: LoadClient, window: number): Promise<Figures> {
+  await hub.query('checkpoint')
+  const events = await countEvents(hub)
+  const before = treeProcessorSecs(hub.pid)
+  const run = await client.ask<PublishRun>({ publish: { secs: HUB_SECS, devices: BUSY_DEVICES, window } })
+  const used = treeProcessorSecs(hub.pid) - before
+  await expectStored(hub, events, run)
+  return { microsecs: (used / run.acknowledged) * 1e6, perSec: run.acknowledged / run.secs }
+}
+
+/** Acknowledged is stored, once; a run ends when all of its events are acknowledged, so there are no others. */
+async function expectStored(hub: BenchHub, before: number, run: PublishRun): Promise<void> {
+  const stored = (await countEvents(hub)) - before
+  if (stored !== run.acknowledged)
+    throw new Error(`${run.acknowledged} events were acknowledged, ${stored} are stored`)
+}
+
+async function countEvents(hub: BenchHub): Promise<number> {
+  return Number((await hub.query('select count(*) from device_event'))[0]!.count)
+}
+
+function us(microsecs: number): string {
+  return `${microsecs.toFixed(1)} us of processor time each`
+}
+
+function k(perSec: number): string {
+  return `${(perSec / 1000).toFixed(1)} k a second`
+}

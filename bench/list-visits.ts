@@ -1,0 +1,92 @@
+import type { Page } from 'playwright-core'
+import { launchBrowser } from '../e2e/browser.ts'
+import type { BenchHub } from './hub-process.ts'
+
+/** Time from what a person did to rows on screen, in milliseconds, in ascending order. */
+export type Visits = Record<'open' | 'status' | 'sort' | 'text' | 'condition', number[]>
+
+/** JavaScript and CSS that a page loaded, cached or not, in bytes as they are sent. */
+const CODE_BYTES = `performance.getEntriesByType('resource')
+  .filter(({ name }) => /\\.(js|css)$/.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`
+
+/**
+ * Opens a project's devices so many times in a browser, each time without answers that are kept, and filters and sorts them; tells
+ * what code the way there takes besides.
+ */
+export async function visitDevices(
+  hub: BenchHub,
+  projectName: string,
+  count: number,
+): Promise<{ visits: Visits; codeBytes: number }> {
+  const browser = await launchBrowser()
+  try {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } })
+    const page = await context.newPage()
+    await page.goto(`${hub.url}/login`)
+    await page.getByLabel('Email').fill(hub.signIn.email)
+    await page.getByLabel(/^Password/).fill(hub.signIn.password)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    const project = page.getByRole('link', { name: projectName })
+    await project.waitFor()
+    const projects = page.url()
+    let codeBytes = 0
+    const visits: Visits = { open: [], status: [], sort: [], text: [], condition: [] }
+    for (let at = 0; at < count; at++) {
+      await page.goto(projects)
+      await project.waitFor()
+      visits.open.push(await timed(page, 'click', () => project.click()))
+      codeBytes ||= await page.evaluate<number>(CODE_BYTES)
+      visits.status.push(
+        await timed(page, 'click', () =>
+          page.getByRole('button', { name: 'Disconnected', exact: true }).click(),
+        ),
+      )
+      visits.sort.push(
+        await timed(page, 'click', () => page.getByRole('button', { name: 'Name', exact: true }).click()),
+      )
+      await page.getByRole('button', { name: 'All', exact: true }).click()
+      visits.text.push(await timed(page, 'address', () => page.getByLabel('Filter devices').fill(`-09${at}`)))
+      await page.getByLabel('Filter devices').fill('')
+      await page.getByRole('button', { name: 'Add a condition' }).click()
+      await page.getByLabel('Property').fill('version')
+      await page.getByLabel('Value').fill(`2.${at % 20}.0`)
+      visits.condition.push(
+        await timed(page, 'click', () => page.getByRole('button', { name: 'Add', exact: true }).click()),
+      )
+    }
+    for (const times of Object.values(visits)) times.sort((a, b) => a - b)
+    return { visits, codeBytes }
+  } finally {
+    await browser.close()
+  }
+}
+
+/**
+ * Milliseconds until the table that an act asks for has its first row painted: from the click, or from the change of the address,
+ * where a box waits for the end of typing.
+ */
+async function timed(page: Page, from: 'click' | 'address', act: () => Promise<void>): Promise<number> {
+  await page.evaluate(`window.isFromAddress = ${from === 'address'}; ${WATCH}`)
+  await act()
+  return page.evaluate<number>('window.measured')
+}
+
+const WATCH = `
+  window.measured = new Promise((done, failed) => {
+    setTimeout(() => failed(new Error('no rows came within 30 s')), 30_000)
+    const rows = () => document.querySelector('table')?.tBodies[0]?.textContent ?? ''
+    const before = { rows: rows(), address: location.href }
+    let started
+    if (!isFromAddress)
+      addEventListener('click', () => { started = performance.now() }, { capture: true, once: true })
+    const look = () => {
+      const hasMoved = location.href !== before.address
+      if (hasMoved && isFromAddress) started ??= performance.now()
+      const hasRows = document.querySelector('table[aria-busy=false] tbody tr[data-index]') && rows() !== before.rows
+      // A frame begins before it is painted; a task after it comes when it was.
+      if (started && hasMoved && hasRows) setTimeout(() => done(performance.now() - started))
+      else requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+  })
+  undefined`

@@ -1,0 +1,221 @@
+import { newDatedId } from '@muster/actions'
+import { connectDevice, type FakeDevice } from '@muster/testkit/device'
+import { ask, forked, median, quantile } from './child.ts'
+import type { HttpLoad, HttpRun } from './http-client.ts'
+import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { EVENT_DAYS, EVENT_DEVICES, seedDevices, seedEvents } from './list-seed.ts'
+import { visitDevices } from './list-visits.ts'
+import { told } from './people.ts'
+import { treeProcessorSecs } from './processes.ts'
+import { tell, tellGoal } from './yardsticks.ts'
+
+const TIME_LIMIT_MS = 15 * 60 * 1000
+const DEVICES = 100_000
+const DEFAULT_EVENTS = 2_000_000
+const VISITS = 50
+const ROUNDS = 3
+const SECS = 5
+const CONNECTIONS = 16
+const PAGE_SIZE = 50
+
+/** The columns and the order of a page in the middle of a device list. */
+const PAGE = `
+  select device_id, name, hostname, first_seen, is_connected, pending_certificates, health, last_connected_at from device
+   where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
+
+/**
+ * Lists of a large hub (goals P15 and P16): pages of 100,000 devices beside the same rows by a statement alone, the device list in
+ * a browser, the latest events of a device among many, and what devices notice when a day of events is dropped. The options are
+ * the number of events, 2,000,000 unless told otherwise, while the goal is set for 20,000,000, and the number of visits, 50.
+ */
+export async function lists(events = String(DEFAULT_EVENTS), visits = String(VISITS)): Promise<void> {
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  // Before the hub starts, which serves what it finds then.
+  await import('../tools/build-console.ts')
+  await using hub = await startBenchHub()
+  const [project] = (await hub.query('select project_id, name from project limit 1')) as {
+    project_id: string
+    name: string
+  }[]
+  const { project_id: projectId, name } = project!
+  await seedDevices(hub, projectId, DEVICES)
+  tell('devices', `${DEVICES}`)
+  await measurePages(hub, projectId)
+  await measureVisits(hub, name, Number(visits))
+  await seedEvents(hub, Number(events))
+  await measureEvents(hub)
+  await measureDrop(hub)
+  clearTimeout(limit)
+}
+
+async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
+  const { child: client } = await forked('http-client.ts')
+  const [middle] = await hub.query(
+    `select first_seen::text, device_id from device where project_id = $1 order by first_seen, device_id offset ${DEVICES / 2} limit 1`,
+    [projectId],
+  )
+  const values = [projectId, middle!.first_seen, middle!.device_id]
+  const { child: peer, ready } = await forked<{ port: number }>(
+    'statement-server.ts',
+    JSON.stringify({ connection: hub.database, text: PAGE, values }),
+  )
+  const cookie = await signIn(hub)
+  const cursor = Buffer.from(JSON.stringify(['firstSeen', ...values.slice(1)])).toString('base64url')
+  const bare: HttpLoad = {
+    host: '127.0.0.1',
+    port: ready.port,
+    path: '/',
+    headers: {},
+    body: '{}',
+    connections: CONNECTIONS,
+    secs: SECS,
+  }
+  const page = queryLoad(hub, cookie, 'projects_QueryDevices', { projectId, limit: PAGE_SIZE, cursor })
+  const firstPage = queryLoad(hub, cookie, 'projects_QueryDevices', { projectId, limit: PAGE_SIZE })
+  const summary = queryLoad(hub, cookie, 'projects_GetSummary', { projectId, maxBins: 200 })
+  const runs = { bare: [] as HttpRun[], page: [] as HttpRun[] }
+  const used = { bare: 0, page: 0 }
+  // The database is below the hub in the tree of processes.
+  const costs = {
+    bare: () => treeProcessorSecs(peer.pid!) + treeProcessorSecs(hub.databasePid()),
+    page: () => treeProcessorSecs(hub.pid),
+  }
+  // What runs for the first time is compiled.
+  for (const load of [bare, page]) await ask(client, { ...load, secs: 2 })
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, load] of Object.entries({ bare, page }) as ['bare' | 'page', HttpLoad][]) {
+      const before = costs[name]()
+      runs[name].push(await ask<HttpRun>(client, load))
+      used[name] += costs[name]() - before
+    }
+  }
+  const microsecs = (name: 'bare' | 'page'): string => {
+    const answers = runs[name].reduce((sum, run) => sum + run.answers, 0)
+    return `processor time ${Math.round((used[name] / answers) * 1e6)} us`
+  }
+  const [least, own] = [middleRun(runs.bare), middleRun(runs.page)]
+  tell('bare page, c=16', `${told(least)}; ${microsecs('bare')}`)
+  tell('projects_QueryDevices, c=16', `${told(own)}; ${microsecs('page')}`)
+  const ratio = own.p99Ms / least.p99Ms
+  tellGoal(
+    'P15',
+    'page of 50 at c=16',
+    `p99 ${own.p99Ms.toFixed(1)} ms, x${ratio.toFixed(1)}`,
+    '<= x2.0',
+    ratio <= 2,
+  )
+  tell('first page with its total, c=1', told(await ask<HttpRun>(client, { ...firstPage, connections: 1 })))
+  tell('first page with its total, c=16', told(await ask<HttpRun>(client, firstPage)))
+  tell('projects_GetSummary, c=1', told(await ask<HttpRun>(client, { ...summary, connections: 1 })))
+  peer.disconnect()
+  client.disconnect()
+}
+
+async function measureVisits(hub: BenchHub, projectName: string, count: number): Promise<void> {
+  const { visits, codeBytes } = await visitDevices(hub, projectName, count)
+  const codeKib = codeBytes / 1024
+  tellGoal(
+    'P14',
+    'JavaScript and CSS of projects and device list',
+    `${codeKib.toFixed(0)} KiB`,
+    '<= 190 KiB',
+    codeKib <= 190,
+  )
+  const gates: [keyof typeof visits, string, number][] = [
+    ['open', 'first row after the click', 200],
+    ['status', 'filter by status', 150],
+    ['text', 'filter by text, after the typing', 150],
+    ['condition', 'filter by a condition', 150],
+    ['sort', 'sort by name', 150],
+  ]
+  for (const [act, what, gateMs] of gates) {
+    const p95Ms = quantile(visits[act], 0.95)
+    const measured = `p50 ${median(visits[act]).toFixed(0)}, p95 ${p95Ms.toFixed(0)} ms`
+    tellGoal('P15', what, measured, `p95 <= ${gateMs} ms`, p95Ms <= gateMs)
+  }
+}
+
+async function measureEvents(hub: BenchHub): Promise<void> {
+  const [row] = await hub.query('select count(*) from device_event')
+  tell('events', `${row!.count} of ${EVENT_DEVICES} devices in ${EVENT_DAYS} days`)
+  const [device] = await hub.query('select device_id from device_event limit 1')
+  const { child: client } = await forked('http-client.ts')
+  const load = queryLoad(hub, await signIn(hub), 'devices_QueryEvents', {
+    deviceId: device!.device_id,
+    limit: 10,
+  })
+  await ask(client, { ...load, secs: 2 })
+  const runs: HttpRun[] = []
+  for (let round = 0; round < ROUNDS; round++) runs.push(await ask<HttpRun>(client, load))
+  const own = middleRun(runs)
+  tell('devices_QueryEvents, c=16', told(own))
+  tellGoal('P16', 'latest 10 events at c=16', `p99 ${own.p99Ms.toFixed(1)} ms`, 'p99 <= 5 ms', own.p99Ms <= 5)
+  client.disconnect()
+}
+
+/** Devices that publish one event after the other while the oldest day is dropped as the hub's own job does it. */
+async function measureDrop(hub: BenchHub): Promise<void> {
+  const devices = await Promise.all(
+    Array.from({ length: 8 }, () => connectDevice({ url: hub.url, token: hub.token })),
+  )
+  const stop = new AbortController()
+  const publishing = devices.map(device => longestAnswer(device, stop.signal))
+  await new Promise(done => setTimeout(done, 2_000))
+  const started = performance.now()
+  await hub.query('select maintain_partitions($1)', [EVENT_DAYS - 2])
+  const dropMs = performance.now() - started
+  await new Promise(done => setTimeout(done, 1_000))
+  stop.abort()
+  const longestMs = Math.max(...(await Promise.all(publishing)))
+  for (const device of devices) await device[Symbol.asyncDispose]()
+  tell('dropping a day', `${dropMs.toFixed(0)} ms`)
+  tellGoal(
+    'P16',
+    'longest acknowledgement while a day is dropped',
+    `${longestMs.toFixed(0)} ms`,
+    '<= 250 ms',
+    longestMs <= 250,
+  )
+}
+
+/** Publishes events until the end; resolves to the longest time that one took, in milliseconds. */
+async function longestAnswer({ deviceId, invoke }: FakeDevice, end: AbortSignal): Promise<number> {
+  let longestMs = 0
+  while (!end.aborted) {
+    const sent = performance.now()
+    const emittedAt = new Date().toISOString()
+    const event = { eventId: newDatedId('d_ev'), severity: 'Info', body: 'x', attributes: {}, emittedAt }
+    await invoke('devices_PublishEvents', { deviceId, events: [event] })
+    longestMs = Math.max(longestMs, performance.now() - sent)
+  }
+  return longestMs
+}
+
+async function signIn(hub: BenchHub): Promise<string> {
+  const response = await fetch(`${hub.url}/api/private/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...hub.signIn, remember: false }),
+  })
+  return response.headers.get('set-cookie')!.split(';')[0]!
+}
+
+function queryLoad(hub: BenchHub, cookie: string, action: string, input: object): HttpLoad {
+  return {
+    host: '127.0.0.1',
+    port: Number(new URL(hub.url).port),
+    path: `/api/v1/actions/invoke/${action}`,
+    headers: { cookie, origin: hub.url },
+    body: JSON.stringify(input),
+    connections: CONNECTIONS,
+    secs: SECS,
+  }
+}
+
+/** The run with the middle p99. */
+function middleRun(runs: HttpRun[]): HttpRun {
+  return runs.toSorted((a, b) => a.p99Ms - b.p99Ms)[Math.floor(runs.length / 2)]!
+}

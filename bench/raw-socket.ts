@@ -1,0 +1,139 @@
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContext } from 'node:tls'
+
+/** Where to connect on this machine, and with what. */
+export type Target = {
+  port: number
+  /** Certificate and key of the client for TLS; nothing for plain TCP. */
+  secureContext?: SecureContext
+  /** A TLS session to resume. */
+  session?: Buffer | undefined
+  /** Told each TLS session that the server offers. */
+  onSession?: (session: Buffer) => void
+}
+
+// Clients mask what they send. Any mask but zeros costs the server the same, and one for all costs this side little.
+const MASK = [1, 2, 3, 4] as const
+const BINARY = 0x82
+
+/**
+ * The client's end of a WebSocket over a bare socket: as lean as can be, because load clients share the machine with what they
+ * load. Messages go out as frames made beforehand.
+ */
+export class RawSocket {
+  onMessage: (message: Buffer) => void = () => {}
+  readonly #socket: Socket
+  #rest: Buffer | undefined
+  /** When the connection was accepted, in milliseconds of the wall clock. */
+  readonly acceptedAt = Date.now()
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  /** Connects and upgrades; rejects when either is refused. `onClose` is told the end of one that succeeded. */
+  static open(target: Target, path: string, headers: string, onClose?: () => void): Promise<RawSocket> {
+    return new Promise((done, failed) => {
+      const at = { host: '127.0.0.1', port: target.port }
+      const { secureContext, session, onSession } = target
+      const socket = secureContext
+        ? connectTls({ ...at, secureContext, rejectUnauthorized: false, ...(session && { session }) })
+        : connectTcp(at)
+      if (onSession) socket.on('session', onSession)
+      socket.setNoDelay(true)
+      socket.once(secureContext ? 'secureConnect' : 'connect', () => {
+        opened = new RawSocket(socket)
+        socket.write(
+          `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${target.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+            `Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\nSec-WebSocket-Version: 13\r\n${headers}\r\n`,
+        )
+      })
+      let opened: RawSocket | undefined
+      let head = ''
+      const readHead = (chunk: Buffer): void => {
+        head += chunk.toString('latin1')
+        const end = head.indexOf('\r\n\r\n')
+        if (end < 0) return
+        socket.off('data', readHead)
+        if (!head.startsWith('HTTP/1.1 101')) {
+          failed(new Error(`refused: ${head.slice(0, head.indexOf('\r\n'))}`))
+          socket.destroy()
+          return
+        }
+        const behind = Buffer.from(head.slice(end + 4), 'latin1')
+        if (behind.length > 0) opened!.#rest = behind
+        socket.on('data', piece => opened!.#read(piece))
+        socket.once('close', () => onClose?.())
+        done(opened!)
+      }
+      socket.on('data', readHead)
+      socket.on('error', failed)
+      socket.once('close', () => failed(new Error('closed before the upgrade')))
+    })
+  }
+
+  get isResumed(): boolean {
+    return (this.#socket as { isSessionReused?: () => boolean }).isSessionReused?.() ?? false
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed
+  }
+
+  /** Sends frames as `frameOf` makes them. */
+  write(frame: Buffer): void {
+    this.#socket.write(frame)
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  #read(chunk: Buffer): void {
+    const data = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk
+    this.#rest = undefined
+    let at = 0
+    while (data.length - at >= 2) {
+      let length = data[at + 1]!
+      let start = at + 2
+      if (length === 126 && data.length - at >= 4) {
+        length = data.readUInt16BE(start)
+        start += 2
+      } else if (length === 127 && data.length - at >= 10) {
+        length = data.readUIntBE(start + 2, 6)
+        start += 8
+      } else if (length >= 126) break
+      if (data.length < start + length) break
+      if (data[at] !== BINARY) {
+        this.destroy()
+        return
+      }
+      this.onMessage(data.subarray(start, start + length))
+      at = start + length
+    }
+    if (at < data.length) this.#rest = data.subarray(at)
+  }
+}
+
+/** A message as one masked frame of at most 64 KiB. */
+export function frameOf(message: Uint8Array): Buffer {
+  const isShort = message.length < 126
+  const frame = Buffer.allocUnsafe(frameHeaderBytes(message.length) + message.length)
+  frame[0] = BINARY
+  frame[1] = 0x80 | (isShort ? message.length : 126)
+  if (!isShort) frame.writeUInt16BE(message.length, 2)
+  const start = frame.length - message.length
+  frame.set(MASK, start - 4)
+  for (let at = 0; at < message.length; at++) frame[start + at] = message[at]! ^ MASK[at & 3]!
+  return frame
+}
+
+/** Length of what stands before a message of this length in its frame. */
+function frameHeaderBytes(messageBytes: number): number {
+  return messageBytes < 126 ? 6 : 8
+}
+
+/** Puts one byte of a message into its frame, in place. */
+export function patchFrame(frame: Buffer, messageBytes: number, at: number, byte: number): void {
+  frame[frameHeaderBytes(messageBytes) + at] = byte ^ MASK[at & 3]!
+}

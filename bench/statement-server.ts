@@ -1,0 +1,16 @@
+// What a list costs at least: a fastify server that answers each request with the rows of one statement on the hub's own
+// database. Forked by a bench; argument: connection, statement and values as JSON.
+import { fastify } from 'fastify'
+import pg from 'pg'
+
+const { connection, text, values } = JSON.parse(process.argv[2]!) as {
+  connection: pg.PoolConfig
+  text: string
+  values: string[]
+}
+const pool = new pg.Pool({ ...connection, max: 12 })
+const app = fastify()
+app.post('/', async () => ({ rows: (await pool.query({ name: 'rows', text, values })).rows }))
+await app.listen({ host: '127.0.0.1', port: 0 })
+process.on('disconnect', () => process.exit(0))
+process.send!({ port: (app.server.address() as { port: number }).port })

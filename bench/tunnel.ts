@@ -1,0 +1,205 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createDeviceCertificate } from '../apps/agent/src/certificate.ts'
+import { ask, forked, median } from './child.ts'
+import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { residentKiB, treeProcessorSecs } from './processes.ts'
+import type { Gets, GetsRun, StreamsRun, Target, Transfer } from './stream-client.ts'
+import type { DeviceReady, EventsRun } from './tunnel-device.ts'
+
+const TIME_LIMIT_MS = 10 * 60 * 1000
+const ROUNDS = 3
+const SECS = 4
+const SMALL_PER_SEC = 50
+const EVENTS_PER_SEC = 100
+const GIGABYTE = 1024 ** 3
+
+type Run = { megabytesPerSec: number; hubSecsPerGigabyte: number; evenness: number }
+
+/**
+ * Web pages of devices (goals P9, P10, P11): one stream and four through the hub and one mutual-TLS link, in turns with the least
+ * that carries streams over one WebSocket; small requests, direct and through; events of a device that streams all it can.
+ */
+export async function tunnel(): Promise<void> {
+  const limit = setTimeout(() => {
+    process.stderr.write('time limit reached\n')
+    process.exit(2)
+  }, TIME_LIMIT_MS)
+  const folder = await mkdtemp(join(tmpdir(), 'muster-tunnel-'))
+  await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  await chmod(folder, 0o755)
+  const [cert, key] = [join(folder, 'hub.pem'), join(folder, 'hub.key')]
+  const made = createDeviceCertificate('localhost')
+  await writeFile(cert, made.certificatePem)
+  await writeFile(key, made.keyPem)
+  await using hub = await startBenchHub({ MUSTER_TLS_CERT: cert, MUSTER_TLS_KEY: key })
+  const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')
+  const { child: device, ready } = await forked<DeviceReady>('tunnel-device.ts', hub.url, hub.token)
+  const peer = await forked<{ port: number; devicePort: number }>('tunnel-peer.ts', 'hub', cert, key)
+  const peerDevice = await forked(
+    'tunnel-peer.ts',
+    'device',
+    String(peer.ready.devicePort),
+    String(page.port),
+  )
+  const { child: client } = await forked('stream-client.ts')
+
+  const direct: Target = { port: page.port, isTls: false, headers: { host: 'localhost' } }
+  const least: Target = { port: peer.ready.port, isTls: true, headers: { host: 'localhost' } }
+  const through = await openProxy(hub, ready.deviceId, page.port)
+  const ssh = await startSsh(folder, page.port)
+
+  for (const streams of [1, 4]) {
+    const runs: Record<string, Run[]> = { hub: [], least: [], ssh: [] }
+    for (let round = 0; round < ROUNDS; round++) {
+      runs.least!.push(await stream(client, least, streams, peer.child.pid!))
+      runs.hub!.push(await stream(client, through, streams, hub.pid))
+      if (ssh) runs.ssh!.push(await stream(client, ssh.target, streams, ssh.pid))
+    }
+    const [ours, theirs, other] = [middle(runs.hub!), middle(runs.least!), middle(runs.ssh!)]
+    const name = `${streams} stream${streams > 1 ? 's' : ''}`
+    print(`P9 ${name}, wss tunnel`, told(theirs!))
+    print(`P9 ${name}, ssh -R`, other ? told(other) : 'skipped: there is no sshd')
+    print(`P9 ${name}, HTTP proxy`, told(ours!))
+    if (streams === 1) {
+      judge('  of the wss tunnel', ours!.megabytesPerSec / theirs!.megabytesPerSec, '>=', 0.8)
+      if (other) judge('  of ssh -R', ours!.megabytesPerSec / other.megabytesPerSec, '>=', 0.7)
+    } else judge('P11 slowest of 4 to fastest', ours!.evenness, '>=', 0.8)
+  }
+
+  const small = (target: Target): Promise<GetsRun> =>
+    ask<GetsRun>(client, { gets: { target, path: '/', perSec: SMALL_PER_SEC, secs: 8 } satisfies Gets })
+  const [near, far] = [await small(direct), await small(through)]
+  print('P10 small GET, direct', `p50 ${near.p50Ms.toFixed(2)} ms, p99 ${near.p99Ms.toFixed(2)} ms`)
+  print('P10 small GET, through', `p50 ${far.p50Ms.toFixed(2)} ms, p99 ${far.p99Ms.toFixed(2)} ms`)
+  judge('  more, p50, ms', far.p50Ms - near.p50Ms, '<=', 2)
+  judge('  more, p99, ms', far.p99Ms - near.p99Ms, '<=', 10)
+
+  const quiet = await ask<EventsRun>(device, { perSec: EVENTS_PER_SEC, secs: 5 })
+  const [events, beside] = await Promise.all([
+    ask<EventsRun>(device, { perSec: EVENTS_PER_SEC, secs: 8 }),
+    stream(client, through, 1, hub.pid, 9),
+  ])
+  print('P11 events, idle link', `p50 ${quiet.p50Ms.toFixed(2)} ms, p99 ${quiet.p99Ms.toFixed(2)} ms`)
+  print(
+    'P11 events beside a stream',
+    `p50 ${events.p50Ms.toFixed(2)} ms, p99 ${events.p99Ms.toFixed(2)} ms, at ${beside.megabytesPerSec.toFixed(0)} MB/s`,
+  )
+  judge('  p99, ms', events.p99Ms, '<=', 50)
+
+  for (const isUpload of [false, true]) {
+    const question: { transfer: Transfer } = { transfer: { target: through, bytes: GIGABYTE, isUpload } }
+    const resident = residentKiB(hub.pid)
+    let most = resident
+    const watch = setInterval(() => {
+      most = Math.max(most, residentKiB(hub.pid))
+    }, 50)
+    const { isSame, secs } = await ask<{ isSame: boolean; secs: number }>(client, question)
+    clearInterval(watch)
+    const name = `a gigabyte ${isUpload ? 'up' : 'down'}`
+    print(name, `${isSame ? 'unchanged' : 'CHANGED'}, ${secs.toFixed(1)} s`)
+    judge('  memory of the hub, more MiB', (most - resident) / 1024, '<=', 64)
+  }
+
+  for (const child of [source, device, peer.child, peerDevice.child, client]) child.disconnect()
+  ssh?.stop()
+  clearTimeout(limit)
+}
+
+/** Reads endless pages for a while; `pid` is the process in the middle. */
+async function stream(
+  client: ChildProcess,
+  target: Target,
+  streams: number,
+  pid: number,
+  secs = SECS,
+): Promise<Run> {
+  const before = treeProcessorSecs(pid)
+  const { perSec } = await ask<StreamsRun>(client, { streams: { target, path: '/flat', streams, secs } })
+  const bytesPerSec = perSec.reduce((sum, each) => sum + each, 0)
+  // The second in which it warms up is in the processor time too, and carries about as much as any other.
+  const gigabytes = (bytesPerSec * (secs + 1)) / 1e9
+  return {
+    megabytesPerSec: bytesPerSec / 1e6,
+    hubSecsPerGigabyte: (treeProcessorSecs(pid) - before) / gigabytes,
+    evenness: Math.min(...perSec) / Math.max(...perSec),
+  }
+}
+
+/** A browser's way to a port of a device: the link followed once, the cookie kept. */
+export async function openProxy(hub: BenchHub, deviceId: string, port: number): Promise<Target> {
+  // The hub's certificate here is signed by nobody.
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  process.removeAllListeners('warning')
+  const { email, password } = hub.signIn
+  const post = async (path: string, body: object, cookie = ''): Promise<Response> => {
+    const headers = { 'content-type': 'application/json', origin: hub.url, cookie }
+    const response = await fetch(hub.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
+    return response
+  }
+  const signedIn = await post('/api/private/login', { email, password, remember: false })
+  const session = signedIn.headers.get('set-cookie')!.split(';')[0]!
+  const issued = await post('/api/v1/actions/invoke/devices_IssueHttpProxyToken', { deviceId, port }, session)
+  const { jwt, url } = (await issued.json()) as { jwt: string; url: string }
+  const isTls = hub.url.startsWith('https:')
+  const cookie = `${isTls ? '__Host-muster-device' : 'muster-device'}=${jwt}`
+  return { port: Number(new URL(hub.url).port), isTls, headers: { host: new URL(url).host, cookie } }
+}
+
+/** `ssh -R` between this machine and itself, where there is a server for it. */
+async function startSsh(folder: string, targetPort: number) {
+  const server = '/usr/sbin/sshd'
+  if (!existsSync(server) || process.getuid?.() !== 0) return undefined
+  const [sshPort, port] = [18_875, 18_870]
+  const file = (name: string): string => join(folder, name)
+  for (const name of ['host', 'client'])
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file(name)])
+  execFileSync('mkdir', ['-p', '/run/sshd'])
+  await writeFile(
+    file('sshd.conf'),
+    `Port ${sshPort}\nListenAddress 127.0.0.1\nHostKey ${file('host')}\nAuthorizedKeysFile ${file('client.pub')}
+StrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n`,
+  )
+  const daemon = spawn(server, ['-D', '-f', file('sshd.conf')], { stdio: 'ignore' })
+  const settings = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'ExitOnForwardFailure=yes']
+  const link = spawn(
+    'ssh',
+    [
+      ...['-N', '-F', 'none', '-i', file('client'), '-p', String(sshPort)],
+      ...settings.flatMap(setting => ['-o', setting]),
+      ...['-o', 'ConnectionAttempts=10', '-R', `127.0.0.1:${port}:127.0.0.1:${targetPort}`, 'root@127.0.0.1'],
+    ],
+    { stdio: 'ignore' },
+  )
+  const stop = (): void => {
+    link.kill()
+    daemon.kill()
+  }
+  process.once('exit', stop)
+  const target: Target = { port, isTls: false, headers: { host: 'localhost' } }
+  await new Promise(done => setTimeout(done, 3_000))
+  return { target, pid: daemon.pid!, stop }
+}
+
+/** The run with the middle rate. */
+function middle(runs: Run[]): Run | undefined {
+  const rate = median(runs.map(run => run.megabytesPerSec))
+  return runs.find(run => run.megabytesPerSec === rate)
+}
+
+function told({ megabytesPerSec, hubSecsPerGigabyte, evenness }: Run): string {
+  return `${megabytesPerSec.toFixed(0)} MB/s, ${hubSecsPerGigabyte.toFixed(2)} s of its processor a GB, slowest/fastest ${evenness.toFixed(2)}`
+}
+
+function judge(what: string, measured: number, relation: '>=' | '<=', gate: number): void {
+  const isKept = relation === '>=' ? measured >= gate : measured <= gate
+  print(what, `${measured.toFixed(2)} (gate ${relation} ${gate}): ${isKept ? 'kept' : 'MISSED'}`)
+}
+
+function print(what: string, figure: string): void {
+  process.stdout.write(`${what.padEnd(32)} ${figure}\n`)
+}
