@@ -1,4 +1,5 @@
 import type { ActionOutput } from '@muster/actions'
+import type { Scope } from '../access/scope.ts'
 import { type Caller, personOf } from '../caller.ts'
 import { wireTime } from '../times.ts'
 import { type Db, select } from './connection.ts'
@@ -81,17 +82,19 @@ export function repositoryNamesOf(row: { repository_id: string; display_name: st
 
 export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
-/** What the last look at the stored bytes of a blob found, as it is told (catalogue 4.7). */
-export function storageOf(row: {
-  storage_status: string
-  storage_checked_at: Date | null
-  storage_detail: string | null
-}) {
+/**
+ * What the last look at the stored bytes of a blob found, as it is told (catalogue 4.7). The detail may name the operator's store, so
+ * it is for members; readers of a public repository learn the status.
+ */
+export function storageOf(
+  row: { storage_status: string; storage_checked_at: Date | null; storage_detail: string | null },
+  { role }: Scope,
+) {
   type Status = NonNullable<ActionOutput<'repositories_GetAssetDetails'>['storage']>['status']
   return {
     status: row.storage_status as Status,
     checkedAt: row.storage_checked_at ? wireTime(row.storage_checked_at) : undefined,
-    detail: row.storage_detail ?? undefined,
+    detail: role === undefined ? undefined : (row.storage_detail ?? undefined),
   }
 }
 

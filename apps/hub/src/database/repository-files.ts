@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
+import type { Scope } from '../access/scope.ts'
 import type { Db, Tx } from './connection.ts'
 import { type AssetStatus, storageOf } from './repositories.ts'
 
@@ -28,7 +29,7 @@ type FileRow = {
 }
 
 /** The files of a version or a package, by name. */
-export async function filesOf(db: Db, { of, id }: FileHolder) {
+export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
   const table = TABLE[of]
   const { rows } = await sql<FileRow>`
     select f.filename, f.asset_id, a.size_bytes, a.digest, a.status, a.storage_status, a.storage_checked_at,
@@ -42,7 +43,7 @@ export async function filesOf(db: Db, { of, id }: FileHolder) {
     size: row.size_bytes,
     digest: row.digest,
     status: row.status as AssetStatus,
-    storage: storageOf(row),
+    storage: storageOf(row, scope),
     metadata: row.metadata,
   }))
 }

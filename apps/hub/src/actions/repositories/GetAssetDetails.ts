@@ -3,7 +3,7 @@ import { handler } from '../../handler.ts'
 
 export const repositories_GetAssetDetails = handler(
   'repositories_GetAssetDetails',
-  async ({ db }, { assetId }) => {
+  async ({ db, scope }, { assetId }) => {
     const row = await db
       .selectFrom('asset')
       .where('asset_id', '=', assetId)
@@ -17,7 +17,7 @@ export const repositories_GetAssetDetails = handler(
       digest: row.digest,
       status: row.status as AssetStatus,
       referenceCount: await countReferences(db, assetId),
-      storage: storageOf(row),
+      storage: storageOf(row, scope),
     }
   },
 )

@@ -4,7 +4,7 @@ import { handler } from '../../handler.ts'
 
 export const repositories_GetPackageDetails = handler(
   'repositories_GetPackageDetails',
-  async ({ db }, { packageId }) => {
+  async ({ db, scope }, { packageId }) => {
     const row = await db
       .selectFrom('package as p')
       .where('p.package_id', '=', packageId)
@@ -25,7 +25,7 @@ export const repositories_GetPackageDetails = handler(
       kind: row.kind ?? undefined,
       versionCount: row.version_count,
       metadata: row.metadata as Record<string, unknown>,
-      assets: await filesOf(db, { of: 'package', id: packageId }),
+      assets: await filesOf(db, { of: 'package', id: packageId }, scope),
     }
   },
 )

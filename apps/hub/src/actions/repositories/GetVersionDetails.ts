@@ -5,7 +5,7 @@ import { wireTime } from '../../times.ts'
 
 export const repositories_GetVersionDetails = handler(
   'repositories_GetVersionDetails',
-  async ({ db }, { versionId }) => {
+  async ({ db, scope }, { versionId }) => {
     const row = await db
       .selectFrom('package_version as v')
       .innerJoin('package as p', 'p.package_id', 'v.package_id')
@@ -18,7 +18,7 @@ export const repositories_GetVersionDetails = handler(
       packageId: row.package_id,
       createdAt: wireTime(row.created_at),
       name: row.name ?? undefined,
-      assets: await filesOf(db, { of: 'version', id: versionId }),
+      assets: await filesOf(db, { of: 'version', id: versionId }, scope),
       tags: (await tagsOf(db, row.package_id, [versionId])).get(versionId) ?? [],
       metadata: row.metadata as Record<string, unknown>,
     }
