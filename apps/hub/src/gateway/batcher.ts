@@ -12,6 +12,8 @@ export type BatcherOptions<Item> = {
   maxWaiting: number
   /** Batches under way at once. */
   parallel: number
+  /** Least time between the starts of two batches, in milliseconds, where a statement costs more than its rows; none when absent. */
+  lingerMs?: number
   /** How long an unreachable database is waited for before callers are told, in milliseconds. */
   retryForMs: number
 }
@@ -20,7 +22,7 @@ type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (er
 
 /**
  * Gathers what many callers write while earlier batches are under way and writes it as one statement: at low load an item goes
- * out at once, at high load batches fill by themselves. Each caller is answered after its batch is durable, never before.
+ * out at once, at high load it waits a moment for others. Each caller is answered after its batch is durable, never before.
  */
 export class Batcher<Item> {
   readonly #options: BatcherOptions<Item>
@@ -28,6 +30,7 @@ export class Batcher<Item> {
   #waitingWeight = 0
   #running = 0
   #isScheduled = false
+  #startedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(options: BatcherOptions<Item>) {
     this.#options = options
@@ -48,14 +51,18 @@ export class Batcher<Item> {
     })
   }
 
-  /** Items of one tick of the event loop go together. */
+  /** Items of one tick of the event loop go together, and those of a moment while batches follow each other. */
   #schedule(): void {
     if (this.#isScheduled || this.#running >= this.#options.parallel || this.#waiting.length === 0) return
     this.#isScheduled = true
-    setImmediate(() => {
+    const run = (): void => {
       this.#isScheduled = false
+      this.#startedAtMs = performance.now()
       void this.#runNext()
-    })
+    }
+    const waitMs = this.#startedAtMs + (this.#options.lingerMs ?? 0) - performance.now()
+    if (waitMs > 0 && this.#waitingWeight < this.#options.maxBatch) setTimeout(run, waitMs)
+    else setImmediate(run)
   }
 
   async #runNext(): Promise<void> {

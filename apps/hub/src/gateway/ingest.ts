@@ -49,6 +49,9 @@ const UPSERT_PROPERTIES = {
     select device_id, name from written`,
 }
 
+/** How long telemetry waits for more of it, in milliseconds; less than the time that storing it takes. */
+const LINGER_MS = 4
+
 /** What devices send all day: gathered across devices, durable before it is acknowledged. */
 export class Ingest {
   readonly #pool: pg.Pool
@@ -59,11 +62,15 @@ export class Ingest {
   constructor(pool: pg.Pool, live: LiveHub) {
     this.#pool = pool
     this.#live = live
-    const limits = { maxBatch: 1000, maxWaiting: 64 * 1024 * 1024, retryForMs: 30_000 }
+    const limits = {
+      maxBatch: 1024 * 1024,
+      maxWaiting: 64 * 1024 * 1024,
+      lingerMs: LINGER_MS,
+      retryForMs: 30_000,
+    }
     this.#events = new Batcher({
       ...limits,
       parallel: 2,
-      maxBatch: 1024 * 1024,
       weigh: call => call.rows.reduce((sum, row) => sum + row.body.length + row.attributes.length + 200, 0),
       write: calls => this.#writeEvents(calls),
     })
@@ -71,7 +78,6 @@ export class Ingest {
     this.#properties = new Batcher({
       ...limits,
       parallel: 1,
-      maxBatch: 1024 * 1024,
       weigh: write => write.text.length + 200,
       write: writes => this.#writeProperties(writes),
     })
