@@ -17,7 +17,7 @@ export default defineConfig({
       {
         test: {
           name: 'hub',
-          include: ['apps/hub/src/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
+          include: ['apps/{hub,cli}/src/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
           globalSetup: ['packages/testkit/src/database.ts'],
           // More than there are cores: most of a test's time is waiting for a hub, a database or a clock.
           maxWorkers: 4,

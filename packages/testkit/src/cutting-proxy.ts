@@ -11,8 +11,8 @@ export type CuttingProxy = Disposable & {
   cutOnce(direction: 'up' | 'down', afterBytes: number): void
   /** Breaks all connections; while it is down new ones are refused. */
   down(isDown: boolean): void
-  /** Bytes that went up and down so far. */
-  carried: { up: number; down: number }
+  /** Bytes that went up and down so far, and how often it cut. */
+  carried: { up: number; down: number; cuts: number }
 }
 
 /** Starts one on a port of its own. */
@@ -21,7 +21,7 @@ export async function cuttingProxy(): Promise<CuttingProxy> {
   let isDown = false
   let cut: { direction: 'up' | 'down'; afterBytes: number } | undefined
   const open = new Set<Socket>()
-  const carried = { up: 0, down: 0 }
+  const carried = { up: 0, down: 0, cuts: 0 }
   const server = createServer(client => {
     if (isDown) return client.resetAndDestroy()
     const hub = connect(target, '127.0.0.1')
@@ -44,6 +44,7 @@ export async function cuttingProxy(): Promise<CuttingProxy> {
         carried[direction] += chunk.length
         if (cut?.direction !== direction || bytes < cut.afterBytes) return
         cut = undefined
+        carried.cuts++
         hub.destroy()
       }
     }

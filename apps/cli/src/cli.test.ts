@@ -1,0 +1,376 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { newDatedId, newId } from '@muster/actions'
+import { connectDevice, type FakeDevice, type Muster, muster, type TestHub, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let fleet: Awaited<ReturnType<TestHub['fleet']>>
+let token: string
+let device: FakeDevice
+/** Signed in by its environment. */
+let cli: Muster
+/** Not signed in. */
+let stranger: Muster
+
+beforeAll(async () => {
+  hub = await testHub()
+  fleet = await hub.fleet()
+  token = await hub.userToken(fleet.owner)
+  device = await connectDevice({ url: hub.url, token: fleet.token })
+  cli = await muster({ MUSTER_HUB: hub.url, MUSTER_TOKEN: token })
+  stranger = await muster()
+})
+afterAll(async () => {
+  await cli[Symbol.asyncDispose]()
+  await stranger[Symbol.asyncDispose]()
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+
+describe('usage', () => {
+  it.each([
+    [['nonsense'], 'unknown command'],
+    [['devices', 'nonsense'], 'unknown command'],
+    [['devices', 'info'], "missing required argument 'device'"],
+    [['devices', 'properties', 'set', 'd', 'name', '{'], 'Expected JSON'],
+    [['devices', 'events', 'list', 'd', '--limit', '0'], 'Expected a whole number from 1 to 1000'],
+    [['devices', 'certificates', 'set-status', 'c', 'fine'], 'Allowed choices are'],
+    [['projects', 'devices', 'list', 'p', '--status', 'lost'], 'Allowed choices are'],
+    [['repositories', 'set-visibility', 'r', 'shared'], 'Allowed choices are public, private'],
+    [['versions', 'create', 'r/p', '--tag', 'stable,fixed'], 'Expected NAME[,locked][,reassign]'],
+    [['packages', 'set-metadata', 'r/p', '[]'], 'Expected a JSON object'],
+    [['packages', 'info', 'only-one-part'], 'expected repository/package or an id'],
+    [['forward', 'd', '80'], 'Expected LOCAL:REMOTE'],
+    [['forward', 'd', '80:0'], 'Expected LOCAL:REMOTE'],
+    [['assets', 'upload', 'r', 'file', '--parallel', '0'], 'Expected a whole number from 1 to 16'],
+    [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
+    [['actions', 'no_Such'], 'unknown command'],
+    [['actions', 'execute', 'no_Such'], 'There is no action "no_Such"'],
+    [['actions', 'projects_Query', '[]'], 'expected one'],
+    [['actions', 'projects_Query', '--limit', 'x'], '--limit is not JSON'],
+  ])('%j is wrong', async (argv, message) => {
+    const { code, out, err } = await cli.run(argv)
+    expect(err).toContain(message)
+    expect(out).toBe('')
+    expect(code).toBe(2)
+  })
+
+  it('ends with 0 after help and version', async () => {
+    expect(await cli.run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('forward') })
+    expect(await cli.run(['--version'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    })
+    const { code, out } = await cli.run(['actions', 'devices_SetName', '--help'])
+    expect(code).toBe(0)
+    expect(out).toContain('--device-id <text>')
+  })
+
+  it('is no failure when its reader has seen enough', async () => {
+    const child = spawn('sh', ['-c', `"${process.execPath}" src/main.ts actions list | head -1`], {
+      cwd: join(import.meta.dirname, '..'),
+    })
+    let [out, err] = ['', '']
+    child.stdout.on('data', chunk => {
+      out += String(chunk)
+    })
+    child.stderr.on('data', chunk => {
+      err += String(chunk)
+    })
+    await once(child, 'close')
+    expect(out).toMatch(/^Action +Kind/)
+    expect(err).toBe('')
+  })
+})
+
+describe('access', () => {
+  it('is missing: 2 without a hub, 3 without a token, one line with what to do', async () => {
+    expect(await stranger.run(['projects', 'list'])).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^muster: There is no hub to talk to\. Run `muster login`[^\n]+\n$/),
+    })
+    expect(await stranger.run(['projects', 'list', '--hub', hub.url])).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/^muster: You are not signed in\. Run `muster login`[^\n]+\n$/),
+    })
+  })
+
+  it('is refused: 3 for a token that the hub does not know, and for what belongs to others', async () => {
+    const unknown = await stranger.run(['projects', 'list', '--hub', hub.url, '--token', newId('u_sk')])
+    expect(unknown).toMatchObject({ code: 3, err: expect.stringContaining('does not know this token') })
+    const other = await hub.fleet()
+    const foreign = await cli.run(['projects', 'info', other.projectId])
+    expect(foreign).toMatchObject({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^muster: [^\n]+Check the id[^\n]+\n$/),
+    })
+  })
+
+  it('tells a token that is none before it is sent, and never repeats it', async () => {
+    const { code, err } = await stranger.run(['projects', 'list', '--hub', hub.url, '--token', 'hunter2'])
+    expect(code).toBe(2)
+    expect(err).toContain('Found a token of 7 characters')
+    expect(err).not.toContain('hunter2')
+  })
+
+  it('fails with 1 and the reason when the hub is not there', async () => {
+    const { code, err } = await cli.run(['projects', 'list', '--hub', `http://127.0.0.1:${await freePort()}`])
+    expect(code).toBe(1)
+    expect(err).toMatch(
+      /^muster: http:\/\/127.0.0.1:\d+ could not be reached: connect ECONNREFUSED [^\n]+\n$/,
+    )
+  })
+
+  it('comes from the folder of the person when npm starts the command elsewhere', async () => {
+    const folder = join(stranger.folder, 'here')
+    await mkdir(folder)
+    await writeFile(join(folder, '.muster-cli.toml'), `hub-url = "${hub.url}"\ntoken = "${token}"\n`)
+    const env = { npm_lifecycle_event: 'cli', INIT_CWD: folder }
+    expect(await stranger.run(['whoami'], { env })).toMatchObject({ code: 0 })
+  })
+
+  it('is kept by login for its owner alone, and goes to no other hub', async () => {
+    await using person = await muster()
+    const signedIn = await person.run(['login', '--hub', hub.url], { input: `${token}\n` })
+    expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining(`Signed in at ${hub.url}`) })
+    expect(signedIn.out + signedIn.err).not.toContain(token)
+    const file = join(person.folder, '.config/muster/cli.toml')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await person.json('whoami')).toMatchObject({ hubUrl: hub.url, userId: fleet.owner.userId })
+    const elsewhere = await person.run(['whoami', '--hub', 'http://127.0.0.1:9'])
+    expect(elsewhere).toMatchObject({ code: 3, err: expect.stringContaining('not signed in') })
+  })
+
+  it('is not kept when the hub does not know the token', async () => {
+    await using person = await muster()
+    const { code, err } = await person.run(['login', '--hub', hub.url], { input: `${newId('u_sk')}\n` })
+    expect(code).toBe(3)
+    expect(err).toContain('does not know this token')
+    await expect(stat(join(person.folder, '.config'))).rejects.toThrow('ENOENT')
+    expect(await person.run(['login', '--hub', hub.url])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Found no token on standard input'),
+    })
+  })
+
+  it('comes from the file of the public command line as well, and from one that is named', async () => {
+    await using person = await muster()
+    const config = `hub-url = "${hub.url}"\ntoken = "${token}"\n`
+    await mkdir(join(person.folder, '.nexigon'))
+    await writeFile(join(person.folder, '.nexigon/cli.toml'), config)
+    expect(await person.json('whoami')).toMatchObject({ userId: fleet.owner.userId })
+    await writeFile(join(person.folder, 'mine.toml'), 'hub-url = nonsense')
+    expect(await person.run(['whoami', '--config', 'mine.toml'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/mine\.toml: line 1 is no TOML/),
+    })
+    expect(await person.run(['whoami', '--config', 'missing.toml'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('ENOENT'),
+    })
+  })
+})
+
+describe('projects and devices', () => {
+  it('lists them as a table for people, and as JSON', async () => {
+    const { code, out } = await cli.run(['projects', 'list'])
+    expect(code).toBe(0)
+    expect(out.split('\n')[0]).toMatch(/^Id +Name$/)
+    expect(out).toContain(fleet.projectId)
+    expect(await cli.json('projects', 'list')).toEqual([
+      expect.objectContaining({ projectId: fleet.projectId, name: 'Test project' }),
+    ])
+    expect(await cli.json('projects', 'devices', 'list', fleet.projectId, '--status', 'connected')).toEqual([
+      expect.objectContaining({ deviceId: device.deviceId }),
+    ])
+  })
+
+  it('reads lists of many pages whole, or up to a limit', async () => {
+    const { organizationId, projectId } = await hub.fleet()
+    await hub.db
+      .insertInto('organization_member')
+      .values({ organization_id: organizationId, user_id: fleet.owner.userId })
+      .execute()
+    await hub.db
+      .insertInto('device')
+      .values(
+        Array.from({ length: 1234 }, (_, n) => ({
+          device_id: newId('d'),
+          project_id: projectId,
+          fingerprint_id: `many ${n}`,
+          fingerprint_hash: Buffer.from(`many ${n}`),
+        })),
+      )
+      .execute()
+    expect(await cli.json<unknown[]>('projects', 'devices', 'list', projectId)).toHaveLength(1234)
+    expect(
+      await cli.json<unknown[]>('projects', 'devices', 'list', projectId, '--limit', '501'),
+    ).toHaveLength(501)
+  })
+
+  it('shows, renames, and lets no name steer the terminal', async () => {
+    expect(await cli.json('devices', 'info', device.deviceId)).toMatchObject({ deviceId: device.deviceId })
+    expect(await cli.run(['devices', 'rename', device.deviceId, 'Pump 1'])).toMatchObject({
+      code: 0,
+      out: 'Renamed.\n',
+    })
+    expect(await cli.json('devices', 'info', device.deviceId)).toMatchObject({ name: 'Pump 1' })
+    await device.invoke('devices_SetProperty', {
+      deviceId: device.deviceId,
+      name: 'a.b',
+      value: '\u001b[31mred',
+    })
+    const { out } = await cli.run(['devices', 'properties', 'list', device.deviceId])
+    expect(out).toContain('a.b')
+    expect(out).not.toContain('\u001b')
+  })
+
+  it('sets, reads and removes properties, only over the version that was expected', async () => {
+    const { deviceId } = device
+    expect(await cli.run(['devices', 'properties', 'set', deviceId, 'colour', '{"r": 1}'])).toMatchObject({
+      code: 0,
+    })
+    const found = await cli.run(['devices', 'properties', 'get', deviceId, 'colour'])
+    expect(JSON.parse(found.out)).toEqual({ r: 1 })
+    const stale = ['devices', 'properties', 'set', deviceId, 'colour', '2', '--expected-version', '99']
+    expect(await cli.run(stale)).toMatchObject({ code: 1, err: expect.stringContaining('expected 99') })
+    expect(await cli.json<unknown[]>('devices', 'properties', 'history', deviceId, 'colour')).toHaveLength(1)
+    expect(await cli.run(['devices', 'properties', 'remove', deviceId, 'colour'])).toMatchObject({
+      out: 'Removed.\n',
+    })
+    expect(await cli.run(['devices', 'properties', 'get', deviceId, 'colour'])).toMatchObject({
+      code: 1,
+      err: 'muster: The device has no property "colour".\n',
+    })
+  })
+
+  it('lists events, connections and tokens', async () => {
+    const { deviceId } = device
+    const eventId = newDatedId('d_ev', new Date())
+    const event = {
+      eventId,
+      severity: 'Warning',
+      category: 'ota',
+      body: 'hot',
+      attributes: {},
+      emittedAt: new Date().toISOString(),
+    }
+    await device.invoke('devices_PublishEvents', { deviceId, events: [event] })
+    expect(await cli.json('devices', 'events', 'list', deviceId)).toEqual([
+      expect.objectContaining({ body: 'hot' }),
+    ])
+    expect(await cli.json<unknown[]>('devices', 'connections', 'list', deviceId)).toHaveLength(1)
+    const made = await cli.json<{ tokenId: string; token: string }>(
+      'projects',
+      'tokens',
+      'create',
+      fleet.projectId,
+      'line 2',
+      '--auto-accept',
+      'true',
+    )
+    expect(made.token).toMatch(/^deployment_/)
+    expect(await cli.run(['projects', 'tokens', 'list', fleet.projectId])).toMatchObject({
+      out: expect.stringMatching(/line 2.*yes/),
+    })
+    expect(await cli.run(['projects', 'tokens', 'delete', made.tokenId])).toMatchObject({
+      code: 0,
+      out: 'Deleted.\n',
+    })
+  })
+
+  it('prints a link to the web page of a device', async () => {
+    const { code, out } = await cli.run(['http-proxy', 'issue-url', device.deviceId, '--port', '8080'])
+    expect(code).toBe(0)
+    expect(new URL(out.trim()).hostname).toContain('.localhost')
+  })
+})
+
+describe('every action', () => {
+  it('is a command with an option for each field, JSON, or both', async () => {
+    const { projectId } = fleet
+    const found = await cli.json<{ name: string }>(
+      'actions',
+      'projects_GetDetails',
+      '--project-id',
+      projectId,
+    )
+    expect(found.name).toBe('Test project')
+    const listed = await cli.json<{ devices: unknown[] }>(
+      'actions',
+      'projects_QueryDevices',
+      JSON.stringify({ projectId, limit: 5 }),
+      '--limit',
+      '1',
+    )
+    expect(listed.devices).toHaveLength(1)
+    const { out } = await cli.run(['actions', 'execute', 'projects_GetDetails', '-'], {
+      input: JSON.stringify({ projectId }),
+    })
+    expect(JSON.parse(out)).toMatchObject({ projectId })
+  })
+
+  it('says which field is wrong', async () => {
+    const { code, err } = await cli.run(['actions', 'projects_GetDetails'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/^muster: The input is not valid: [^\n]*projectId[^\n]*\n$/)
+  })
+})
+
+describe('completion', () => {
+  const complete = async (...words: string[]) =>
+    (await cli.run(['complete', '--', ...words])).out.split('\n').slice(0, -1)
+
+  it('knows commands, options, choices and actions', async () => {
+    expect(await complete('repo')).toEqual(['repositories'])
+    expect(await complete('devices', 'properties', '')).toEqual([
+      'list',
+      'get',
+      'set',
+      'remove',
+      'history',
+      'help',
+    ])
+    expect(await complete('--hub', 'x', 'assets', 'upload', 'r', '--p')).toEqual(['--parallel'])
+    expect(await complete('projects', 'devices', 'list', 'p', '--status', 'c')).toEqual(['connected'])
+    expect(await complete('devices', 'certificates', 'set-status', 'c', '')).toEqual([
+      'pending',
+      'active',
+      'rejected',
+      'revoked',
+    ])
+    expect(await complete('actions', 'devices_SetN')).toEqual(['devices_SetName'])
+    expect(await complete('actions', 'devices_SetName', '--d')).toEqual(['--device-id'])
+    expect(await complete('assets', 'upload', 'r', '')).toEqual([])
+  })
+
+  it('works in bash', async () => {
+    const { out: script } = await cli.run(['completion', 'bash'])
+    const ask = `muster() { "${process.execPath}" "${join(import.meta.dirname, 'main.ts')}" "$@"; }
+${script}
+COMP_WORDS=(muster devices prop); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}"`
+    await writeFile(join(cli.folder, 'ask.sh'), ask)
+    const child = spawn('bash', ['ask.sh'], { cwd: cli.folder })
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    await once(child, 'close')
+    expect(Buffer.concat(chunks).toString()).toBe('properties\nbash zsh fish\n')
+  })
+})
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,158 @@
+import { access } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { CliError, EXIT, exitCodeOf, messageOf } from '../errors.ts'
+import { readList, wholeNumber } from '../lists.ts'
+import { assetOf, repositoryIdOf, versionIdOf } from '../paths.ts'
+import { createProgress } from '../progress.ts'
+import type { Uploaded } from '../upload.ts'
+
+/** `assets`: blobs of a repository, up and down. */
+export function addAssetCommands(parent: Command, context: CommandContext): void {
+  const { invoke, print, printTable } = context
+  const group = parent.command('assets').description('stored blobs of a repository')
+  group
+    .command('list <repository>')
+    .description('list them, newest first')
+    .action(async (repository: string, _: object, command: Command) => {
+      const repositoryId = await repositoryIdOf(context, command, repository)
+      printTable(command, await readList(context, command, 'repositories_QueryAssets', { repositoryId }), [
+        { title: 'Id', of: row => row.assetId },
+        { title: 'Bytes', of: row => row.size },
+        { title: 'Status', of: row => row.status },
+        { title: 'Digest', of: row => row.digest },
+      ])
+    })
+  group
+    .command('info <asset>')
+    .description('show one')
+    .action(async (path: string, _: object, command: Command) => {
+      const { assetId } = await assetOf(context, command, path)
+      print(command, await invoke(command, 'repositories_GetAssetDetails', { assetId }))
+    })
+  group
+    .command('delete <asset>')
+    .description('delete one that no version and no package has')
+    .action(async (path: string, _: object, command: Command) => {
+      const { assetId } = await assetOf(context, command, path)
+      print(command, await invoke(command, 'repositories_DeleteAsset', { assetId }), 'Deleted.')
+    })
+  group
+    .command('issue-upload-url <asset>')
+    .description('print links to which the bytes of a blob can be sent for a while')
+    .action(async (path: string, _: object, command: Command) => {
+      const { assetId } = await assetOf(context, command, path)
+      print(command, await invoke(command, 'repositories_IssueAssetUploadUrl', { assetId }))
+    })
+  group
+    .command('upload <target> <files...>')
+    .description('upload files into a repository, or into a version: repository or repository/package/tag')
+    .option('--parallel <count>', 'so many at once', wholeNumber(1, 16), 3)
+    .action(async (target: string, files: string[], { parallel }: { parallel: number }, command: Command) => {
+      const isVersion = target.includes('/') || target.startsWith('pkg_v_')
+      const version = isVersion
+        ? await invoke(command, 'repositories_GetVersionDetails', {
+            versionId: await versionIdOf(context, command, target),
+          })
+        : undefined
+      const repositoryId = version?.repositoryId ?? (await repositoryIdOf(context, command, target))
+      const outcomes = await uploadAll(
+        context,
+        command,
+        repositoryId,
+        files,
+        parallel,
+        async (path, { assetId }) => {
+          if (!version) return
+          const filename = basename(path)
+          const input = { versionId: version.versionId, assetId, filename }
+          const { result } = await invoke(command, 'repositories_AddVersionAsset', input)
+          if (
+            result === 'Added' ||
+            version.assets.some(has => has.filename === filename && has.assetId === assetId)
+          )
+            return
+          throw new CliError(`The version has another file "${filename}".`)
+        },
+      )
+      printTable(command, outcomes, [
+        { title: 'File', of: row => row.file },
+        { title: 'Asset', of: row => row.assetId },
+        { title: 'Bytes', of: row => row.size },
+        { title: 'Result', of: row => row.result },
+      ])
+    })
+  group
+    .command('download <asset>')
+    .description('fetch a file and verify it: repository/package/tag/file')
+    .option('-o, --output <file>', 'where it goes; else its own name in this folder')
+    .option('--force', 'replace a file that is there')
+    .action(async (path: string, options: { output?: string; force?: boolean }, command: Command) => {
+      const { assetId, filename } = await assetOf(context, command, path)
+      // A name that the hub tells never leads out of this folder.
+      const name = options.output ?? basename(filename ?? assetId)
+      const to = resolve(name)
+      if (!options.force && (await exists(to)))
+        throw new CliError(`There is a file ${name} already; --force replaces it.`, { exitCode: EXIT.usage })
+      const { download } = await import('../download.ts')
+      const progress = await createProgress(context)
+      try {
+        const transferOf = (size: number) => progress.start(name, size)
+        const done = await download(context, command, { assetId, path: to, transferOf })
+        print(command, done, `${name}: ${done.size} bytes, ${done.digest}`)
+      } finally {
+        progress.stop()
+      }
+    })
+}
+
+type Outcome = Uploaded & { file: string }
+
+/** Uploads files, some at once; the others go on when one fails, and the first failure is told at the end. */
+async function uploadAll(
+  context: CommandContext,
+  command: Command,
+  repositoryId: string,
+  files: readonly string[],
+  parallel: number,
+  afterwards: (path: string, uploaded: Uploaded) => Promise<void>,
+): Promise<Outcome[]> {
+  const { upload } = await import('../upload.ts')
+  const progress = await createProgress(context)
+  const outcomes: Outcome[] = []
+  const failures: { file: string; error: unknown }[] = []
+  const waiting = [...files]
+  const work = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      const path = file
+      try {
+        const transferOf = (size: number) => progress.start(basename(path), size)
+        const uploaded = await upload(context, command, { repositoryId, path, transferOf })
+        await afterwards(path, uploaded)
+        outcomes.push({ file: path, ...uploaded })
+      } catch (error) {
+        failures.push({ file: path, error })
+      }
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: Math.min(parallel, files.length) }, work))
+  } finally {
+    progress.stop()
+  }
+  const [first, ...others] = failures
+  if (!first) return outcomes.sort((one, other) => files.indexOf(one.file) - files.indexOf(other.file))
+  const more = others.length > 0 ? ` (and ${others.length} more failed)` : ''
+  throw new CliError(`${first.file}: ${messageOf(first.error)}${more} Run the same command again to go on.`, {
+    exitCode: exitCodeOf(first.error),
+    cause: first.error,
+  })
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,201 @@
+import { Argument, type Command, Option } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { CliError } from '../errors.ts'
+import { boolean, json, readList, wholeNumber } from '../lists.ts'
+
+const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
+type StatusWord = keyof typeof STATUSES
+
+/** `muster devices` and `muster http-proxy`: one device, its certificates, properties, events and web page. */
+export function addDeviceCommands(program: Command, context: CommandContext): void {
+  const { invoke, print, printTable } = context
+  const group = program
+    .command('devices')
+    .description('a device with its properties, certificates and events')
+  group
+    .command('info <device>')
+    .description('show a device')
+    .action(async (deviceId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'devices_GetDetails', { deviceId }))
+    })
+  group
+    .command('create <project> <fingerprint>')
+    .description('register a device before it connects')
+    .action(async (projectId: string, fingerprint: string, _: object, command: Command) => {
+      const created = await invoke(command, 'devices_Create', { projectId, fingerprint })
+      print(command, created, created.deviceId)
+    })
+  group
+    .command('rename <device> [name]')
+    .description('rename a device; without a name, remove it')
+    .action(async (deviceId: string, name: string | undefined, _: object, command: Command) => {
+      print(command, await invoke(command, 'devices_SetName', { deviceId, name: name ?? null }), 'Renamed.')
+    })
+  group
+    .command('delete <device>')
+    .description('delete a device with its history')
+    .action(async (deviceId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'devices_Delete', { deviceId }), 'Deleted.')
+    })
+
+  const properties = group.command('properties').description('properties of a device')
+  properties
+    .command('list <device>')
+    .description('list them, by name')
+    .action(async (deviceId: string, _: object, command: Command) => {
+      const { properties } = await invoke(command, 'devices_QueryProperties', { deviceId })
+      const rows = Object.entries(properties).map(([name, property]) => ({ ...property, name }))
+      printTable(
+        command,
+        rows.sort((one, other) => (one.name < other.name ? -1 : 1)),
+        [
+          { title: 'Name', of: row => row.name },
+          { title: 'Version', of: row => row.version },
+          { title: 'Value', of: row => JSON.stringify(row.value).slice(0, 120) },
+        ],
+      )
+    })
+  properties
+    .command('get <device> <name>')
+    .description('print the value of one')
+    .action(async (deviceId: string, name: string, _: object, command: Command) => {
+      const found = await invoke(command, 'devices_GetProperty', { deviceId, name })
+      if (found.result === 'NotFound') throw new CliError(`The device has no property "${name}".`)
+      print(command, found, JSON.stringify(found.value, null, 2))
+    })
+  properties
+    .command('set <device> <name>')
+    .argument('<json>', 'its value', json)
+    .description('set one to a JSON value')
+    .option('--protected <boolean>', 'keep the device from changing it', boolean)
+    .option('--expected-version <version>', 'only if it has this version', wholeNumber(0))
+    .action(
+      async (
+        deviceId: string,
+        name: string,
+        value: unknown,
+        options: { protected?: boolean; expectedVersion?: number },
+        command: Command,
+      ) => {
+        const answer = await invoke(command, 'devices_SetProperty', { deviceId, name, value, ...options })
+        if (answer.result === 'VersionConflict')
+          throw new CliError(`It has version ${answer.currentVersion}, expected ${options.expectedVersion}.`)
+        print(command, answer, 'Set.')
+      },
+    )
+  properties
+    .command('remove <device> <name>')
+    .description('remove one')
+    .action(async (deviceId: string, name: string, _: object, command: Command) => {
+      const answer = await invoke(command, 'devices_RemoveProperty', { deviceId, name })
+      print(command, answer, answer.result === 'Removed' ? 'Removed.' : 'There was none.')
+    })
+  properties
+    .command('history <device> <name>')
+    .description('show its past values, newest first')
+    .option('--limit <count>', 'show at most so many', wholeNumber(1), 20)
+    .action(async (deviceId: string, name: string, { limit }: { limit: number }, command: Command) => {
+      printTable(
+        command,
+        await readList(context, command, 'devices_QueryPropertyHistory', { deviceId, name }, limit),
+        [
+          { title: 'Changed', of: row => row.changedAt },
+          { title: 'Version', of: row => row.version },
+          { title: 'By', of: row => row.actorName ?? row.actor.actor },
+          {
+            title: 'Value',
+            of: row => (row.isRemoved ? '(removed)' : JSON.stringify(row.value).slice(0, 120)),
+          },
+        ],
+      )
+    })
+
+  const certificates = group.command('certificates').description('certificates of a device')
+  certificates
+    .command('add <device> <sha256>')
+    .description('register a certificate by its fingerprint')
+    .addOption(new Option('--status <status>', 'instead of pending').choices(Object.keys(STATUSES)))
+    .action(
+      async (
+        deviceId: string,
+        fingerprint: string,
+        { status }: { status?: StatusWord },
+        command: Command,
+      ) => {
+        const input = { deviceId, fingerprint, ...(status && { status: STATUSES[status] }) }
+        const added = await invoke(command, 'devices_AddCertificate', input)
+        print(command, added, added.certificateId)
+      },
+    )
+  certificates
+    .command('set-status <certificate>')
+    .addArgument(new Argument('<status>').choices(Object.keys(STATUSES)))
+    .description('accept, reject or revoke one')
+    .action(async (certificateId: string, status: StatusWord, _: object, command: Command) => {
+      const input = { certificateId, status: STATUSES[status] }
+      print(command, await invoke(command, 'devices_SetCertificateStatus', input), 'Changed.')
+    })
+  certificates
+    .command('delete <certificate>')
+    .description('forget one')
+    .action(async (certificateId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'devices_DeleteCertificate', { certificateId }), 'Deleted.')
+    })
+
+  group
+    .command('events')
+    .description('events of a device')
+    .command('list <device>')
+    .description('list the latest, newest first')
+    .option('--limit <count>', 'show at most so many', wholeNumber(1, 1000), 100)
+    .action(async (deviceId: string, { limit }: { limit: number }, command: Command) => {
+      const { events } = await invoke(command, 'devices_QueryEvents', { deviceId, limit })
+      printTable(command, events, [
+        { title: 'Emitted', of: row => row.emittedAt },
+        { title: 'Severity', of: row => row.severity },
+        { title: 'Category', of: row => row.category },
+        { title: 'Body', of: row => JSON.stringify(row.body).slice(0, 120) },
+      ])
+    })
+  group
+    .command('connections')
+    .description('connections of a device')
+    .command('list <device>')
+    .description('list them, newest first')
+    .option('--limit <count>', 'show at most so many', wholeNumber(1, 1000), 100)
+    .option('--active-only <boolean>', 'only open ones', boolean)
+    .action(async (deviceId: string, options: { limit: number; activeOnly?: boolean }, command: Command) => {
+      const { connections } = await invoke(command, 'devices_QueryConnections', { deviceId, ...options })
+      printTable(command, connections, [
+        { title: 'Id', of: row => row.connectionId },
+        { title: 'Connected', of: row => row.connectedAt },
+        { title: 'Ended', of: row => row.endedAt },
+        { title: 'Seconds', of: row => row.durationSecs },
+        { title: 'Node', of: row => row.nodeName ?? row.nodeId },
+      ])
+    })
+
+  program
+    .command('http-proxy')
+    .description('the web page of a device')
+    .command('issue-url <device>')
+    .description('print a link to it that works in a browser')
+    .option('--hostname <name>', 'one free name below the proxy domain')
+    .option('--port <port>', 'port on the device', wholeNumber(1, 65_535))
+    .option('--valid-for <seconds>', 'how long the link works, at most 7200', wholeNumber(1, 31_536_000))
+    .action(
+      async (
+        deviceId: string,
+        { hostname, port, validFor }: { hostname?: string; port?: number; validFor?: number },
+        command: Command,
+      ) => {
+        const issued = await invoke(command, 'devices_IssueHttpProxyToken', {
+          deviceId,
+          ...(hostname && { hostname }),
+          ...(port && { port }),
+          ...(validFor && { validForSecs: validFor }),
+        })
+        print(command, issued, issued.url)
+      },
+    )
+}

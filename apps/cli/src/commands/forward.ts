@@ -1,0 +1,38 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import type { Mapping } from '../forward.ts'
+
+/** `muster forward`: ports of this machine that lead to ports of a device (protocol 3.4). */
+export function addForwardCommand(program: Command, context: CommandContext): void {
+  program
+    .command('forward <device>')
+    .argument('<local:remote...>', 'port here, 0 for a free one, and port of the device', addMapping)
+    .description('make ports of a device reachable as ports of this machine, until Ctrl-C')
+    .action(async (deviceId: string, mappings: Mapping[], _: object, command: Command) => {
+      // A wrong id is told at once, and not at the first connection.
+      await context.invoke(command, 'devices_GetDetails', { deviceId })
+      const access = await context.access(command)
+      const tell = (forwards: Mapping[]) => {
+        const lines = forwards.map(
+          ({ localPort, remotePort }) => `127.0.0.1:${localPort} leads to port ${remotePort} of ${deviceId}.`,
+        )
+        context.print(command, { deviceId, forwards }, [...lines, 'Stop with Ctrl-C.'].join('\n'))
+      }
+      // Links are loaded only by who needs one.
+      const { forward } = await import('../forward.ts')
+      await forward(context, access, { deviceId, mappings, tell })
+    })
+}
+
+function addMapping(text: string, before: Mapping[] = []): Mapping[] {
+  const [, localPort, remotePort] = (/^(\d{1,5}):(\d{1,5})$/.exec(text) ?? []).map(Number)
+  if (
+    localPort === undefined ||
+    remotePort === undefined ||
+    localPort > 65_535 ||
+    remotePort < 1 ||
+    remotePort > 65_535
+  )
+    throw new InvalidArgumentError('Expected LOCAL:REMOTE, for example 8080:80.')
+  return [...before, { localPort, remotePort }]
+}

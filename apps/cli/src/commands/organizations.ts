@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { readList } from '../lists.ts'
+
+/** `muster organizations`: those of the person behind the token. */
+export function addOrganizationCommands(program: Command, context: CommandContext): void {
+  const group = program.command('organizations').description('your organizations')
+  group
+    .command('list')
+    .description('list them')
+    .action(async (_options: object, command: Command) => {
+      context.printTable(command, await readList(context, command, 'organizations_Query', {}), [
+        { title: 'Id', of: row => row.organizationId },
+        { title: 'Name', of: row => row.name },
+      ])
+    })
+  group
+    .command('create <name>')
+    .description('create one')
+    .action(async (name: string, _options: object, command: Command) => {
+      const created = await context.invoke(command, 'organizations_Create', { name })
+      context.print(command, created, created.organizationId)
+    })
+}

@@ -1,0 +1,141 @@
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { CliError } from '../errors.ts'
+import { jsonObject, readList } from '../lists.ts'
+import { assetOf, packageIdOf, repositoryIdOf } from '../paths.ts'
+import { addVersionListCommand } from './versions.ts'
+
+/** `packages`: those of a repository. */
+export function addPackageCommands(parent: Command, context: CommandContext): void {
+  const { invoke, print, printTable } = context
+  const group = parent.command('packages').description('packages of a repository')
+  group
+    .command('list <repository>')
+    .description('list them, by name')
+    .action(async (repository: string, _: object, command: Command) => {
+      const repositoryId = await repositoryIdOf(context, command, repository)
+      printTable(command, await readList(context, command, 'repositories_QueryPackages', { repositoryId }), [
+        { title: 'Id', of: row => row.packageId },
+        { title: 'Name', of: row => row.name },
+        { title: 'Kind', of: row => row.kind },
+        { title: 'Created', of: row => row.createdAt },
+      ])
+    })
+  group
+    .command('info <package>')
+    .description('show one')
+    .action(async (path: string, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      print(command, await invoke(command, 'repositories_GetPackageDetails', { packageId }))
+    })
+  group
+    .command('create <repository> <name>')
+    .description('create one')
+    .option('--kind <kind>', 'what it is, in a word of yours')
+    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .action(
+      async (
+        repository: string,
+        name: string,
+        options: { kind?: string; metadata?: Record<string, unknown> },
+        command: Command,
+      ) => {
+        const repositoryId = await repositoryIdOf(context, command, repository)
+        const created = await invoke(command, 'repositories_CreatePackage', {
+          repositoryId,
+          name,
+          ...options,
+        })
+        if (created.result === 'NameAlreadyExists')
+          throw new CliError(`There is a package "${name}" already.`)
+        print(command, created, created.packageId)
+      },
+    )
+  group
+    .command('rename <package> <name>')
+    .description('rename one')
+    .action(async (path: string, name: string, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      const answer = await invoke(command, 'repositories_SetPackageName', { packageId, name })
+      if (answer.result === 'NameAlreadyExists') throw new CliError(`There is a package "${name}" already.`)
+      print(command, answer, 'Renamed.')
+    })
+  group
+    .command('set-kind <package> [kind]')
+    .description('say what it is; without a kind, forget it')
+    .action(async (path: string, kind: string | undefined, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      print(
+        command,
+        await invoke(command, 'repositories_SetPackageKind', { packageId, kind: kind ?? null }),
+        'Changed.',
+      )
+    })
+  group
+    .command('set-metadata <package>')
+    .argument('<json>', 'a JSON object of yours', jsonObject)
+    .description('replace its metadata')
+    .action(async (path: string, metadata: Record<string, unknown>, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      const input = { packageId, metadata }
+      print(command, await invoke(command, 'repositories_SetPackageMetadata', input), 'Changed.')
+    })
+  group
+    .command('delete <package>')
+    .description('delete one with its versions')
+    .action(async (path: string, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      print(command, await invoke(command, 'repositories_DeletePackage', { packageId }), 'Deleted.')
+    })
+  addVersionListCommand(group.command('versions').description('versions of a package'), context)
+  const assets = group.command('assets').description('files of a package itself')
+  assets
+    .command('add <package> <asset> <filename>')
+    .description('attach a stored blob')
+    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .action(
+      async (
+        path: string,
+        asset: string,
+        filename: string,
+        options: { metadata?: Record<string, unknown> },
+        command: Command,
+      ) => {
+        const packageId = await packageIdOf(context, command, path)
+        const { assetId } = await assetOf(context, command, asset)
+        const input = { packageId, assetId, filename, ...options }
+        const answer = await invoke(command, 'repositories_AddPackageAsset', input)
+        if (answer.result === 'FilenameAlreadyExists')
+          throw new CliError(`There is a file "${filename}" already.`)
+        print(command, answer, 'Added.')
+      },
+    )
+  assets
+    .command('remove <package> <filename>')
+    .description('take one off')
+    .action(async (path: string, filename: string, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      print(
+        command,
+        await invoke(command, 'repositories_RemovePackageAsset', { packageId, filename }),
+        'Removed.',
+      )
+    })
+  assets
+    .command('set-metadata <package> <filename>')
+    .argument('<json>', 'a JSON object of yours', jsonObject)
+    .description('replace its metadata')
+    .action(
+      async (
+        path: string,
+        filename: string,
+        metadata: Record<string, unknown>,
+        _: object,
+        command: Command,
+      ) => {
+        const packageId = await packageIdOf(context, command, path)
+        const input = { packageId, filename, metadata }
+        print(command, await invoke(command, 'repositories_SetPackageAssetMetadata', input), 'Changed.')
+      },
+    )
+}

@@ -1,0 +1,155 @@
+import { type Command, Option } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { boolean, readList, wholeNumber } from '../lists.ts'
+import { repositoryIdOf } from '../paths.ts'
+
+/** `muster projects`: projects, their devices, linked repositories and deployment tokens. */
+export function addProjectCommands(program: Command, context: CommandContext): void {
+  const { invoke, print, printTable } = context
+  const group = program
+    .command('projects')
+    .description('projects with their devices, repositories and tokens')
+  group
+    .command('list')
+    .description('list the projects that you can see')
+    .action(async (_: object, command: Command) => {
+      printTable(command, await readList(context, command, 'projects_Query', {}), [
+        { title: 'Id', of: row => row.projectId },
+        { title: 'Name', of: row => row.name },
+      ])
+    })
+  group
+    .command('info <project>')
+    .description('show a project')
+    .action(async (projectId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'projects_GetDetails', { projectId }))
+    })
+  group
+    .command('create <organization> <name>')
+    .description('create a project')
+    .action(async (organizationId: string, name: string, _: object, command: Command) => {
+      const created = await invoke(command, 'projects_Create', { organizationId, name })
+      print(command, created, created.projectId)
+    })
+  group
+    .command('rename <project> <name>')
+    .description('rename a project')
+    .action(async (projectId: string, name: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'projects_SetName', { projectId, name }), 'Renamed.')
+    })
+  group
+    .command('delete <project>')
+    .description('delete a project with its devices')
+    .action(async (projectId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'projects_Delete', { projectId }), 'Deleted.')
+    })
+
+  const devices = group.command('devices').description('devices of a project')
+  devices
+    .command('list <project>')
+    .description('list them, by first seen')
+    .option('--limit <count>', 'show at most so many', wholeNumber(1))
+    .option('--text <text>', 'only with this in the name, host name or id')
+    .addOption(
+      new Option('--status <status>', 'only with this one').choices(['connected', 'disconnected', 'pending']),
+    )
+    .action(
+      async (
+        projectId: string,
+        {
+          limit,
+          text,
+          status,
+        }: { limit?: number; text?: string; status?: 'connected' | 'disconnected' | 'pending' },
+        command: Command,
+      ) => {
+        const filter = { ...(text && { text }), ...(status && { status }) }
+        const rows = await readList(context, command, 'projects_QueryDevices', { projectId, filter }, limit)
+        printTable(command, rows, [
+          { title: 'Id', of: row => row.deviceId },
+          { title: 'Name', of: row => row.name ?? row.hostname },
+          { title: 'Status', of: row => row.status },
+          { title: 'Connected', of: row => (row.isConnected ? 'yes' : 'no') },
+          { title: 'Pending', of: row => row.pendingCertificatesCount },
+          { title: 'Last connected', of: row => row.lastConnectedAt },
+        ])
+      },
+    )
+
+  const repositories = group
+    .command('repositories')
+    .description('repositories that the devices of a project may read')
+  repositories
+    .command('list <project>')
+    .description('list them')
+    .action(async (projectId: string, _: object, command: Command) => {
+      printTable(
+        command,
+        await readList(context, command, 'projects_QueryLinkedRepositories', { projectId }),
+        [
+          { title: 'Id', of: row => row.repositoryId },
+          { title: 'Name', of: row => row.displayName },
+          { title: 'In paths', of: row => row.publicName },
+        ],
+      )
+    })
+  repositories
+    .command('link <project> <repository>')
+    .description('let the devices of a project read a repository')
+    .action(async (projectId: string, repository: string, _: object, command: Command) => {
+      const repositoryId = await repositoryIdOf(context, command, repository)
+      print(command, await invoke(command, 'projects_LinkRepository', { projectId, repositoryId }), 'Linked.')
+    })
+  repositories
+    .command('unlink <project> <repository>')
+    .description('take that right away')
+    .action(async (projectId: string, repository: string, _: object, command: Command) => {
+      const repositoryId = await repositoryIdOf(context, command, repository)
+      print(
+        command,
+        await invoke(command, 'projects_UnlinkRepository', { projectId, repositoryId }),
+        'Unlinked.',
+      )
+    })
+
+  const tokens = group.command('tokens').description('deployment tokens of a project')
+  tokens
+    .command('list <project>')
+    .description('list them, newest first')
+    .action(async (projectId: string, _: object, command: Command) => {
+      printTable(command, await readList(context, command, 'projects_QueryDeploymentTokens', { projectId }), [
+        { title: 'Id', of: row => row.tokenId },
+        { title: 'Name', of: row => row.name },
+        { title: 'Created', of: row => row.createdAt },
+        { title: 'Auto-accept', of: row => (row.flags.autoAccept ? 'yes' : 'no') },
+      ])
+    })
+  tokens
+    .command('create <project> <name>')
+    .description('issue one; its secret is shown this once')
+    .option('--auto-accept <boolean>', 'accept the first certificate of new devices', boolean)
+    .action(
+      async (projectId: string, name: string, { autoAccept }: { autoAccept?: boolean }, command: Command) => {
+        const flags = autoAccept === undefined ? {} : { flags: { autoAccept } }
+        const created = await invoke(command, 'projects_CreateDeploymentToken', { projectId, name, ...flags })
+        print(command, created, created.token)
+      },
+    )
+  tokens
+    .command('delete <token>')
+    .description('revoke one and disconnect the devices that use it')
+    .action(async (tokenId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'projects_DeleteDeploymentToken', { tokenId }), 'Deleted.')
+    })
+  tokens
+    .command('set-flags <token>')
+    .description('change what it does')
+    .requiredOption('--auto-accept <boolean>', 'accept the first certificate of new devices', boolean)
+    .action(async (tokenId: string, flags: { autoAccept: boolean }, command: Command) => {
+      print(
+        command,
+        await invoke(command, 'projects_SetDeploymentTokenFlags', { tokenId, flags }),
+        'Changed.',
+      )
+    })
+}

@@ -1,0 +1,179 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { CliError } from '../errors.ts'
+import { jsonObject, readList } from '../lists.ts'
+import { assetOf, packageIdOf, versionIdOf, versionPath } from '../paths.ts'
+
+type Tag = { tag: string; locked: boolean; reassign: boolean }
+
+/** `versions`: those of a package, their tags and files. */
+export function addVersionCommands(parent: Command, context: CommandContext): void {
+  const { invoke, print } = context
+  const group = parent.command('versions').description('versions of a package, their tags and files')
+  addVersionListCommand(group, context)
+  group
+    .command('resolve <path>')
+    .description('find one by repository/package/tag; scripts read `.result`')
+    .action(async (path: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'repositories_ResolveVersionByPath', versionPath(path)))
+    })
+  group
+    .command('info <version>')
+    .description('show one with its files')
+    .action(async (path: string, _: object, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      print(command, await invoke(command, 'repositories_GetVersionDetails', { versionId }))
+    })
+  group
+    .command('create <package>')
+    .description('create one')
+    .option('--tag <tag[,locked][,reassign]>', 'give it a tag; may be repeated', addTag, [])
+    .option('--name <name>', 'a name for people')
+    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .action(
+      async (
+        path: string,
+        { tag, ...options }: { tag: Tag[]; name?: string; metadata?: Record<string, unknown> },
+        command: Command,
+      ) => {
+        const packageId = await packageIdOf(context, command, path)
+        const created = await invoke(command, 'repositories_CreateVersion', {
+          packageId,
+          tags: tag,
+          ...options,
+        })
+        print(command, created, created.versionId)
+      },
+    )
+  group
+    .command('delete <version>')
+    .description('delete one')
+    .action(async (path: string, _: object, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      print(command, await invoke(command, 'repositories_DeleteVersion', { versionId }), 'Deleted.')
+    })
+  group
+    .command('rename <version> [name]')
+    .description('name one for people; without a name, remove it')
+    .action(async (path: string, name: string | undefined, _: object, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      print(
+        command,
+        await invoke(command, 'repositories_SetVersionName', { versionId, name: name ?? null }),
+        'Renamed.',
+      )
+    })
+  group
+    .command('set-metadata <version>')
+    .argument('<json>', 'a JSON object of yours', jsonObject)
+    .description('replace its metadata')
+    .action(async (path: string, metadata: Record<string, unknown>, _: object, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      const input = { versionId, metadata }
+      print(command, await invoke(command, 'repositories_SetVersionMetadata', input), 'Changed.')
+    })
+  group
+    .command('tag <version>')
+    .description('give it tags, all or none')
+    .requiredOption('--tag <tag[,locked][,reassign]>', 'a tag; may be repeated', addTag, [])
+    .action(async (path: string, { tag: tags }: { tag: Tag[] }, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      print(command, await invoke(command, 'repositories_TagVersion', { versionId, tags }), 'Tagged.')
+    })
+  group
+    .command('untag <version>')
+    .description('take tags off, all or none')
+    .requiredOption(
+      '--tag <tag>',
+      'a tag; may be repeated',
+      (tag: string, before: string[]) => [...before, tag],
+      [],
+    )
+    .action(async (path: string, { tag }: { tag: string[] }, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      const input = { versionId, tags: tag.map(name => ({ tag: name })) }
+      print(command, await invoke(command, 'repositories_UntagVersion', input), 'Untagged.')
+    })
+  const assets = group.command('assets').description('files of a version')
+  assets
+    .command('add <version> <asset> <filename>')
+    .description('put a stored blob into it')
+    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .action(
+      async (
+        path: string,
+        asset: string,
+        filename: string,
+        options: { metadata?: Record<string, unknown> },
+        command: Command,
+      ) => {
+        const versionId = await versionIdOf(context, command, path)
+        const { assetId } = await assetOf(context, command, asset)
+        const input = { versionId, assetId, filename, ...options }
+        const answer = await invoke(command, 'repositories_AddVersionAsset', input)
+        if (answer.result === 'FilenameAlreadyExists')
+          throw new CliError(`There is a file "${filename}" already.`)
+        print(command, answer, 'Added.')
+      },
+    )
+  assets
+    .command('remove <version> <filename>')
+    .description('take one out')
+    .action(async (path: string, filename: string, _: object, command: Command) => {
+      const versionId = await versionIdOf(context, command, path)
+      print(
+        command,
+        await invoke(command, 'repositories_RemoveVersionAsset', { versionId, filename }),
+        'Removed.',
+      )
+    })
+  assets
+    .command('set-metadata <version> <filename>')
+    .argument('<json>', 'a JSON object of yours', jsonObject)
+    .description('replace its metadata')
+    .action(
+      async (
+        path: string,
+        filename: string,
+        metadata: Record<string, unknown>,
+        _: object,
+        command: Command,
+      ) => {
+        const versionId = await versionIdOf(context, command, path)
+        const input = { versionId, filename, metadata }
+        print(command, await invoke(command, 'repositories_SetVersionAssetMetadata', input), 'Changed.')
+      },
+    )
+}
+
+/** `list`, which the public command line has below its packages as well. */
+export function addVersionListCommand(group: Command, context: CommandContext): void {
+  group
+    .command('list <package>')
+    .description('list them, newest first')
+    .action(async (path: string, _: object, command: Command) => {
+      const packageId = await packageIdOf(context, command, path)
+      context.printTable(
+        command,
+        await readList(context, command, 'repositories_QueryPackageVersions', { packageId }),
+        [
+          { title: 'Id', of: row => row.versionId },
+          { title: 'Created', of: row => row.createdAt },
+          { title: 'Name', of: row => row.name },
+          {
+            title: 'Tags',
+            of: row => row.tags.map(({ tag, locked }) => (locked ? `${tag} (locked)` : tag)).join(', '),
+          },
+        ],
+      )
+    })
+}
+
+/** `NAME[,locked][,reassign]`: both are always sent, so that a tag moves only where that was asked for (protocol 7.4). */
+function addTag(text: string, before: Tag[]): Tag[] {
+  const [tag = '', ...flags] = text.split(',')
+  const unknown = flags.find(flag => flag !== 'locked' && flag !== 'reassign')
+  if (tag === '' || unknown !== undefined)
+    throw new InvalidArgumentError('Expected NAME[,locked][,reassign].')
+  return [...before, { tag, locked: flags.includes('locked'), reassign: flags.includes('reassign') }]
+}

@@ -1,0 +1,113 @@
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { GlobalOptions } from './cli.ts'
+import { CliError, EXIT } from './errors.ts'
+
+/** A hub and a token of a person there. */
+export type Access = { hubUrl: string; token: string }
+
+const LOGIN = 'Run `muster login`, or give --hub and --token (MUSTER_HUB, MUSTER_TOKEN).'
+
+/** The file that `muster login` writes. */
+export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
+  const folder = environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config')
+  return join(folder, 'muster', 'cli.toml')
+}
+
+/**
+ * Where a command goes and as whom: options, then the environment, then the first file there is of `--config`, `.muster-cli.toml`
+ * in this folder, the one of `muster login`, and those of the public command line (protocol 7.1). Throws `CliError` that says what
+ * was found and what is expected.
+ */
+export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {
+  const given = {
+    hubUrl: options.hub ?? environment.MUSTER_HUB,
+    token: options.token ?? environment.MUSTER_TOKEN,
+  }
+  const file =
+    given.hubUrl && given.token && !options.config ? {} : await readFirst(options.config, environment)
+  const hubUrl = given.hubUrl || file.hubUrl
+  // A token goes to the hub that it is kept for, and to no other.
+  const isItsHub =
+    !given.hubUrl || (file.hubUrl !== undefined && originOf(file.hubUrl) === originOf(given.hubUrl))
+  const token = given.token || (isItsHub ? file.token : undefined)
+  if (!hubUrl) throw new CliError(`There is no hub to talk to. ${LOGIN}`, { exitCode: EXIT.usage })
+  if (!token) throw new CliError(`You are not signed in. ${LOGIN}`, { exitCode: EXIT.refused })
+  return { hubUrl: originOf(hubUrl), token: userToken(token) }
+}
+
+/** The origin of a hub's address as people type it. Throws `CliError`. */
+export function originOf(text: string): string {
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
+  if (!url)
+    throw new CliError(`Found the hub address "${text}", expected one like https://hub.example.com.`, {
+      exitCode: EXIT.usage,
+    })
+  return url.origin
+}
+
+/** A user token, checked in its form so that a mistake is told before anything is sent. Throws `CliError`. */
+export function userToken(text: string): string {
+  if (/^u_sk_[1-9A-HJ-NP-Za-km-z]{66}$/.test(text)) return text
+  throw new CliError(
+    `Found a token of ${text.length} characters, expected u_sk_ and 66 base-58 characters. Make one under Settings, Security.`,
+    { exitCode: EXIT.usage },
+  )
+}
+
+/** Keeps hub and token for later calls, readable by their owner only, replaced in one step. */
+export async function writeAccess(path: string, { hubUrl, token }: Access): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${process.pid}`
+  try {
+    const text = `hub-url = ${JSON.stringify(hubUrl)}\ntoken = ${JSON.stringify(token)}\n`
+    await writeFile(fresh, text, { mode: 0o600 })
+    await chmod(fresh, 0o600)
+    await rename(fresh, path)
+  } finally {
+    await rm(fresh, { force: true })
+  }
+}
+
+async function readFirst(
+  config: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Promise<Partial<Access>> {
+  const home = environment.HOME || homedir()
+  const paths = config
+    ? [resolve(config)]
+    : [
+        resolve('.muster-cli.toml'),
+        homeConfigPath(environment),
+        resolve('.nexigon-cli.toml'),
+        join(home, '.nexigon', 'cli.toml'),
+      ]
+  for (const path of paths) {
+    let text: string
+    try {
+      text = await readFile(path, 'utf8')
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (!config && (code === 'ENOENT' || code === 'ENOTDIR')) continue
+      throw new CliError(
+        `Found no readable file ${path} (${code}), expected a configuration with hub-url and token.`,
+      )
+    }
+    return parseConfig(text, path)
+  }
+  return {}
+}
+
+async function parseConfig(text: string, path: string): Promise<Partial<Access>> {
+  const { parse, TomlError } = await import('smol-toml')
+  try {
+    const { 'hub-url': hubUrl, token } = parse(text)
+    return { ...(typeof hubUrl === 'string' && { hubUrl }), ...(typeof token === 'string' && { token }) }
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    throw new CliError(`${path}: line ${error.line} is no TOML (${error.message.split('\n')[0]}).`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { errorOf } from '@muster/actions/client'
+import type { Command } from 'commander'
+import type { CommandContext } from './cli.ts'
+import { CliError } from './errors.ts'
+import type { Transfer } from './progress.ts'
+import { retry } from './retry.ts'
+
+const READ_BYTES = 1024 * 1024
+/** Digests as the hub writes them, and what the hash functions are called here. */
+const ALGORITHMS = new Map([
+  ['sha256', 'sha256'],
+  ['sha512_256', 'sha512-256'],
+  ['sha512', 'sha512'],
+])
+
+/**
+ * Fetches a blob into a file. What an earlier call left in `<path>.part` is continued; the file gets its name only when size and
+ * digest are those that the hub tells. Throws `CliError`.
+ */
+export async function download(
+  context: CommandContext,
+  command: Command,
+  { assetId, path, transferOf }: { assetId: string; path: string; transferOf: (size: number) => Transfer },
+): Promise<{ path: string; size: number; digest: string }> {
+  const { invoke, signal } = context
+  const { size, digest, status } = await invoke(command, 'repositories_GetAssetDetails', { assetId })
+  if (status !== 'Available')
+    throw new CliError(`Found no bytes at the hub yet (${status}); upload the file first.`)
+  const transfer = transferOf(size)
+  const part = `${path}.part`
+  for (let isFresh = (await lengthOf(part)) === 0; ; isFresh = true) {
+    await retry(async () => {
+      const { url } = await invoke(command, 'repositories_IssueAssetDownloadUrl', { assetId })
+      await fetchRest(url, part, { size, transfer, signal })
+    }, signal)
+    const found = await digestOf(part, digest, signal)
+    if (found === digest) break
+    await rm(part, { force: true })
+    // What was left there may have been of another file: once more from its beginning.
+    if (isFresh)
+      throw new CliError(`The bytes have the digest ${found}, expected ${digest}; they were thrown away.`)
+  }
+  await rename(part, path)
+  transfer.end('downloaded and verified')
+  return { path, size, digest }
+}
+
+/** Adds what is missing to a partial file. */
+async function fetchRest(
+  url: string,
+  part: string,
+  { size, transfer, signal }: { size: number; transfer: Transfer; signal: AbortSignal },
+): Promise<void> {
+  const length = await lengthOf(part)
+  if (length === size && size > 0) return
+  const start = length < size ? length : 0
+  const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal })
+  if (!response.ok || !response.body) throw await errorOf(response)
+  // A server that does not continue sends all of it again.
+  const isContinued = response.status === 206
+  let doneBytes = isContinued ? start : 0
+  const counted = Readable.fromWeb(response.body).on('data', (chunk: Uint8Array) => {
+    doneBytes += chunk.length
+    transfer.at(doneBytes)
+  })
+  await pipeline(counted, createWriteStream(part, { flags: isContinued ? 'a' : 'w' }), { signal })
+  if (doneBytes !== size) throw new CliError(`The download ended after ${doneBytes} of ${size} bytes.`)
+}
+
+async function digestOf(path: string, expected: string, signal: AbortSignal): Promise<string> {
+  const name = expected.slice(0, expected.lastIndexOf('_'))
+  const algorithm = ALGORITHMS.get(name)
+  if (!algorithm)
+    throw new CliError(`Found the digest ${expected}, expected ${[...ALGORITHMS.keys()].join(', ')}.`)
+  const hash = createHash(algorithm)
+  await pipeline(createReadStream(path, { highWaterMark: READ_BYTES }), hash, { signal })
+  return `${name}_${hash.digest('hex')}`
+}
+
+/** Bytes in a file; 0 when there is none. */
+async function lengthOf(path: string): Promise<number> {
+  return stat(path).then(
+    found => found.size,
+    () => 0,
+  )
+}

@@ -1,0 +1,51 @@
+import { ActionError } from '@muster/actions/client'
+
+/** What the process ends with: fine, failed, wrong usage, not signed in or not permitted. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const
+
+/** Something that a person can mend: one line that says what was found and what to do. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly exitCode: number
+
+  constructor(
+    message: string,
+    { exitCode = EXIT.failed, cause }: { exitCode?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause })
+    this.exitCode = exitCode
+  }
+}
+
+/** The exit code of a failure. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError) return error.exitCode
+  return error instanceof ActionError && (error.kind === 'Forbidden' || error.status === 401)
+    ? EXIT.refused
+    : EXIT.failed
+}
+
+/** A failure in one line, with what to do about it where that is known. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof ActionError)) return oneLine(error instanceof Error ? error.message : String(error))
+  const { kind, status, retryAfterSecs, requestId } = error
+  const message = oneLine(error.message)
+  if (status === 401)
+    return 'The hub does not know this token. Make one under Settings, Security, and run `muster login`.'
+  if (kind === 'Forbidden') return `${message} Check the id, and that your account is in its organization.`
+  if (kind === 'RateLimited') return `${message} Try again in ${retryAfterSecs ?? 60} s.`
+  if (kind === 'Internal' && requestId)
+    return `${message} The log of the hub has more under request ${requestId}.`
+  return message
+}
+
+/** What lies at the bottom of a failed request, in words. */
+export function rootCauseOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return rootCauseOf(error.errors[0])
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : rootCauseOf(error.cause)
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, ' ').trim()
+}

@@ -1,0 +1,116 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import {
+  type CuttingProxy,
+  connectDevice,
+  cuttingProxy,
+  type FakeDevice,
+  forwardLocally,
+  type Muster,
+  muster,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+let hub: TestHub
+let device: FakeDevice
+let proxy: CuttingProxy
+let cli: Muster
+/** The device's service, which sends back what it gets. */
+let service: Server
+let servicePort: number
+const served = new Set<Socket>()
+
+beforeAll(async () => {
+  hub = await testHub()
+  proxy = await cuttingProxy()
+  proxy.leadTo(hub.address.port)
+  const fleet = await hub.fleet()
+  service = createServer({ allowHalfOpen: true }, socket => {
+    served.add(socket)
+    socket.on('error', () => {})
+    socket.pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  servicePort = (service.address() as AddressInfo).port
+  device = await connectDevice({ url: hub.url, token: fleet.token, link: { onRequest: forwardLocally } })
+  cli = await muster({ MUSTER_HUB: proxy.url, MUSTER_TOKEN: await hub.userToken(fleet.owner) })
+})
+afterAll(async () => {
+  await cli[Symbol.asyncDispose]()
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+  proxy[Symbol.dispose]()
+  for (const socket of served) socket.destroy()
+  service.close()
+})
+
+/** Starts `muster forward`, and tells where it listens. */
+async function forwarding(remotePort = servicePort) {
+  const started = cli.start(['forward', device.deviceId, `0:${remotePort}`, '--json'])
+  const out = await until('it listens', () => {
+    if (started.child.exitCode !== null) throw new Error(started.err())
+    return started.out().includes(']') && started.out()
+  })
+  const { forwards } = JSON.parse(out) as { forwards: { localPort: number }[] }
+  return { ...started, localPort: forwards[0]!.localPort }
+}
+
+/** What comes back for these bytes. */
+async function echoed(port: number, bytes: Buffer): Promise<Buffer> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.end(bytes)
+  return buffer(socket)
+}
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+it('carries many connections at once, unchanged, and ends cleanly with Ctrl-C', async () => {
+  const { localPort, child, ended } = await forwarding()
+  await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const bytes = randomBytes(500_000)
+      expect(sha256(await echoed(localPort, bytes))).toBe(sha256(bytes))
+    }),
+  )
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 0, err: '' })
+})
+
+it('tells the refusal of a connection and goes on', async () => {
+  const { localPort, child, err, ended } = await forwarding(1)
+  await echoed(localPort, Buffer.from('x')).catch(() => {})
+  await until('it tells', () => /^muster: port 1: connection refused by device: [^\n]+\n$/.test(err()))
+  expect(child.exitCode).toBeNull()
+  child.kill('SIGTERM')
+  expect(await ended).toMatchObject({ code: 0 })
+})
+
+it('connects again when the hub was away, and connections made meanwhile wait', async () => {
+  const { localPort, child, err, ended } = await forwarding()
+  proxy.down(true)
+  await until('it notices', () => err().includes('connecting again'))
+  const bytes = randomBytes(1000)
+  const waiting = echoed(localPort, bytes)
+  proxy.down(false)
+  expect(await waiting).toEqual(bytes)
+  expect(err()).toContain('muster: connected again\n')
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 0 })
+})
+
+it('fails when the port here is taken, and at a device of others', async () => {
+  const taken = await cli.run(['forward', device.deviceId, `${servicePort}:80`])
+  expect(taken).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^muster: Found port \d+ of this machine in use[^\n]+\n$/),
+  })
+  const other = await hub.fleet()
+  await using foreign = await connectDevice({ url: hub.url, token: other.token })
+  expect(await cli.run(['forward', foreign.deviceId, '0:80'])).toMatchObject({ code: 3, out: '' })
+})

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ActionError } from '@muster/actions/client'
+import { Backoff, ChannelRejectedError, type Link, spliceSocket } from '@muster/link'
+import type { CommandContext } from './cli.ts'
+import type { Access } from './config.ts'
+import { CliError, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
+import { openLink } from './hub-link.ts'
+
+/** Only programs of this machine may use what leads to a device. */
+const LOCALHOST = '127.0.0.1'
+/** Longest pause before the next attempt to reach the hub again, in milliseconds. */
+const MAX_PAUSE_MS = 15_000
+
+/** A port here and the port of the device that it leads to. */
+export type Mapping = { localPort: number; remotePort: number }
+
+/**
+ * Serves local ports until the signal ends it, over one link that is made anew whenever it ends; `tell` hears which they are. Throws
+ * `CliError` when the hub cannot be reached at first, and `ActionError` when it refuses later.
+ */
+export async function forward(
+  { signal, err }: CommandContext,
+  access: Access,
+  {
+    deviceId,
+    mappings,
+    tell,
+  }: { deviceId: string; mappings: Mapping[]; tell: (forwards: Mapping[]) => void },
+): Promise<void> {
+  const sockets = new Set<Socket>()
+  const servers: Server[] = []
+  let link = openLink(access, signal)
+  try {
+    let current = await link.catch((cause: unknown) => {
+      throw unreachable(access, cause)
+    })
+    const forwards: Mapping[] = []
+    for (const { localPort, remotePort } of mappings) {
+      const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
+        sockets.add(socket)
+        socket.once('close', () => sockets.delete(socket))
+        socket.on('error', () => {})
+        carry(socket, link, `device/${deviceId}/proxy/forward/tcp/${remotePort}`).catch((error: unknown) => {
+          socket.resetAndDestroy()
+          if (!signal.aborted) err(`muster: port ${remotePort}: ${reasonOf(error)}\n`)
+        })
+      })
+      servers.push(server)
+      await listen(server, localPort)
+      forwards.push({ localPort: (server.address() as AddressInfo).port, remotePort })
+    }
+    tell(forwards)
+    const backoff = new Backoff({ capMs: MAX_PAUSE_MS })
+    for (;;) {
+      const since = performance.now()
+      const { reason } = await untilAborted(current.ended, signal)
+      err(`muster: the connection to the hub ended${reason && ` (${reason})`}; connecting again\n`)
+      backoff.endedAfter(performance.now() - since)
+      // Local connections made meanwhile wait for it.
+      link = reconnect(access, backoff, signal)
+      current = await link
+      err('muster: connected again\n')
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    for (const server of servers) server.close()
+    for (const socket of sockets) socket.destroy()
+    await link.then(
+      open => open.close(),
+      () => {},
+    )
+  }
+}
+
+async function carry(socket: Socket, link: Promise<Link>, endpoint: string): Promise<void> {
+  const channel = await (await link).open(endpoint)
+  if (socket.destroyed) channel.close()
+  else await spliceSocket(channel, socket)
+}
+
+/** A link, once the hub can be reached again; a refusal is final. */
+async function reconnect(access: Access, backoff: Backoff, signal: AbortSignal): Promise<Link> {
+  for (;;) {
+    await wait(backoff.nextDelayMs(), undefined, { signal })
+    try {
+      return await openLink(access, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof ActionError && error.status < 500 && error.kind !== 'RateLimited') throw error
+    }
+  }
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, LOCALHOST)
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    throw new CliError(
+      `Found port ${port} of this machine in use or not allowed (${cause.code}), expected a free one.`,
+      {
+        cause,
+      },
+    )
+  })
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort))
+}
+
+function unreachable({ hubUrl }: Access, cause: unknown): CliError {
+  const words = cause instanceof ActionError ? messageOf(cause) : rootCauseOf(cause)
+  return new CliError(`No connection to ${hubUrl}: ${words}`, { exitCode: exitCodeOf(cause), cause })
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof ChannelRejectedError ? error.reason : messageOf(error)
+}

@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { errorOf } from '@muster/actions/client'
+import { Link, WebSocketTransport } from '@muster/link'
+import { WebSocket } from 'ws'
+import type { Access } from './config.ts'
+
+/** A hub that is stormed by devices lets valid connections wait up to 30 s (decisions, "Devices"). */
+const HANDSHAKE_TIMEOUT_MS = 45_000
+/** Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that the link itself judges one that is too long. */
+const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+
+/**
+ * Opens a link to a hub as the person of a token (protocol 1, 7.2). Rejects with `ActionError` for a refusal, with the socket's
+ * error, or with the signal's reason.
+ */
+export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promise<Link> {
+  const { promise, resolve, reject } = Promise.withResolvers<Link>()
+  const webSocket = new WebSocket(`${hubUrl.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
+    headers: { authorization: `Bearer ${token}`, 'x-user-token': token, 'x-register-connection': 'true' },
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  })
+  const abort = () => {
+    reject(signal.reason)
+    webSocket.terminate()
+  }
+  signal.addEventListener('abort', abort, { once: true })
+  let socket: Socket
+  webSocket.on('error', reject)
+  webSocket.once('upgrade', response => {
+    socket = response.socket
+  })
+  webSocket.once('unexpected-response', (_request, response) => {
+    text(response)
+      .catch(() => '')
+      .then(body => errorOf(new Response(body, { status: response.statusCode ?? 500 })))
+      .then(reject, reject)
+      .finally(() => webSocket.terminate())
+  })
+  webSocket.once('open', () => {
+    // The hub's first message may already be there: the link must listen before this returns.
+    const transport = new WebSocketTransport(webSocket, socket)
+    const link = new Link(transport)
+    transport.deliverTo(link)
+    resolve(link)
+  })
+  return promise.finally(() => signal.removeEventListener('abort', abort))
+}

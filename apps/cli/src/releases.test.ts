@@ -1,0 +1,281 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type CuttingProxy,
+  cuttingProxy,
+  fakeS3,
+  type Muster,
+  muster,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let proxy: CuttingProxy
+let cli: Muster
+
+beforeAll(async () => {
+  proxy = await cuttingProxy()
+  hub = await testHub({ publicUrl: proxy.url, outboundAllow: ['127.0.0.0/8'] })
+  proxy.leadTo(hub.address.port)
+  owner = await hub.user()
+  const organizationId = await hub.organization(owner)
+  cli = await muster({ MUSTER_HUB: proxy.url, MUSTER_TOKEN: await hub.userToken(owner) })
+  await cli.json('repositories', 'create', organizationId, 'firmware')
+  await cli.json('packages', 'create', 'firmware', 'pump', '--kind', 'image', '--metadata', '{"line": 2}')
+})
+afterAll(async () => {
+  await cli[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+  proxy[Symbol.dispose]()
+})
+
+let bytes: Buffer
+beforeEach(async () => {
+  bytes = randomBytes(3_000_000)
+  await writeFile(join(cli.folder, 'image.raw'), bytes)
+})
+
+const sha256 = (of: Buffer) => createHash('sha256').update(of).digest('hex')
+const fileHere = (name: string) => readFile(join(cli.folder, name))
+
+/** A new version with a tag of its own, as `firmware/pump/TAG`. */
+async function newVersion(): Promise<string> {
+  const tag = `t-${randomBytes(6).toString('hex')}`
+  await cli.json('versions', 'create', 'firmware/pump', '--tag', tag)
+  return `firmware/pump/${tag}`
+}
+
+describe('packages and versions', () => {
+  it('are made, found by their path, and listed', async () => {
+    expect(await cli.json('packages', 'list', 'firmware')).toEqual([
+      expect.objectContaining({ name: 'pump', kind: 'image' }),
+    ])
+    expect(await cli.json('packages', 'info', 'firmware/pump')).toMatchObject({ metadata: { line: 2 } })
+    const twice = await cli.run(['packages', 'create', 'firmware', 'pump'])
+    expect(twice).toMatchObject({ code: 1, err: 'muster: There is a package "pump" already.\n' })
+    const path = await newVersion()
+    const found = await cli.json<{ versionId: string }>('repositories', 'versions', 'resolve', path)
+    expect(found).toMatchObject({ result: 'Found' })
+    expect(await cli.json('versions', 'list', 'firmware/pump')).toContainEqual(
+      expect.objectContaining({ versionId: found.versionId }),
+    )
+  })
+
+  it('that are not there are NotFound to scripts that resolve, and a failure to who wants to see them', async () => {
+    expect(await cli.run(['versions', 'resolve', 'firmware/pump/never'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('NotFound'),
+    })
+    expect(await cli.run(['versions', 'info', 'firmware/pump/never'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'muster: There is no version "firmware/pump/never", or it is not yours to see.\n',
+    })
+  })
+
+  it('a tag moves only when that is asked for, and never when it is locked', async () => {
+    const [one, other] = [await newVersion(), await newVersion()]
+    await cli.json('versions', 'tag', one, '--tag', 'stable')
+    const taken = await cli.run(['versions', 'tag', other, '--tag', 'stable'])
+    expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(/^muster: [^\n]*stable[^\n]*\n$/) })
+    await cli.json('versions', 'tag', other, '--tag', 'stable,reassign')
+    await cli.json('versions', 'tag', other, '--tag', '1.0.0,locked')
+    const locked = await cli.run(['versions', 'tag', one, '--tag', '1.0.0,reassign'])
+    expect(locked).toMatchObject({ code: 1, err: expect.stringContaining('locked') })
+    expect((await cli.run(['versions', 'untag', other, '--tag', '1.0.0'])).code).toBe(1)
+    expect((await cli.run(['versions', 'untag', other, '--tag', 'stable'])).code).toBe(0)
+    const { out } = await cli.run(['versions', 'list', 'firmware/pump'])
+    expect(out).toContain('1.0.0 (locked)')
+  })
+})
+
+describe('an upload', () => {
+  it('brings files into a version, and skips what is there already', async () => {
+    const path = await newVersion()
+    await writeFile(join(cli.folder, 'notes.txt'), randomBytes(20))
+    const first = await cli.run(['assets', 'upload', path, 'image.raw', 'notes.txt'])
+    expect(first.code).toBe(0)
+    expect(first.out).toMatch(/image\.raw.*3000000.*Created/)
+    expect(first.err).toContain('image.raw: 3000000 bytes\n')
+    expect(first.err).toContain('image.raw: uploaded\n')
+    const { assets } = await cli.json<{ assets: object[] }>('versions', 'info', path)
+    expect(assets).toHaveLength(2)
+    expect(assets[0]).toMatchObject({
+      filename: 'image.raw',
+      status: 'Available',
+      digest: `sha256_${sha256(bytes)}`,
+    })
+    const before = proxy.carried.up
+    const again = await cli.run(['assets', 'upload', path, 'image.raw', 'notes.txt'])
+    expect(again.code).toBe(0)
+    expect(again.err).toContain('image.raw: already there\n')
+    expect(proxy.carried.up - before).toBeLessThan(100_000)
+  })
+
+  it('that is cut is sent again', async () => {
+    const cuts = proxy.carried.cuts
+    proxy.cutOnce('up', 1_000_000)
+    const [uploaded] = await cli.json<{ assetId: string; result: string }[]>(
+      'assets',
+      'upload',
+      'firmware',
+      'image.raw',
+    )
+    expect(uploaded).toMatchObject({ result: 'Created' })
+    expect(proxy.carried.cuts).toBe(cuts + 1)
+    expect(await cli.json('assets', 'info', uploaded!.assetId)).toMatchObject({
+      status: 'Available',
+      size: 3_000_000,
+    })
+  })
+
+  it('of a file that changes meanwhile fails, and leaves nothing that could be downloaded', async () => {
+    const path = join(cli.folder, 'shrinking.raw')
+    await writeFile(path, '')
+    await truncate(path, 100_000_000)
+    const { err, ended } = cli.start(['assets', 'upload', 'firmware', 'shrinking.raw'])
+    await until('it is hashed', () => err().includes('shrinking.raw: 100000000 bytes'))
+    await truncate(path, 1_000)
+    expect(await ended).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /muster: shrinking\.raw: Found \d+ bytes instead of 100000000: the file changed\./,
+      ),
+    })
+    const assets = await cli.json<{ size: number; status: string }[]>('assets', 'list', 'firmware')
+    expect(assets.find(({ size }) => size === 100_000_000)).toMatchObject({ status: 'Dangling' })
+  })
+
+  it('goes on with the other files when one fails, and says which', async () => {
+    const { code, out, err } = await cli.run(['assets', 'upload', 'firmware', 'missing.raw', 'image.raw'])
+    expect(code).toBe(1)
+    expect(out).toBe('')
+    expect(err).toContain('image.raw: uploaded\n')
+    expect(err).toMatch(
+      /\nmuster: missing\.raw: Found no readable file \(ENOENT\)\. Run the same command again to go on\.\n$/,
+    )
+  })
+
+  it('does not put another file under a name that is taken', async () => {
+    const path = await newVersion()
+    await cli.json('assets', 'upload', path, 'image.raw')
+    await writeFile(join(cli.folder, 'image.raw'), 'something else')
+    const { code, err } = await cli.run(['assets', 'upload', path, 'image.raw'])
+    expect(code).toBe(1)
+    expect(err).toContain('The version has another file "image.raw".')
+  })
+
+  it('of an empty file works', async () => {
+    await writeFile(join(cli.folder, 'empty'), '')
+    const path = await newVersion()
+    await cli.json('assets', 'upload', path, 'empty')
+    expect(await cli.run(['assets', 'download', `${path}/empty`, '-o', 'empty-again'])).toMatchObject({
+      code: 0,
+    })
+    expect(await fileHere('empty-again')).toHaveLength(0)
+  })
+
+  it('into what is not there or not permitted ends with the code for it', async () => {
+    expect(await cli.run(['assets', 'upload', 'nowhere', 'image.raw'])).toMatchObject({ code: 1 })
+    const other = await hub.user()
+    const foreign = await hub.repository(other, await hub.organization(other), { visibility: 'Public' })
+    const { code, err } = await cli.run(['assets', 'upload', foreign, 'image.raw'])
+    expect(code).toBe(3)
+    expect(err).toMatch(/\nmuster: image\.raw: /)
+  })
+})
+
+describe('a download', () => {
+  let path: string
+  beforeEach(async () => {
+    path = await newVersion()
+    await cli.json('assets', 'upload', path, 'image.raw')
+  })
+
+  it('arrives under its own name, verified, and replaces nothing unasked', async () => {
+    const blocked = await cli.run(['assets', 'download', `${path}/image.raw`])
+    expect(blocked).toMatchObject({ code: 2, err: expect.stringContaining('--force') })
+    await writeFile(join(cli.folder, 'image.raw'), 'old')
+    const done = await cli.json('assets', 'download', `${path}/image.raw`, '--force')
+    expect(done).toMatchObject({ size: 3_000_000, digest: `sha256_${sha256(bytes)}` })
+    expect(sha256(await fileHere('image.raw'))).toBe(sha256(bytes))
+  })
+
+  it('that is cut goes on where it was', async () => {
+    const before = proxy.carried.down
+    const cuts = proxy.carried.cuts
+    proxy.cutOnce('down', 2_000_000)
+    await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'cut.raw')
+    expect(sha256(await fileHere('cut.raw'))).toBe(sha256(bytes))
+    expect(proxy.carried.cuts).toBe(cuts + 1)
+    // Sent again from its beginning it would be five million.
+    expect(proxy.carried.down - before).toBeLessThan(4_000_000)
+  })
+
+  it('continues what an earlier call left', async () => {
+    await writeFile(join(cli.folder, 'left.raw.part'), bytes.subarray(0, 2_900_000))
+    const before = proxy.carried.down
+    await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'left.raw')
+    expect(sha256(await fileHere('left.raw'))).toBe(sha256(bytes))
+    expect(proxy.carried.down - before).toBeLessThan(500_000)
+  })
+
+  it('begins again when what was left is of another file, or too long', async () => {
+    await writeFile(join(cli.folder, 'wrong.raw.part'), randomBytes(1_000_000))
+    await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'wrong.raw')
+    expect(sha256(await fileHere('wrong.raw'))).toBe(sha256(bytes))
+    await writeFile(join(cli.folder, 'long.raw.part'), randomBytes(4_000_000))
+    await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'long.raw')
+    expect(sha256(await fileHere('long.raw'))).toBe(sha256(bytes))
+  })
+
+  it('of bytes that are not what they claim to be leaves nothing under the name', async () => {
+    const { assetId } = await cli.json<{ assetId: string }>(
+      'actions',
+      'execute',
+      'repositories_ResolveVersionAssetByPath',
+      JSON.stringify(pathParts(path)),
+    )
+    await spoil(assetId)
+    const { code, err } = await cli.run(['assets', 'download', `${path}/image.raw`, '-o', 'spoilt.raw'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/muster: [^\n]+\n$/)
+    await expect(stat(join(cli.folder, 'spoilt.raw'))).rejects.toThrow('ENOENT')
+  })
+})
+
+it('bytes of a repository in S3 go straight there and back, whatever the store does on the way', async () => {
+  await using store = await fakeS3()
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey } = store
+  const config = { endpoint, bucket, region, accessKeyId, secretAccessKey }
+  await cli.json('repositories', 's3', 'set', 'firmware', JSON.stringify(config))
+  const shown = await cli.run(['repositories', 's3', 'get', 'firmware'])
+  expect(shown.out).toContain(bucket)
+  expect(shown.out).not.toContain(secretAccessKey)
+  const path = await newVersion()
+  const before = proxy.carried.up + proxy.carried.down
+  store.misbehave({ method: 'PUT', times: 1, does: 'answers', status: 503 })
+  await cli.json('assets', 'upload', path, 'image.raw')
+  store.misbehave({ method: 'GET', times: 1, does: 'cuts' })
+  await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'from-s3.raw')
+  expect(sha256(await fileHere('from-s3.raw'))).toBe(sha256(bytes))
+  expect(proxy.carried.up + proxy.carried.down - before).toBeLessThan(500_000)
+})
+
+function pathParts(path: string) {
+  const [repository, name, tag] = path.split('/')
+  return { repository, package: name, tag, filename: 'image.raw' }
+}
+
+/** Changes the stored bytes of a blob behind the hub's back. */
+async function spoil(assetId: string): Promise<void> {
+  const names = await readdir(join(hub.dataDir, 'blobs'), { recursive: true })
+  const name = names.find(one => one.includes(assetId.slice('repo_a_'.length)) && one.length > assetId.length)
+  await writeFile(join(hub.dataDir, 'blobs', name!), randomBytes(3_000_000))
+}

@@ -1,0 +1,24 @@
+/** A column of a printed list. */
+export type Column<Row> = { title: string; of: (row: Row) => string | number | boolean | undefined }
+
+/** Rows in columns as wide as their widest cell; texts of others cannot steer the terminal. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const lines = [
+    columns.map(column => column.title),
+    ...rows.map(row => columns.map(({ of }) => plain(of(row)))),
+  ]
+  const widths = columns.map((_, index) => Math.max(...lines.map(cells => cells[index]!.length)))
+  const text = lines.map(cells =>
+    cells
+      .map((cell, index) => cell.padEnd(widths[index]!))
+      .join('  ')
+      .trimEnd(),
+  )
+  return `${text.join('\n')}\n`
+}
+
+/** A value as text without control characters; what is not there is a dash. */
+export function plain(value: unknown): string {
+  if (value === undefined || value === null || value === '') return '-'
+  return String(value).replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
+}

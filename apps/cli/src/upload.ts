@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { ActionError, errorOf } from '@muster/actions/client'
+import type { Command } from 'commander'
+import type { CommandContext } from './cli.ts'
+import { CliError } from './errors.ts'
+import type { Transfer } from './progress.ts'
+import { retry } from './retry.ts'
+
+/** Large pieces keep the disk and the hash busy. */
+const READ_BYTES = 1024 * 1024
+/** Longest transfer of one blob, in milliseconds (protocol 7.5). */
+const TRANSFER_TIMEOUT_MS = 2 * 60 * 60 * 1000
+/** How long a transfer may stand still, in milliseconds; the hub hashes large files before it answers. */
+const STALL_MS = 120_000
+
+/** A blob as the hub knows it after its upload. */
+export type Uploaded = {
+  assetId: string
+  result: 'Created' | 'AssetAlreadyExists'
+  size: number
+  digest: string
+}
+
+/**
+ * Brings a file into a repository as a blob: what the hub has already is not sent again, what was cut is sent anew, and the hub
+ * checks size and digest before the blob counts (protocol 7.5).
+ */
+export async function upload(
+  context: CommandContext,
+  command: Command,
+  {
+    repositoryId,
+    path,
+    transferOf,
+  }: { repositoryId: string; path: string; transferOf: (size: number) => Transfer },
+): Promise<Uploaded> {
+  const { invoke, signal } = context
+  const { size, digest } = await digestOf(path, signal)
+  const transfer = transferOf(size)
+  const { result, assetId } = await invoke(command, 'repositories_CreateAsset', {
+    repositoryId,
+    size,
+    digest,
+  })
+  const uploaded: Uploaded = { assetId, result, size, digest }
+  if (result === 'AssetAlreadyExists' && (await isThere(context, command, assetId))) {
+    transfer.end('already there')
+    return uploaded
+  }
+  let isFirst = true
+  await retry(async () => {
+    // Bytes that arrived in an attempt whose answer was lost count.
+    if (!isFirst && (await isThere(context, command, assetId))) return
+    isFirst = false
+    const { url, verifiedUrl, headers } = await invoke(command, 'repositories_IssueAssetUploadUrl', {
+      assetId,
+    })
+    await put(verifiedUrl ?? url, headers ?? {}, { path, size, transfer, signal })
+    if (verifiedUrl) await invoke(command, 'repositories_FinalizeAssetUpload', { assetId })
+  }, signal)
+  transfer.end('uploaded')
+  return uploaded
+}
+
+/** Whether all bytes of a blob are at the hub, also those that nobody has told it to look at yet. */
+async function isThere({ invoke }: CommandContext, command: Command, assetId: string): Promise<boolean> {
+  const { status } = await invoke(command, 'repositories_GetAssetDetails', { assetId })
+  if (status === 'Available') return true
+  try {
+    await invoke(command, 'repositories_FinalizeAssetUpload', { assetId })
+    return true
+  } catch (error) {
+    if (error instanceof ActionError && error.kind === 'Invalid') return false
+    throw error
+  }
+}
+
+async function digestOf(path: string, signal: AbortSignal): Promise<{ size: number; digest: string }> {
+  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+    throw new CliError(`Found no readable file (${cause.code}).`, { cause })
+  })
+  if (!found.isFile()) throw new CliError('Found something else than a file.')
+  const hash = createHash('sha256')
+  let size = 0
+  const file = createReadStream(path, { highWaterMark: READ_BYTES })
+  file.on('data', chunk => {
+    size += chunk.length
+  })
+  await pipeline(file, hash, { signal })
+  return { size, digest: `sha256_${hash.digest('hex')}` }
+}
+
+/** Sends a file by HTTP PUT at the pace of the server. Rejects with `ActionError` for an answer that is no success. */
+async function put(
+  url: string,
+  headers: Record<string, string>,
+  { path, size, transfer, signal }: { path: string; size: number; transfer: Transfer; signal: AbortSignal },
+): Promise<void> {
+  const send = new URL(url).protocol === 'https:' ? requestHttps : requestHttp
+  const request = send(url, {
+    method: 'PUT',
+    headers: { ...headers, 'content-length': size },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_TIMEOUT_MS)]),
+  })
+  request.setTimeout(STALL_MS, () =>
+    request.destroy(new CliError(`The upload stood still for ${STALL_MS / 1000} s.`)),
+  )
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve)
+    // Stays: who refuses answers early and breaks the sending off, and its answer says more than the broken pipe.
+    request.on('error', reject)
+  })
+  let sentBytes = 0
+  const file = createReadStream(path, { highWaterMark: READ_BYTES, ...(size > 0 && { end: size - 1 }) })
+  file.on('data', chunk => {
+    sentBytes += chunk.length
+    transfer.at(sentBytes)
+  })
+  file.once('error', error => request.destroy(error))
+  file.once('end', () => {
+    if (sentBytes !== size)
+      request.destroy(
+        new ActionError('Invalid', `Found ${sentBytes} bytes instead of ${size}: the file changed.`),
+      )
+  })
+  file.pipe(request)
+  try {
+    const response = await answered
+    const status = response.statusCode ?? 0
+    const body = await text(response).catch(() => '')
+    if (status >= 400)
+      throw await errorOf(
+        new Response(body, { status, headers: { 'retry-after': response.headers['retry-after'] ?? '' } }),
+      )
+  } finally {
+    file.destroy()
+  }
+}
