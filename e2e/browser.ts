@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { isInstalled } from '@muster/testkit/debian'
 import { type Browser, chromium } from 'playwright-core'
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--font-render-hinting=none']
@@ -38,8 +38,5 @@ async function fromNpm(): Promise<string> {
 }
 
 function fromDebian(): string | undefined {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return undefined
-  spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
-  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], { stdio: 'ignore' })
-  return installed()
+  return isInstalled('/usr/bin/chromium', 'chromium') ? installed() : undefined
 }

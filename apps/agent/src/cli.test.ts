@@ -111,6 +111,74 @@ describe('one-shot commands', () => {
     expect((await atHub(hub, 'device', 'properties', 'remove', 'n')).out).toBe('{"result":"NotFound"}\n')
   })
 
+  it('issues a token with claims as they were written', async () => {
+    await using hub = await FakeHub.start()
+    hub.answers.devices_IssueDeviceToken = '{"jwt":"a.b.c"}'
+    const claims = '{"b":1.0,"a":2}'
+    expect(
+      await atHub(hub, 'device', 'tokens', 'issue', '--valid-for', '60', '--claims', claims),
+    ).toMatchObject({
+      code: 0,
+      out: '{"jwt":"a.b.c"}\n',
+    })
+    expect(hub.calls.at(-1)!.inputText).toBe(
+      `{"deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","validForSecs":60,"claims":${claims}}`,
+    )
+  })
+
+  it('finds versions and files by path or id', async () => {
+    await using hub = await FakeHub.start()
+    const [versionId, assetId] = [`pkg_v_${'2'.repeat(22)}`, `repo_a_${'3'.repeat(22)}`]
+    const found = { result: 'Found', versionId, assetId }
+    hub.answers.repositories_ResolveVersionByPath = JSON.stringify(found)
+    hub.answers.repositories_ResolveVersionAssetByPath = JSON.stringify(found)
+    hub.answers.repositories_GetVersionDetails = '{"metadata":{"b":1.0}}'
+    hub.answers.repositories_IssueAssetDownloadUrl = '{"url":"http://hub/x"}'
+    expect((await atHub(hub, 'repositories', 'versions', 'info', 'fleet/pump/stable')).out).toBe(
+      '{"metadata":{"b":1.0}}\n',
+    )
+    expect(hub.callsOf('repositories_ResolveVersionByPath')[0]!.input).toEqual({
+      repository: 'fleet',
+      package: 'pump',
+      tag: 'stable',
+    })
+    expect(hub.calls.at(-1)!.input).toEqual({ versionId })
+    expect((await atHub(hub, 'repositories', 'issue-url', 'fleet/pump/stable/boot/image.raw')).code).toBe(0)
+    expect(hub.callsOf('repositories_ResolveVersionAssetByPath')[0]!.input).toMatchObject({
+      filename: 'boot/image.raw',
+    })
+    expect(hub.calls.at(-1)!.input).toEqual({ assetId })
+    expect((await atHub(hub, 'repositories', 'issue-url', assetId, '--filename', 'a.raw')).out).toBe(
+      '{"url":"http://hub/x"}\n',
+    )
+    expect(hub.calls.at(-1)!.input).toEqual({ assetId, filename: 'a.raw' })
+  })
+
+  it('tells scripts NotFound, and fails when what it needs is not there', async () => {
+    await using hub = await FakeHub.start()
+    const missing = '{"result":"NotFound"}'
+    hub.answers.repositories_ResolveName = missing
+    hub.answers.repositories_ResolveVersionByPath = missing
+    expect(await atHub(hub, 'repositories', 'resolve', 'fleet')).toMatchObject({
+      code: 0,
+      out: `${missing}\n`,
+    })
+    expect(await atHub(hub, 'repositories', 'versions', 'resolve', 'a/b/c')).toMatchObject({
+      out: `${missing}\n`,
+    })
+    const info = await atHub(hub, 'repositories', 'versions', 'info', 'a/b/c')
+    expect(info).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('there is no version "a/b/c"'),
+    })
+    const wrong = await atHub(hub, 'repositories', 'issue-url', 'a/b/c')
+    expect(wrong).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('expected repository/package/tag/file'),
+    })
+  })
+
   it('emits an event with everything that can be said', async () => {
     await using hub = await FakeHub.start()
     const options = [

@@ -56,6 +56,15 @@ export function removeProperty(name: string): OneShot {
   return session => invoke(session, 'devices_RemoveProperty', { name: jsonTextOf(name) })
 }
 
+/** Issues a JWT with which this device can prove to others who it is. */
+export function issueToken(validForSecs?: number, claims?: JsonText): OneShot {
+  return session =>
+    invoke(session, 'devices_IssueDeviceToken', {
+      ...(validForSecs !== undefined && { validForSecs: jsonTextOf(validForSecs) }),
+      ...(claims !== undefined && { claims }),
+    })
+}
+
 /** Uploads one event; prints the id under which the hub knows it, since the action itself answers nothing. */
 export function emitEvent(
   body: JsonText,

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
+import { isInstalled } from './debian.ts'
 import { until } from './until.ts'
 
 const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object']
@@ -28,14 +29,7 @@ export type S3Server = AsyncDisposable & {
 
 /** Whether an S3 server can be started here: Debian's OpenStack Swift, which is installed when the tests run as root. */
 export function hasS3Server(): boolean {
-  if (process.getuid?.() !== 0) return false
-  if (!existsSync(PROXY) && existsSync('/usr/bin/apt-get')) {
-    spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
-    spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...PACKAGES], {
-      stdio: 'ignore',
-    })
-  }
-  return existsSync(PROXY)
+  return process.getuid?.() === 0 && isInstalled(PROXY, ...PACKAGES)
 }
 
 /** Starts OpenStack Swift with its S3 interface and an empty bucket: one disk, one replica, four processes. */

@@ -4,6 +4,7 @@ import type { CommandContext } from '../cli.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
 import {
   getProperty,
+  issueToken,
   type OneShot,
   printDeviceId,
   removeProperty,
@@ -27,6 +28,13 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   withIdentityOptions(device.command('id'))
     .description('Prints the id of this device.')
     .action((_options, command: Command) => run(command, printDeviceId))
+  withIdentityOptions(device.command('tokens').description('JWTs of this device.').command('issue'))
+    .description('Issues one with which this device proves to others who it is, and prints it.')
+    .option('--valid-for <seconds>', 'how long it is valid', argument('a whole number from 1', secondsOf))
+    .option('--claims <json>', 'what it is to say besides', argument('JSON', parseJsonText))
+    .action(({ validFor, claims }: { validFor?: number; claims?: JsonText }, command: Command) =>
+      run(command, issueToken(validFor, claims)),
+    )
   withIdentityOptions(properties.command('get'))
     .description('Prints one property as JSON.')
     .argument('<name>', 'name of the property', propertyName)
@@ -42,4 +50,8 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('Removes one property.')
     .argument('<name>', 'name of the property', propertyName)
     .action((name: string, _options, command: Command) => run(command, removeProperty(name)))
+}
+
+function secondsOf(text: string): number | undefined {
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined
 }

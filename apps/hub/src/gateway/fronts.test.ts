@@ -1,12 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
+import { isInstalled } from '@muster/testkit/debian'
 import { describe, expect, it } from 'vitest'
 
 const DOCUMENT = join(import.meta.dirname, '../../../../docs/operating.md')
@@ -23,16 +24,6 @@ const CADDY: Proxy = {
   program: '/usr/bin/caddy',
   debianPackage: 'caddy',
   arguments: folder => ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
-}
-
-/** Whether a proxy is here; as root on Debian it is installed. */
-function isInstalled({ program, debianPackage }: Proxy): boolean {
-  if (!existsSync(program) && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore' })
-    const options = ['install', '-y', '-qq', '--no-install-recommends', debianPackage]
-    spawnSync('apt-get', options, { stdio: 'ignore' })
-  }
-  return existsSync(program)
 }
 
 async function freePort(): Promise<number> {
@@ -130,7 +121,7 @@ describe.each([
   ['nginx', NGINX, nginxFiles],
   ['Caddy', CADDY, caddyFiles],
 ] as const)('%s as docs/operating.md says', (_name, proxy, files) => {
-  it.skipIf(!isInstalled(proxy))(
+  it.skipIf(!isInstalled(proxy.program, proxy.debianPackage))(
     'lets people in, and devices with the certificate that they proved',
     async () => {
       await using hub = await testHub({
