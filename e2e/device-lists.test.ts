@@ -92,8 +92,19 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
     .toBe(true)
   const [top] = await names()
   const seen = page.locator('tr[data-index] .nm').nth(20)
-  const name = await seen.innerText()
-  await seen.click()
+  // The list may still be on its way to where the wheel sends it.
+  let name = ''
+  await expect
+    .poll(
+      async () => {
+        const before = name
+        name = await seen.innerText()
+        return name === before
+      },
+      { interval: 300 },
+    )
+    .toBe(true)
+  await page.getByRole('link', { name, exact: true }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
   await page.goBack()
   await page.getByRole('link', { name, exact: true }).waitFor()

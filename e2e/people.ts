@@ -113,9 +113,14 @@ export async function mailedLink(
  */
 export async function expectGoodScreen(page: Page, name: string, prepare = async (): Promise<void> => {}) {
   const before = page.viewportSize()
+  // A page behind another one gets no frames.
+  await page.bringToFront()
   for (const colorScheme of ['light', 'dark'] as const) {
     // Without motion, or a colour that is on its way would be measured.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // The console hears of it with the next frame, and shows it with the one after.
+    await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
+    await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
     for (const size of SIZES) {
       await page.setViewportSize(size)
       await prepare()
@@ -133,7 +138,7 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
 }
 
-/** What axe finds on the page as it stands, as rule and place. */
+/** What axe finds on the page as it stands, as rule, place and reason. */
 export async function violations(page: Page): Promise<string[]> {
   // What shows on hover is not part of the screen.
   await page.mouse.move(0, 0)
@@ -142,7 +147,7 @@ export async function violations(page: Page): Promise<string[]> {
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
   // The old mode needs no second page; there are no frames of others.
   const { violations } = await new AxeBuilder({ page }).withTags(tags).setLegacyMode().analyze()
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }
 
 /** How often a page asks for an action while something runs. */

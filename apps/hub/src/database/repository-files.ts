@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
+import { refusal } from '../access/authorize.ts'
 import type { Scope } from '../access/scope.ts'
 import type { Db, Tx } from './connection.ts'
 import { type AssetStatus, storageOf } from './repositories.ts'
@@ -50,7 +51,8 @@ export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
 
 /**
  * Gives a file to a version or a package, unless it has one of that name; tells whether it did. Throws `Invalid` for a blob that is
- * not of the same repository or about to go, and for a name that would be file and folder at once.
+ * not of the same repository or about to go, and for a name that would be file and folder at once, `Forbidden` when the version or
+ * package is gone by now.
  */
 export async function addFile(
   tx: Tx,
@@ -59,7 +61,10 @@ export async function addFile(
 ): Promise<boolean> {
   const table = TABLE[of]
   // One at a time for each holder, so that two new names cannot be folder and file to each other.
-  await sql`select from ${table.holders} where ${table.id} = ${id} for no key update`.execute(tx)
+  const holder = await sql`select from ${table.holders} where ${table.id} = ${id} for no key update`.execute(
+    tx,
+  )
+  if (holder.rows.length === 0) throw refusal()
   const asset = await tx
     .selectFrom('asset')
     .where('asset_id', '=', file.assetId)

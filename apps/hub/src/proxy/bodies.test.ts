@@ -4,10 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createLog } from '@muster/hub/log'
-import { type DevicePage, devicePage, type TestHub, testHub } from '@muster/testkit'
+import { type DevicePage, devicePage, heldDuring, type TestHub, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHttpProxy } from './http-proxy.ts'
 
@@ -89,36 +87,16 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(await answer.toArray()).toString()
 }
 
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
-
-/** Runs something and tells how many bytes more than before were held at the worst moment. */
-async function heldDuring<Result>(work: () => Promise<Result>): Promise<{ result: Result; held: number }> {
-  const inUse = (): number => {
-    collectGarbage()
-    const { arrayBuffers, heapUsed } = process.memoryUsage()
-    return arrayBuffers + heapUsed
-  }
-  const before = inUse()
-  let most = 0
-  const timer = setInterval(() => {
-    most = Math.max(most, inUse() - before)
-  }, 250)
-  const result = await work()
-  clearInterval(timer)
-  return { result, held: most }
-}
-
 describe('a large body', () => {
   it('comes down unchanged without being held', async () => {
-    const { result, held } = await heldDuring(async () => hashOf(await page.ask('/large')))
+    const { result, heldBytes } = await heldDuring(async () => hashOf(await page.ask('/large')))
     expect(result).toBe(await hashOf(generated()))
-    expect(held).toBeLessThan(MAX_HELD_BYTES)
+    expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
   }, 120_000)
 
   it('goes up unchanged without being held', async () => {
     const headers = { 'content-length': LARGE_BYTES }
-    const { result, held } = await heldDuring(async () =>
+    const { result, heldBytes } = await heldDuring(async () =>
       textOf(
         await page.ask(
           '/hash',
@@ -128,7 +106,7 @@ describe('a large body', () => {
       ),
     )
     expect(result).toBe(await hashOf(generated()))
-    expect(held).toBeLessThan(MAX_HELD_BYTES)
+    expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
   }, 120_000)
 })
 
