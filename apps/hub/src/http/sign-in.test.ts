@@ -269,7 +269,8 @@ describe('known and unknown accounts', { timeout: 90_000 }, () => {
         expect(status).toBe(401)
       }
     }
-    const [known, unknown] = [median(times.known!), median(times.unknown!)]
+    // What the machine does besides makes some slower and none faster.
+    const [known, unknown] = [lowerQuartile(times.known!), lowerQuartile(times.unknown!)]
     // Without the work for unknown accounts they would differ by a factor of five and more.
     expect(Math.abs(known - unknown) / Math.max(known, unknown)).toBeLessThan(0.35)
   })
@@ -304,6 +305,6 @@ describe('a bearer token that is not good', () => {
   })
 })
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
+function lowerQuartile(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 2]!
 }
