@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { CliError } from '../errors.ts'
 import { jsonObject, readList } from '../lists.ts'
-import { assetOf, packageIdOf, repositoryIdOf } from '../paths.ts'
+import { packageIdOf, repositoryIdOf } from '../paths.ts'
+import { addFileCommands } from './files.ts'
 import { addVersionListCommand } from './versions.ts'
 
 /** `packages`: those of a repository. */
@@ -88,54 +89,15 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
       print(command, await invoke(command, 'repositories_DeletePackage', { packageId }), 'Deleted.')
     })
   addVersionListCommand(group.command('versions').description('versions of a package'), context)
-  const assets = group.command('assets').description('files of a package itself')
-  assets
-    .command('add <package> <asset> <filename>')
-    .description('attach a stored blob')
-    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
-    .action(
-      async (
-        path: string,
-        asset: string,
-        filename: string,
-        options: { metadata?: Record<string, unknown> },
-        command: Command,
-      ) => {
-        const packageId = await packageIdOf(context, command, path)
-        const { assetId } = await assetOf(context, command, asset)
-        const input = { packageId, assetId, filename, ...options }
-        const answer = await invoke(command, 'repositories_AddPackageAsset', input)
-        if (answer.result === 'FilenameAlreadyExists')
-          throw new CliError(`There is a file "${filename}" already.`)
-        print(command, answer, 'Added.')
-      },
-    )
-  assets
-    .command('remove <package> <filename>')
-    .description('take one off')
-    .action(async (path: string, filename: string, _: object, command: Command) => {
-      const packageId = await packageIdOf(context, command, path)
-      print(
-        command,
-        await invoke(command, 'repositories_RemovePackageAsset', { packageId, filename }),
-        'Removed.',
-      )
-    })
-  assets
-    .command('set-metadata <package> <filename>')
-    .argument('<json>', 'a JSON object of yours', jsonObject)
-    .description('replace its metadata')
-    .action(
-      async (
-        path: string,
-        filename: string,
-        metadata: Record<string, unknown>,
-        _: object,
-        command: Command,
-      ) => {
-        const packageId = await packageIdOf(context, command, path)
-        const input = { packageId, filename, metadata }
-        print(command, await invoke(command, 'repositories_SetPackageAssetMetadata', input), 'Changed.')
-      },
-    )
+  addFileCommands(group, context, {
+    word: 'package',
+    description: 'files of a package itself',
+    idOf: packageIdOf,
+    add: (command, packageId, file) =>
+      invoke(command, 'repositories_AddPackageAsset', { packageId, ...file }),
+    remove: (command, packageId, file) =>
+      invoke(command, 'repositories_RemovePackageAsset', { packageId, ...file }),
+    setMetadata: (command, packageId, file) =>
+      invoke(command, 'repositories_SetPackageAssetMetadata', { packageId, ...file }),
+  })
 }

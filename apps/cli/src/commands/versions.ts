@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from '../cli.ts'
-import { CliError } from '../errors.ts'
 import { jsonObject, readList } from '../lists.ts'
-import { assetOf, packageIdOf, versionIdOf, versionPath } from '../paths.ts'
+import { packageIdOf, versionIdOf, versionPath } from '../paths.ts'
+import { addFileCommands } from './files.ts'
 
 type Tag = { tag: string; locked: boolean; reassign: boolean }
 
@@ -94,56 +94,17 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
       const input = { versionId, tags: tag.map(name => ({ tag: name })) }
       print(command, await invoke(command, 'repositories_UntagVersion', input), 'Untagged.')
     })
-  const assets = group.command('assets').description('files of a version')
-  assets
-    .command('add <version> <asset> <filename>')
-    .description('put a stored blob into it')
-    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
-    .action(
-      async (
-        path: string,
-        asset: string,
-        filename: string,
-        options: { metadata?: Record<string, unknown> },
-        command: Command,
-      ) => {
-        const versionId = await versionIdOf(context, command, path)
-        const { assetId } = await assetOf(context, command, asset)
-        const input = { versionId, assetId, filename, ...options }
-        const answer = await invoke(command, 'repositories_AddVersionAsset', input)
-        if (answer.result === 'FilenameAlreadyExists')
-          throw new CliError(`There is a file "${filename}" already.`)
-        print(command, answer, 'Added.')
-      },
-    )
-  assets
-    .command('remove <version> <filename>')
-    .description('take one out')
-    .action(async (path: string, filename: string, _: object, command: Command) => {
-      const versionId = await versionIdOf(context, command, path)
-      print(
-        command,
-        await invoke(command, 'repositories_RemoveVersionAsset', { versionId, filename }),
-        'Removed.',
-      )
-    })
-  assets
-    .command('set-metadata <version> <filename>')
-    .argument('<json>', 'a JSON object of yours', jsonObject)
-    .description('replace its metadata')
-    .action(
-      async (
-        path: string,
-        filename: string,
-        metadata: Record<string, unknown>,
-        _: object,
-        command: Command,
-      ) => {
-        const versionId = await versionIdOf(context, command, path)
-        const input = { versionId, filename, metadata }
-        print(command, await invoke(command, 'repositories_SetVersionAssetMetadata', input), 'Changed.')
-      },
-    )
+  addFileCommands(group, context, {
+    word: 'version',
+    description: 'files of a version',
+    idOf: versionIdOf,
+    add: (command, versionId, file) =>
+      invoke(command, 'repositories_AddVersionAsset', { versionId, ...file }),
+    remove: (command, versionId, file) =>
+      invoke(command, 'repositories_RemoveVersionAsset', { versionId, ...file }),
+    setMetadata: (command, versionId, file) =>
+      invoke(command, 'repositories_SetVersionAssetMetadata', { versionId, ...file }),
+  })
 }
 
 /** `list`, which the public command line has below its packages as well. */

@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import type { CommandContext } from '../cli.ts'
+import { CliError } from '../errors.ts'
+import { jsonObject } from '../lists.ts'
+import { assetOf } from '../paths.ts'
+
+type Metadata = Record<string, unknown>
+
+/** What has files, a version or a package: how the argument that names it becomes an id, and its actions. */
+type FileHolder = {
+  word: 'package' | 'version'
+  description: string
+  idOf: (context: CommandContext, command: Command, path: string) => Promise<string>
+  add: (
+    command: Command,
+    id: string,
+    file: { assetId: string; filename: string; metadata?: Metadata },
+  ) => Promise<{ result: 'Added' | 'FilenameAlreadyExists' }>
+  remove: (command: Command, id: string, file: { filename: string }) => Promise<object>
+  setMetadata: (
+    command: Command,
+    id: string,
+    file: { filename: string; metadata: Metadata },
+  ) => Promise<object>
+}
+
+/** `assets` below packages and versions: the files of one. */
+export function addFileCommands(parent: Command, context: CommandContext, holder: FileHolder): void {
+  const { print } = context
+  const { word, description, idOf } = holder
+  const group = parent.command('assets').description(description)
+  group
+    .command(`add <${word}> <asset> <filename>`)
+    .description('put a stored blob into it')
+    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .action(
+      async (
+        path: string,
+        asset: string,
+        filename: string,
+        options: { metadata?: Metadata },
+        command: Command,
+      ) => {
+        const id = await idOf(context, command, path)
+        const { assetId } = await assetOf(context, command, asset)
+        const answer = await holder.add(command, id, { assetId, filename, ...options })
+        if (answer.result === 'FilenameAlreadyExists')
+          throw new CliError(`There is a file "${filename}" already.`)
+        print(command, answer, 'Added.')
+      },
+    )
+  group
+    .command(`remove <${word}> <filename>`)
+    .description('take one out')
+    .action(async (path: string, filename: string, _: object, command: Command) => {
+      const id = await idOf(context, command, path)
+      print(command, await holder.remove(command, id, { filename }), 'Removed.')
+    })
+  group
+    .command(`set-metadata <${word}> <filename>`)
+    .argument('<json>', 'a JSON object of yours', jsonObject)
+    .description('replace its metadata')
+    .action(async (path: string, filename: string, metadata: Metadata, _: object, command: Command) => {
+      const id = await idOf(context, command, path)
+      print(command, await holder.setMetadata(command, id, { filename, metadata }), 'Changed.')
+    })
+}
