@@ -1,4 +1,4 @@
-// `npm run bench -- smoke` or `people`: a hub as users run it, loaded over loopback by a process of its own; ends by itself.
+// `npm run bench -- smoke` and others: a hub as users run it, loaded over loopback by a process of its own; ends by itself.
 import { blobs } from './blobs.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
