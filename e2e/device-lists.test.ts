@@ -119,6 +119,17 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
   expect(new URL(page.url()).search).toBe('?status=connected&sort=name')
 })
 
+it('does not call back who opens a device while a filter is still to take effect', async () => {
+  await page.goto(address)
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+  await page.getByLabel('Filter devices').fill('gateway-00')
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
+  // Longer than a filter waits for the end of typing.
+  await page.waitForTimeout(600)
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('gateway-0001')
+})
+
 it('draws only the rows near the window, however many were loaded', async () => {
   await page.goto(address)
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()

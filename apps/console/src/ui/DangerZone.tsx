@@ -1,4 +1,8 @@
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, useId, useState } from 'react'
+import { confirmed } from '../lib/confirm.ts'
+import { Button } from './Button.tsx'
+import type { IconType } from './icon.ts'
+import { toastError } from './toast.ts'
 
 /** The last sheet of a page: what cannot be undone. */
 export function DangerZone({ id, children }: { id?: string; children: ReactNode }) {
@@ -13,17 +17,52 @@ export function DangerZone({ id, children }: { id?: string; children: ReactNode 
   )
 }
 
-type DangerLineProps = { name: string; consequence: ReactNode; button: ReactNode }
+type DangerLineProps = {
+  name: string
+  consequence: ReactNode
+  icon: IconType
+  /** Text of the button, where it is not the name. */
+  button?: string
+  busyLabel: string
+  /** Asked before anything is done; without it nothing is asked. */
+  question?: string
+  act: () => Promise<unknown>
+  /** Heads the message when it fails, for example "Could not delete the project". */
+  failure: string
+}
 
 /** One destructive action: its name, what follows from it, its button. */
-export function DangerLine({ name, consequence, button }: DangerLineProps) {
+export function DangerLine(props: DangerLineProps) {
+  const { name, consequence, icon, button = name, busyLabel, question, act, failure } = props
+  const [isBusy, setBusy] = useState(false)
+
+  async function confirmAndAct() {
+    try {
+      if (question) await confirmed(question)
+      setBusy(true)
+      await act()
+    } catch (error) {
+      toastError(failure, error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
   return (
     <div className="line">
       <div className="grow">
         <h3>{name}</h3>
         <p>{consequence}</p>
       </div>
-      {button}
+      <Button
+        variant="danger"
+        icon={icon}
+        busy={isBusy}
+        busyLabel={busyLabel}
+        onClick={() => void confirmAndAct()}
+      >
+        {button}
+      </Button>
     </div>
   )
 }

@@ -1,8 +1,8 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { CircleCheck, Clock, OctagonAlert, X } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { withoutEmpty } from '../../lib/search.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { Badge, type Tone } from '../../ui/Badge.tsx'
 import type { IconType } from '../../ui/icon.ts'
 import { Segments } from '../../ui/Segments.tsx'
@@ -32,16 +32,10 @@ const route = getRouteApi('/authenticated/admin/actions')
 /** What was tried on the instance, and how it ended. */
 export function ActionsLogPage() {
   const search = route.useSearch()
-  const navigate = useNavigate({ from: '/admin/actions' })
+  const change = useChangeSearch<AuditSearch & { status?: string }>()
   const status = STATUSES.find(one => one === search.status)
   const input = { filter: { ...auditFilter(search), ...(status && { statuses: [status] }) } }
   const list = useActionPages('audit_QueryAuditLogActions', { ...input, limit: LOG_PAGE_SIZE })
-  const change = (next: AuditSearch & { status?: string }) =>
-    void navigate({
-      search: current => withoutEmpty<AuditSearch & { status?: string }>({ ...current, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <AuditLog
       title="Actions Log"
@@ -51,7 +45,6 @@ export function ActionsLogPage() {
       rows={list.data?.pages.flatMap(page => page.actions.map(actionRow))}
       total={list.data?.pages[0]?.total}
       search={search}
-      onSearch={change}
       endHead="Status"
       dense
     >

@@ -1,19 +1,18 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Ban, CircleCheck, Clock, Hourglass, OctagonAlert, Workflow } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { withoutEmpty } from '../../lib/search.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { Badge, type Tone } from '../../ui/Badge.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { Id } from '../../ui/Id.tsx'
 import type { IconType } from '../../ui/icon.ts'
 import { ListPage } from '../../ui/ListPage.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
 import { MachineName } from '../../ui/MachineName.tsx'
 import { Segments } from '../../ui/Segments.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { SuggestBox } from '../../ui/SuggestBox.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { Cell, Row } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { LOG_PAGE_SIZE } from '../audit/audit-search.ts'
 
@@ -35,14 +34,12 @@ const SEGMENTS = [
   ...STATUSES.map(status => ({ value: status, label: status })),
 ] as const
 
-const COLUMNS = 5
-
 const route = getRouteApi('/authenticated/admin/jobs')
 
 /** What the hub does in the background. */
 export function JobsPage() {
   const search = route.useSearch()
-  const navigate = useNavigate({ from: '/admin/jobs' })
+  const change = useChangeSearch<JobSearch>()
   const status = STATUSES.find(one => one === search.status)
   const list = useActionPages('jobs_Query', {
     limit: LOG_PAGE_SIZE,
@@ -50,12 +47,6 @@ export function JobsPage() {
   })
   const jobs = list.data?.pages.flatMap(page => page.jobs)
   const isFiltered = search.type !== undefined || status !== undefined
-  const change = (next: JobSearch) =>
-    void navigate({
-      search: current => withoutEmpty<JobSearch>({ ...current, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <ListPage title="Jobs" what="jobs" list={list} shown={jobs?.length} total={list.data?.pages[0]?.total}>
       <div className="tools">
@@ -76,19 +67,15 @@ export function JobsPage() {
       {jobs?.length === 0 && !isFiltered ? (
         <EmptyState icon={Workflow} title="No jobs yet." />
       ) : (
-        <Table caption="Jobs" head={HEAD} busy={!jobs} dense rowsOnPhones>
-          {jobs?.map(job => <JobRow key={job.jobId} job={job} />) ?? <SkeletonRows columns={COLUMNS} />}
-          {jobs?.length === 0 && (
-            <Row>
-              <Cell span={COLUMNS}>
-                No jobs match this filter.{' '}
-                <Button size="sm" variant="ghost" onClick={() => change({ type: '', status: '' })}>
-                  Clear
-                </Button>
-              </Cell>
-            </Row>
-          )}
-        </Table>
+        <ListTable
+          caption="Jobs"
+          what="jobs"
+          columns={5}
+          dense
+          head={HEAD}
+          rows={jobs?.map(job => <JobRow key={job.jobId} job={job} />)}
+          onClear={() => change({ type: '', status: '' })}
+        />
       )}
     </ListPage>
   )

@@ -1,13 +1,13 @@
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { withoutEmpty } from '../../lib/search.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { Button } from '../../ui/Button.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
+import { SortHead } from '../../ui/Table.tsx'
 import { NewUserDialog } from './NewUserDialog.tsx'
 import { SetAdminDialog } from './SetAdminDialog.tsx'
 import { type User, UserRow } from './UserRow.tsx'
@@ -15,7 +15,6 @@ import { type User, UserRow } from './UserRow.tsx'
 type UserSearch = { q?: string; sort?: string }
 
 const PAGE_SIZE = 100
-const COLUMNS = 5
 const SORTS = ['displayName', '-displayName', 'email', '-email']
 
 const route = getRouteApi('/authenticated/admin/users')
@@ -23,7 +22,7 @@ const route = getRouteApi('/authenticated/admin/users')
 /** The accounts of the instance, newest first unless sorted otherwise. */
 export function UsersPage() {
   const search = route.useSearch()
-  const navigate = useNavigate({ from: '/admin/users' })
+  const change = useChangeSearch<UserSearch>()
   const [isCreating, setCreating] = useState(false)
   const [changed, setChanged] = useState<User>()
   const text = search.q?.trim()
@@ -34,12 +33,6 @@ export function UsersPage() {
     ...(sort && { sort }),
   })
   const users = list.data?.pages.flatMap(page => page.users)
-  const change = (next: UserSearch) =>
-    void navigate({
-      search: current => withoutEmpty<UserSearch>({ ...current, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <ListPage
       title="Users"
@@ -61,11 +54,11 @@ export function UsersPage() {
           placeholder="Filter by name, email or id"
         />
       </div>
-      <Table
+      <ListTable
         caption="Users"
-        busy={!users}
+        what="users"
+        columns={5}
         dense
-        rowsOnPhones
         head={
           <tr>
             <th scope="col">Id</th>
@@ -81,21 +74,11 @@ export function UsersPage() {
             </th>
           </tr>
         }
-      >
-        {users?.map(user => (
+        rows={users?.map(user => (
           <UserRow key={user.userId} user={user} onSetAdmin={() => setChanged(user)} />
-        )) ?? <SkeletonRows columns={COLUMNS} />}
-        {users?.length === 0 && (
-          <Row>
-            <Cell span={COLUMNS}>
-              No users match this filter.{' '}
-              <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
-                Clear
-              </Button>
-            </Cell>
-          </Row>
-        )}
-      </Table>
+        ))}
+        onClear={() => change({ q: '' })}
+      />
       {changed && <SetAdminDialog user={changed} onClose={() => setChanged(undefined)} />}
       <NewUserDialog open={isCreating} onClose={() => setCreating(false)} />
     </ListPage>

@@ -1,7 +1,7 @@
 import type { ActionName } from '@muster/actions/client'
 import { ScrollText } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
-import { Button } from '../../ui/Button.tsx'
+import { useChangeSearch } from '../../lib/search.ts'
 import { DateBox } from '../../ui/DateBox.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
@@ -22,8 +22,6 @@ type AuditLogProps = {
   rows: AuditRow[] | undefined
   total: number | undefined
   search: AuditSearch
-  /** Changes what stands in the address. */
-  onSearch: (next: AuditSearch) => void
   endHead: string
   hasTimestamp?: boolean
   dense?: boolean
@@ -40,12 +38,12 @@ export function AuditLog({
   rows,
   total,
   search,
-  onSearch,
   endHead,
   hasTimestamp = false,
   dense = false,
   children,
 }: AuditLogProps) {
+  const change = useChangeSearch<AuditSearch & { status?: string }>()
   const isFiltered = Object.keys(input.filter).length > 0
   const { actor = '', type = '', from = '', to = '' } = search
   const types = [...new Set(rows?.map(row => row.type))].sort()
@@ -61,19 +59,19 @@ export function AuditLog({
       <div className="tools">
         <FilterBox
           value={actor}
-          onChange={text => onSearch({ actor: text })}
+          onChange={text => change({ actor: text })}
           label="Filter by actor"
           placeholder="Filter by actor"
         />
         <SuggestBox
           value={type}
           options={types}
-          onChange={name => onSearch({ type: name })}
+          onChange={name => change({ type: name })}
           label="Filter by type"
           placeholder="Type"
         />
-        <DateBox label="From" value={from} onChange={day => onSearch({ from: day })} />
-        <DateBox label="To" value={to} onChange={day => onSearch({ to: day })} />
+        <DateBox label="From" value={from} onChange={day => change({ from: day })} />
+        <DateBox label="To" value={to} onChange={day => change({ to: day })} />
       </div>
       {children && <div className="tools">{children}</div>}
       {rows?.length === 0 && !isFiltered ? (
@@ -85,14 +83,7 @@ export function AuditLog({
           endHead={endHead}
           hasTimestamp={hasTimestamp}
           dense={dense}
-          empty={
-            <>
-              No entries match this filter.{' '}
-              <Button size="sm" variant="ghost" onClick={() => onSearch(NO_FILTER)}>
-                Clear
-              </Button>
-            </>
-          }
+          onClear={() => change(NO_FILTER)}
         />
       )}
     </ListPage>

@@ -4,9 +4,9 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { FoldButton } from '../../ui/FoldButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { JsonValue } from '../../ui/JsonValue.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
 import { MachineName } from '../../ui/MachineName.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { Cell, Row } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { ActorChip } from './ActorChip.tsx'
 
@@ -31,8 +31,8 @@ type AuditTableProps = {
   /** The actions log has no column for the time; it stands in the opened row (spec 2). */
   hasTimestamp?: boolean
   dense?: boolean
-  /** Stands in place of the rows when there are none. */
-  empty: ReactNode
+  /** Takes the filter away. */
+  onClear: () => void
 }
 
 /** Characters of the data that a cell can show; the rest is not put into the page. */
@@ -45,15 +45,15 @@ export function AuditTable({
   endHead,
   hasTimestamp = false,
   dense = false,
-  empty,
+  onClear,
 }: AuditTableProps) {
   const columns = hasTimestamp ? 6 : 5
   return (
-    <Table
+    <ListTable
       caption={caption}
-      busy={!rows}
+      what="entries"
+      columns={columns}
       dense={dense}
-      rowsOnPhones
       widths={[224, ...(hasTimestamp ? [120] : []), 250, 168, undefined, 190]}
       head={
         <tr>
@@ -65,16 +65,11 @@ export function AuditTable({
           <th scope="col">{endHead}</th>
         </tr>
       }
-    >
-      {rows?.map(row => (
+      rows={rows?.map(row => (
         <LogRow key={row.id} row={row} columns={columns} hasTimestamp={hasTimestamp} endHead={endHead} />
-      )) ?? <SkeletonRows columns={columns} />}
-      {rows?.length === 0 && (
-        <Row>
-          <Cell span={columns}>{empty}</Cell>
-        </Row>
-      )}
-    </Table>
+      ))}
+      onClear={onClear}
+    />
   )
 }
 

@@ -1,37 +1,17 @@
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useActionPages } from '../../api/queries.ts'
-import { withoutEmpty } from '../../lib/search.ts'
-import { AuditLog } from './AuditLog.tsx'
-import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from './audit-search.ts'
-import { EVENT_END_HEAD, eventRow } from './event-row.tsx'
+import { getRouteApi } from '@tanstack/react-router'
+import { EventLog } from './EventLog.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/log')
 
 /** What happened in a project and to its devices. */
 export function ProjectLogPage() {
   const { projectId } = route.useParams()
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/org_{$organization}/projects/$projectId/log' })
-  const input = { projectId, filter: auditFilter(search) }
-  const list = useActionPages('projects_QueryAuditLog', { ...input, limit: LOG_PAGE_SIZE })
   return (
-    <AuditLog
+    <EventLog
       title="Audit Log"
       action="projects_QueryAuditLog"
-      input={input}
-      list={list}
-      rows={list.data?.pages.flatMap(page => page.events.map(eventRow))}
-      total={list.data?.pages[0]?.total}
-      search={search}
-      onSearch={next =>
-        void navigate({
-          search: current => withoutEmpty<AuditSearch>({ ...current, ...next }),
-          replace: true,
-          resetScroll: false,
-        })
-      }
-      endHead={EVENT_END_HEAD}
-      hasTimestamp
+      of={{ projectId }}
+      search={route.useSearch()}
     />
   )
 }

@@ -144,11 +144,10 @@ export function LayoutSamples() {
         <DangerLine
           name="Delete Device"
           consequence="Deletes the device with its history."
-          button={
-            <Button variant="danger" icon={Trash2}>
-              Delete Device
-            </Button>
-          }
+          icon={Trash2}
+          busyLabel="Deleting…"
+          act={async () => {}}
+          failure="Could not delete the device"
         />
       </DangerZone>
     </div>

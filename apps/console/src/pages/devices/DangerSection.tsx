@@ -1,9 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
-import { Button } from '../../ui/Button.tsx'
 import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { toast } from '../../ui/toast.ts'
 
 /** Deletes a device without asking and goes back to the list (spec 4 and 5). */
 export function DangerSection({ deviceId, name }: { deviceId: string; name: string }) {
@@ -23,22 +22,13 @@ export function DangerSection({ deviceId, name }: { deviceId: string; name: stri
       <DangerLine
         name="Delete Device"
         consequence="Removes the device with its certificates, properties and events. This cannot be undone."
-        button={
-          <Button
-            variant="danger"
-            icon={Trash2}
-            busy={remove.isPending}
-            busyLabel="Deleting…"
-            onClick={() =>
-              remove.mutateAsync({ deviceId }).then(
-                () => toast(`Device ${name} deleted.`),
-                error => toastError('Could not delete the device', error),
-              )
-            }
-          >
-            Delete Device
-          </Button>
-        }
+        icon={Trash2}
+        busyLabel="Deleting…"
+        act={async () => {
+          await remove.mutateAsync({ deviceId })
+          toast(`Device ${name} deleted.`)
+        }}
+        failure="Could not delete the device"
       />
     </DangerZone>
   )

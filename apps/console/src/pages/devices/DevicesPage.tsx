@@ -1,16 +1,17 @@
 import { MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useParams, useSearch } from '@tanstack/react-router'
 import { ListFilterPlus, Plus } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
 import { formatCount } from '../../lib/format.ts'
-import { withoutEmpty } from '../../lib/search.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
+import { NoMatch } from '../../ui/NoMatch.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
 import { RefreshButton } from '../../ui/RefreshButton.tsx'
 import { type SegmentOption, Segments } from '../../ui/Segments.tsx'
@@ -43,9 +44,9 @@ export function DevicesPage() {
 function Devices({ projectId }: { projectId: string }) {
   const queryClient = useQueryClient()
   const search = useSearch({ from: ROUTE })
-  const navigate = useNavigate({ from: '/org_{$organization}/projects/$projectId/devices' })
+  const changeSearch = useChangeSearch<DeviceSearch>()
   const list = useDeviceList(projectId, search, cursor => {
-    if (cursor !== (search.cursor ?? '')) change({ cursor })
+    if (cursor !== (search.cursor ?? '')) changeSearch({ cursor })
   })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS }).data
   const [isConnecting, setConnecting] = useState(false)
@@ -59,14 +60,9 @@ function Devices({ projectId }: { projectId: string }) {
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const total = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
 
-  function change(next: Partial<Record<keyof DeviceSearch, string | undefined>>) {
-    void navigate({
-      // Another filter or order begins at its first page.
-      search: current => withoutEmpty<DeviceSearch>({ ...current, cursor: undefined, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
-  }
+  // Another filter or order begins at its first page.
+  const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
+    changeSearch({ cursor: undefined, ...next })
 
   const changeConditions = (next: readonly Condition[]) => change({ where: writeConditions(next) })
 
@@ -165,12 +161,7 @@ function insteadOfRows(list: ReturnType<typeof useDeviceList>, onClear: () => vo
   return (
     <tr>
       <td colSpan={COLUMNS}>
-        <span className="row">
-          No devices match this filter.
-          <Button variant="ghost" size="sm" onClick={onClear}>
-            Clear
-          </Button>
-        </span>
+        <NoMatch what="devices" onClear={onClear} />
       </td>
     </tr>
   )

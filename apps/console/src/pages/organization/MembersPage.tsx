@@ -7,9 +7,8 @@ import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { Button } from '../../ui/Button.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 import { MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
@@ -61,21 +60,17 @@ export function MembersPage() {
       }
       below={<PendingInvitations organizationId={organizationId} />}
     >
-      <Table caption="Members" head={HEAD} busy={!members} rowsOnPhones>
-        {members?.map(member => (
+      <ListTable
+        caption="Members"
+        what="members"
+        columns={4}
+        bars={4}
+        head={HEAD}
+        rows={members?.map(member => (
           <MemberRow key={member.userId} organizationId={organizationId} member={member} />
-        )) ?? <SkeletonRows columns={4} rows={4} />}
-        {members?.length === 0 && (
-          <Row>
-            <Cell span={4}>
-              No members match this filter.{' '}
-              <Button size="sm" variant="ghost" onClick={() => setFilter('')}>
-                Clear
-              </Button>
-            </Cell>
-          </Row>
-        )}
-      </Table>
+        ))}
+        onClear={() => setFilter('')}
+      />
       <InviteDialog organizationId={organizationId} open={isInviting} onClose={() => setInviting(false)} />
     </ListPage>
   )

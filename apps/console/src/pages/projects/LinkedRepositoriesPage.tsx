@@ -1,21 +1,20 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { Package, Unlink } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { focusHeading } from '../../shell/use-route-focus.ts'
-import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
+import { Cell, Row } from '../../ui/Table.tsx'
 import { toast, toastError } from '../../ui/toast.ts'
 import { LinkRepositoryForm } from './LinkRepositoryForm.tsx'
 
 const PAGE_SIZE = 100
-const COLUMNS = 3
 /** Fewer repositories need no filter. */
 const FILTER_FROM = 20
 
@@ -25,7 +24,7 @@ const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectI
 export function LinkedRepositoriesPage() {
   const { projectId } = route.useParams()
   const { q } = route.useSearch()
-  const navigate = useNavigate({ from: '/org_{$organization}/projects/$projectId/repositories' })
+  const change = useChangeSearch<{ q?: string }>()
   const text = q?.trim()
   const list = useActionPages('projects_QueryLinkedRepositories', {
     projectId,
@@ -34,8 +33,6 @@ export function LinkedRepositoriesPage() {
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
   const total = list.data?.pages[0]?.total
-  const filter = (value: string) =>
-    void navigate({ search: value ? { q: value } : {}, replace: true, resetScroll: false })
   return (
     <ListPage
       title="Repositories"
@@ -47,7 +44,7 @@ export function LinkedRepositoriesPage() {
         (text || (total ?? 0) >= FILTER_FROM) && (
           <FilterBox
             value={q ?? ''}
-            onChange={filter}
+            onChange={value => change({ q: value })}
             label="Filter linked repositories"
             placeholder="Filter by name or id"
           />
@@ -63,21 +60,17 @@ export function LinkedRepositoriesPage() {
           Devices of this project download from linked repositories.
         </EmptyState>
       ) : (
-        <Table caption="Linked repositories" head={HEAD} busy={!repositories} rowsOnPhones>
-          {repositories?.map(repository => (
+        <ListTable
+          caption="Linked repositories"
+          what="repositories"
+          columns={3}
+          bars={4}
+          head={HEAD}
+          rows={repositories?.map(repository => (
             <LinkedRow key={repository.repositoryId} projectId={projectId} repository={repository} />
-          )) ?? <SkeletonRows columns={COLUMNS} rows={4} />}
-          {repositories?.length === 0 && (
-            <Row>
-              <Cell span={COLUMNS}>
-                No repositories match this filter.{' '}
-                <Button size="sm" variant="ghost" onClick={() => filter('')}>
-                  Clear
-                </Button>
-              </Cell>
-            </Row>
-          )}
-        </Table>
+          ))}
+          onClear={() => change({ q: '' })}
+        />
       )}
     </ListPage>
   )

@@ -1,11 +1,9 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
-import { confirmed } from '../../lib/confirm.ts'
-import { Button } from '../../ui/Button.tsx'
 import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { toast } from '../../ui/toast.ts'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
@@ -19,17 +17,6 @@ export function ProjectSettingsPage() {
     invalidates: ['organizations_QueryProjects'],
     onSuccess: () => navigate({ to: '/org_{$organization}/projects', params: { organization } }),
   })
-
-  async function deleteProject() {
-    try {
-      await confirmed('Are you sure you want to delete this project?')
-      await remove.mutateAsync({ projectId })
-      toast(`Project ${data?.name ?? projectId} deleted.`)
-    } catch (error) {
-      toastError('Could not delete the project', error)
-    }
-  }
-
   return (
     <Page width="settings">
       <PageHead title="Settings" />
@@ -37,17 +24,14 @@ export function ProjectSettingsPage() {
         <DangerLine
           name="Delete Project"
           consequence="Removes the project with its devices and tokens for everyone and disconnects its devices. This cannot be undone."
-          button={
-            <Button
-              variant="danger"
-              icon={Trash2}
-              busy={remove.isPending}
-              busyLabel="Deleting…"
-              onClick={() => void deleteProject()}
-            >
-              Delete Project
-            </Button>
-          }
+          icon={Trash2}
+          busyLabel="Deleting…"
+          question="Are you sure you want to delete this project?"
+          act={async () => {
+            await remove.mutateAsync({ projectId })
+            toast(`Project ${data?.name ?? projectId} deleted.`)
+          }}
+          failure="Could not delete the project"
         />
       </DangerZone>
     </Page>

@@ -1,7 +1,8 @@
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Package, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { Alert } from '../../ui/Alert.tsx'
@@ -28,7 +29,7 @@ const route = getRouteApi('/authenticated/org_{$organization}/projects')
 export function ProjectsPage() {
   const organizationId = organizationIdOf(route.useParams())
   const { q = '' } = route.useSearch()
-  const navigate = useNavigate({ from: '/org_{$organization}/projects' })
+  const change = useChangeSearch<{ q?: string }>()
   const [isCreating, setCreating] = useState(false)
   const text = useDebounced(q.trim())
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } =
@@ -58,7 +59,7 @@ export function ProjectsPage() {
               value={q}
               label="Filter projects"
               placeholder="Filter by name or id"
-              onChange={value => void navigate({ search: value ? { q: value } : {}, replace: true })}
+              onChange={value => change({ q: value })}
             />
           )}
           {(isFiltered || !isEmpty) && createButton}
@@ -78,7 +79,7 @@ export function ProjectsPage() {
           <EmptyState
             icon={Package}
             title="No projects match this filter."
-            action={<Button onClick={() => void navigate({ search: {}, replace: true })}>Clear</Button>}
+            action={<Button onClick={() => change({ q: '' })}>Clear</Button>}
           />
         )}
         {!isEmpty && (

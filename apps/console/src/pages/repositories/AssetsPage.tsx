@@ -1,19 +1,16 @@
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { File } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { withoutEmpty } from '../../lib/search.ts'
-import { Button } from '../../ui/Button.tsx'
+import { useChangeSearch } from '../../lib/search.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
+import { Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
-
-const COLUMNS = 3
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/assets')
 
@@ -21,7 +18,7 @@ const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repo
 export function AssetsPage() {
   const { repositoryId } = route.useParams()
   const { q, sort } = route.useSearch()
-  const navigate = useNavigate({ from: '/org_{$organization}/repositories/$repositoryId/assets' })
+  const change = useChangeSearch<ListSearch>()
   const text = q?.trim()
   const order = sort === 'size' || sort === '-size' ? sort : undefined
   const list = useActionPages('repositories_QueryAssets', {
@@ -31,12 +28,6 @@ export function AssetsPage() {
     ...(order && { sort: order }),
   })
   const assets = list.data?.pages.flatMap(page => page.assets)
-  const change = (next: ListSearch) =>
-    void navigate({
-      search: current => withoutEmpty<ListSearch>({ ...current, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <ListPage
       title="Assets"
@@ -59,10 +50,10 @@ export function AssetsPage() {
               placeholder="Filter by id or digest"
             />
           </div>
-          <Table
+          <ListTable
             caption="Assets"
-            busy={!assets}
-            rowsOnPhones
+            what="assets"
+            columns={3}
             head={
               <tr>
                 <th scope="col">Name</th>
@@ -72,8 +63,7 @@ export function AssetsPage() {
                 </SortHead>
               </tr>
             }
-          >
-            {assets?.map(asset => (
+            rows={assets?.map(asset => (
               <Row key={asset.assetId}>
                 <Cell>
                   <div className="stack tight">
@@ -86,18 +76,9 @@ export function AssetsPage() {
                 </Cell>
                 <SizeCell bytes={asset.size} />
               </Row>
-            )) ?? <SkeletonRows columns={COLUMNS} />}
-            {assets?.length === 0 && (
-              <Row>
-                <Cell span={COLUMNS}>
-                  No assets match this filter.{' '}
-                  <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
-                    Clear
-                  </Button>
-                </Cell>
-              </Row>
-            )}
-          </Table>
+            ))}
+            onClear={() => change({ q: '' })}
+          />
         </>
       )}
     </ListPage>

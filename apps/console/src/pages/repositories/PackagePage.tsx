@@ -1,25 +1,23 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { Tags } from 'lucide-react'
 import { useActionPages, useActionState } from '../../api/queries.ts'
 import { createVersionCommand, uploadCommand } from '../../lib/cli-commands.ts'
-import { withoutEmpty } from '../../lib/search.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
-import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
+import { Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import { TagList } from './TagList.tsx'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
-const COLUMNS = 4
 /** Tags that a row shows before it is asked for the rest. */
 const ROW_TAGS = 4
 
@@ -29,7 +27,7 @@ const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repo
 export function PackagePage() {
   const { repositoryId, packageId } = route.useParams()
   const { q, sort } = route.useSearch()
-  const navigate = useNavigate({ from: FROM })
+  const change = useChangeSearch<ListSearch>()
   const text = q?.trim()
   const order = sort === 'createdAt' ? sort : undefined
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
@@ -44,12 +42,6 @@ export function PackagePage() {
   const path = [repository?.publicName ?? repositoryId, name] as const
   const versions = list.data?.pages.flatMap(page => page.versions)
   const isEmpty = versions?.length === 0 && !text
-  const change = (next: ListSearch) =>
-    void navigate({
-      search: current => withoutEmpty<ListSearch>({ ...current, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <ListPage
       crumb={
@@ -87,10 +79,10 @@ export function PackagePage() {
               placeholder="Filter by tag, name or id"
             />
           </div>
-          <Table
+          <ListTable
             caption="Versions"
-            busy={!versions}
-            rowsOnPhones
+            what="versions"
+            columns={4}
             head={
               <tr>
                 <th scope="col">Id</th>
@@ -107,21 +99,9 @@ export function PackagePage() {
                 </th>
               </tr>
             }
-          >
-            {versions?.map(version => <VersionRow key={version.versionId} version={version} />) ?? (
-              <SkeletonRows columns={COLUMNS} />
-            )}
-            {versions?.length === 0 && (
-              <Row>
-                <Cell span={COLUMNS}>
-                  No versions match this filter.{' '}
-                  <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
-                    Clear
-                  </Button>
-                </Cell>
-              </Row>
-            )}
-          </Table>
+            rows={versions?.map(version => <VersionRow key={version.versionId} version={version} />)}
+            onClear={() => change({ q: '' })}
+          />
         </>
       )}
     </ListPage>

@@ -1,4 +1,4 @@
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { usePublicUrl } from '../../api/config.ts'
 import { useActionPages, useActionState } from '../../api/queries.ts'
@@ -8,19 +8,17 @@ import {
   logInCommand,
   uploadCommand,
 } from '../../lib/cli-commands.ts'
-import { withoutEmpty } from '../../lib/search.ts'
-import { Button } from '../../ui/Button.tsx'
+import { useChangeSearch } from '../../lib/search.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
+import { Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
-const COLUMNS = 2
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages')
 
@@ -28,7 +26,7 @@ const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repo
 export function PackagesPage() {
   const { repositoryId } = route.useParams()
   const { q, sort } = route.useSearch()
-  const navigate = useNavigate({ from: FROM })
+  const change = useChangeSearch<ListSearch>()
   const publicUrl = usePublicUrl()
   const text = q?.trim()
   const order = sort === '-name' ? sort : undefined
@@ -42,12 +40,6 @@ export function PackagesPage() {
   const packages = list.data?.pages.flatMap(page => page.packages)
   const isEmpty = packages?.length === 0 && !text
   const path = repository?.publicName ?? repositoryId
-  const change = (next: ListSearch) =>
-    void navigate({
-      search: current => withoutEmpty<ListSearch>({ ...current, ...next }),
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <ListPage
       title="Packages"
@@ -80,10 +72,10 @@ export function PackagesPage() {
               placeholder="Filter by name or id"
             />
           </div>
-          <Table
+          <ListTable
             caption="Packages"
-            busy={!packages}
-            rowsOnPhones
+            what="packages"
+            columns={2}
             head={
               <tr>
                 <SortHead field="name" sort={order ?? 'name'} onSort={next => change({ sort: next })}>
@@ -94,8 +86,7 @@ export function PackagesPage() {
                 </th>
               </tr>
             }
-          >
-            {packages?.map(({ packageId, name }) => (
+            rows={packages?.map(({ packageId, name }) => (
               <Row key={packageId}>
                 <Cell>
                   <Link from={FROM} to="./$packageId" params={{ packageId }} className="nm lines">
@@ -108,18 +99,9 @@ export function PackagesPage() {
                   </LinkButton>
                 </Cell>
               </Row>
-            )) ?? <SkeletonRows columns={COLUMNS} />}
-            {packages?.length === 0 && (
-              <Row>
-                <Cell span={COLUMNS}>
-                  No packages match this filter.{' '}
-                  <Button size="sm" variant="ghost" onClick={() => change({ q: '' })}>
-                    Clear
-                  </Button>
-                </Cell>
-              </Row>
-            )}
-          </Table>
+            ))}
+            onClear={() => change({ q: '' })}
+          />
         </>
       )}
     </ListPage>

@@ -1,7 +1,8 @@
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Package, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
+import { useChangeSearch } from '../../lib/search.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CardGrid } from '../../ui/CardGrid.tsx'
@@ -20,7 +21,7 @@ const route = getRouteApi('/authenticated/org_{$organization}/repositories')
 export function RepositoriesPage() {
   const organizationId = organizationIdOf(route.useParams())
   const { q = '' } = route.useSearch()
-  const navigate = useNavigate({ from: '/org_{$organization}/repositories' })
+  const change = useChangeSearch<{ q?: string }>()
   const [isCreating, setCreating] = useState(false)
   const text = q.trim()
   const list = useActionPages('organizations_QueryRepositories', {
@@ -31,8 +32,6 @@ export function RepositoriesPage() {
   const repositories = list.data?.pages.flatMap(page => page.repositories)
   const isFiltered = text !== ''
   const isEmpty = repositories?.length === 0
-  const filter = (value: string) =>
-    void navigate({ search: value ? { q: value } : {}, replace: true, resetScroll: false })
   const createButton = (
     <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
       New Repository
@@ -52,7 +51,7 @@ export function RepositoriesPage() {
             <>
               <FilterBox
                 value={q}
-                onChange={filter}
+                onChange={value => change({ q: value })}
                 label="Filter repositories"
                 placeholder="Filter by name or id"
               />
@@ -70,7 +69,7 @@ export function RepositoriesPage() {
           <EmptyState
             icon={Package}
             title="No repositories match this filter."
-            action={<Button onClick={() => filter('')}>Clear</Button>}
+            action={<Button onClick={() => change({ q: '' })}>Clear</Button>}
           />
         )}
         {!isEmpty && (

@@ -1,13 +1,11 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Eye, Lock, Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
-import { confirmed } from '../../lib/confirm.ts'
-import { Button } from '../../ui/Button.tsx'
 import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { toast } from '../../ui/toast.ts'
 import { S3Form } from './S3Form.tsx'
 import type { Visibility } from './VisibilityBadge.tsx'
 
@@ -23,17 +21,6 @@ export function RepositorySettingsPage() {
     invalidates: ['organizations_QueryRepositories', 'projects_QueryLinkedRepositories'],
     onSuccess: () => navigate({ to: '/org_{$organization}/repositories/', params: { organization } }),
   })
-
-  async function deleteRepository() {
-    try {
-      await confirmed('Are you sure you want to delete this repository?')
-      await remove.mutateAsync({ repositoryId })
-      toast(`Repository ${data?.name ?? repositoryId} deleted.`)
-    } catch (error) {
-      toastError('Could not delete the repository', error)
-    }
-  }
-
   return (
     <Page width="settings">
       <PageHead title="Settings" />
@@ -48,17 +35,14 @@ export function RepositorySettingsPage() {
           <DangerLine
             name="Delete Repository"
             consequence="Removes the repository with its packages, versions and assets for everyone; devices can no longer download them. This cannot be undone."
-            button={
-              <Button
-                variant="danger"
-                icon={Trash2}
-                busy={remove.isPending}
-                busyLabel="Deleting…"
-                onClick={() => void deleteRepository()}
-              >
-                Delete Repository
-              </Button>
-            }
+            icon={Trash2}
+            busyLabel="Deleting…"
+            question="Are you sure you want to delete this repository?"
+            act={async () => {
+              await remove.mutateAsync({ repositoryId })
+              toast(`Repository ${data?.name ?? repositoryId} deleted.`)
+            }}
+            failure="Could not delete the repository"
           />
         </DangerZone>
       </div>
@@ -74,32 +58,19 @@ const CONSEQUENCE: Record<Visibility, string> = {
 function VisibilityLine({ repositoryId, visibility }: { repositoryId: string; visibility: Visibility }) {
   const change = useCommand('repositories_SetVisibility', { invalidates: ['repositories_GetDetails'] })
   const other = visibility === 'Private' ? 'Public' : 'Private'
-
-  async function changeVisibility() {
-    try {
-      await confirmed('Are you sure you want to change the visibility?')
-      await change.mutateAsync({ repositoryId, visibility: other })
-      toast(`The repository is ${other.toLowerCase()} now.`)
-    } catch (error) {
-      toastError('Could not change the visibility', error)
-    }
-  }
-
   return (
     <DangerLine
       name="Change Visibility"
       consequence={CONSEQUENCE[visibility]}
-      button={
-        <Button
-          variant="danger"
-          icon={other === 'Public' ? Eye : Lock}
-          busy={change.isPending}
-          busyLabel="Changing…"
-          onClick={() => void changeVisibility()}
-        >
-          Make {other}
-        </Button>
-      }
+      icon={other === 'Public' ? Eye : Lock}
+      button={`Make ${other}`}
+      busyLabel="Changing…"
+      question="Are you sure you want to change the visibility?"
+      act={async () => {
+        await change.mutateAsync({ repositoryId, visibility: other })
+        toast(`The repository is ${other.toLowerCase()} now.`)
+      }}
+      failure="Could not change the visibility"
     />
   )
 }

@@ -7,12 +7,11 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ListTable } from '../../ui/ListTable.tsx'
 import { LoadMore } from '../../ui/LoadMore.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
 import { RouteError } from '../../ui/RouteError.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
-import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
@@ -65,21 +64,15 @@ export function TokensPage() {
           A device shows a deployment token on its first connection to join this project.
         </EmptyState>
       ) : (
-        <Table caption="Deployment tokens" head={HEAD} busy={!tokens} rowsOnPhones>
-          {tokens?.map(token => <TokenRow key={token.tokenId} token={token} />) ?? (
-            <SkeletonRows columns={5} rows={4} />
-          )}
-          {tokens?.length === 0 && (
-            <Row>
-              <Cell span={5}>
-                No tokens match this filter.{' '}
-                <Button size="sm" variant="ghost" onClick={() => setFilter('')}>
-                  Clear
-                </Button>
-              </Cell>
-            </Row>
-          )}
-        </Table>
+        <ListTable
+          caption="Deployment tokens"
+          what="tokens"
+          columns={5}
+          bars={4}
+          head={HEAD}
+          rows={tokens?.map(token => <TokenRow key={token.tokenId} token={token} />)}
+          onClear={() => setFilter('')}
+        />
       )}
       {hasNextPage && (
         <LoadMore

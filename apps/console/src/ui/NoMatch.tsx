@@ -1,0 +1,13 @@
+import { Button } from './Button.tsx'
+
+/** Stands where rows would when a filter leaves none, with the way back. */
+export function NoMatch({ what, onClear }: { what: string; onClear: () => void }) {
+  return (
+    <span className="row">
+      No {what} match this filter.
+      <Button variant="ghost" size="sm" onClick={onClear}>
+        Clear
+      </Button>
+    </span>
+  )
+}
