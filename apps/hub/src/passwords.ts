@@ -1,34 +1,30 @@
+import { type ChildProcess, fork } from 'node:child_process'
 import { ActionError } from '@muster/actions'
-import { Piscina } from 'piscina'
 import { isCommonPassword } from './common-passwords.ts'
-import { hashOrVerify, type PasswordTask } from './passwords-worker.ts'
+import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
 
 /** Argon2id with OWASP's parameters: 19 MiB, two passes, one lane. */
 const ARGON2ID = 2
 const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
+/** Costs as much to compare with as any other, and no password is known to match it. */
+const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
 /** Hashes under way at once. A hash takes 5 to 25 ms of one core, by machine. */
 const MAX_RUNNING = 2
 /** How many may wait: who waits is answered within a third of a second or so. */
 const MAX_WAITING = 32
-/** How long an idle thread is kept, in milliseconds: an idle hub should be small. */
+/** How long the process is kept when there is nothing to hash, in milliseconds: an idle hub should be small. */
 const KEEP_MS = 60_000
 
 /**
- * Threads of low priority: a flood of sign-ins takes what is left of the machine, and nothing from devices and from those who are
- * signed in.
+ * Hashing has a process of low priority: a flood of sign-ins takes what is left of the machine, and nothing from devices, from the
+ * database and from those who are signed in.
  */
-const threads = new Piscina({
-  filename: new URL('./passwords-worker.ts', import.meta.url).href,
-  name: hashOrVerify.name,
-  minThreads: 0,
-  maxThreads: MAX_RUNNING,
-  concurrentTasksPerWorker: 1,
-  idleTimeout: KEEP_MS,
-  niceIncrement: 19,
-})
-
-let dummy: Promise<string> | undefined
+let hasher: ChildProcess | undefined
+const pending = new Map<number, PromiseWithResolvers<string | boolean>>()
+let lastId = 0
+let leave: ReturnType<typeof setTimeout> | undefined
 
 /** Hashes a password that is about to be set. Throws `Invalid` for a common one, `RateLimited` when too many wait. */
 export async function hashPassword(password: string): Promise<string> {
@@ -43,10 +39,7 @@ export async function hashPassword(password: string): Promise<string> {
  * be told from known ones. Throws `RateLimited` when too many wait.
  */
 export async function verifyPassword(password: string, stored: string | null | undefined): Promise<boolean> {
-  // Made whatever waits, since it is kept.
-  dummy ??= threads.run({ password: 'no account has this password', parameters: PARAMETERS })
-  const against = stored ?? (await dummy)
-  const matches = await run<boolean>({ password, against })
+  const matches = await run<boolean>({ password, against: stored ?? NOBODYS })
   return matches && stored != null
 }
 
@@ -63,11 +56,51 @@ function hash(password: string): Promise<string> {
 
 /** Throws `RateLimited` when too many wait: in a flood nothing else should be done for who would be refused anyway. */
 export function refuseWhenBusy(): void {
-  if (threads.queueSize >= MAX_WAITING)
+  if (pending.size >= MAX_RUNNING + MAX_WAITING)
     throw new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }
 
 async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
   refuseWhenBusy()
-  return threads.run(task)
+  hasher ??= startHasher()
+  const id = ++lastId
+  const done = Promise.withResolvers<string | boolean>()
+  pending.set(id, done)
+  clearTimeout(leave)
+  hasher.channel?.ref()
+  hasher.send({ id, ...task })
+  return done.promise as Promise<Outcome>
+}
+
+function startHasher(): ChildProcess {
+  const child = fork(new URL('./passwords-process.ts', import.meta.url), {
+    // A session of its own: see there.
+    detached: true,
+    execArgv: [],
+    env: { UV_THREADPOOL_SIZE: String(MAX_RUNNING) },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  child.unref()
+  child.on('message', (answer: PasswordAnswer) => {
+    const done = pending.get(answer.id)
+    pending.delete(answer.id)
+    if ('error' in answer) done?.reject(new Error(answer.error))
+    else done?.resolve(answer.outcome)
+    if (pending.size > 0) return
+    child.channel?.unref()
+    leave = setTimeout(() => {
+      hasher = undefined
+      child.disconnect()
+    }, KEEP_MS).unref()
+  })
+  const end = (why: string): void => {
+    if (hasher !== child) return
+    hasher = undefined
+    for (const done of pending.values())
+      done.reject(new Error(`The process that hashes passwords ended: ${why}`))
+    pending.clear()
+  }
+  child.on('exit', (code, signal) => end(signal ?? `exit code ${code}`))
+  child.on('error', error => end(error.message))
+  return child
 }
