@@ -3,9 +3,10 @@ import { MAX_PAGE_SIZE } from './limits.ts'
 import { text } from './scalars.ts'
 
 /**
- * What one may do: read, read what the device itself may read too, read what a repository gives to its readers, change, delete, report as the device itself, administer an
- * organization, or what only the person behind a thing may do. Deleting is apart from changing because administrators of the
- * instance may read and delete in any organization and change in none but their own (decisions).
+ * What one may do: read, read what the device itself may read too, read what a repository gives to its readers, change, delete,
+ * report as the device itself, administer an organization, or what only the person behind a thing may do. Deleting is apart from
+ * changing because administrators of the instance may read and delete in any organization and change in none but their own
+ * (decisions).
  */
 export type Right = 'view' | 'inspect' | 'read' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
 
@@ -191,6 +192,9 @@ export function listInput<const Sort extends readonly [string, ...string[]], Fil
     filter: optional(filter),
   }
 }
+
+/** The filter of lists of things that have a name and an id. */
+export const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
 
 /** Output fields that every list carries beside its items. */
 export const listOutput = {

@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
+import { command, listInput, listOutput, optional, query, TextFilter } from './define.ts'
 import { OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
 import { repositoryNames } from './repositories.ts'
-import { Email, Empty, Name, text } from './scalars.ts'
-
-const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
+import { Email, Empty, Name } from './scalars.ts'
 
 const asMember = { can: 'view', on: 'organization', id: 'organizationId' } as const
 const asAdministrator = { can: 'administer', on: 'organization', id: 'organizationId' } as const

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, query } from './define.ts'
+import { command, listInput, listOutput, optional, optionalText, query, TextFilter } from './define.ts'
 import {
   DeploymentToken,
   DeploymentTokenId,
@@ -11,8 +11,6 @@ import {
 import { MAX_CONDITION_LENGTH, MAX_PROPERTY_CONDITIONS } from './limits.ts'
 import { repositoryNames } from './repositories.ts'
 import { Empty, Name, PropertyName, Timestamp, text, U32 } from './scalars.ts'
-
-const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
 
 /** Flags of a deployment token as they are sent: missing means false. */
 const TokenFlagsInput = z.object({ autoAccept: optional(z.boolean()) })

@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { command, listInput, listOutput, optional, optionalText, query, secret, telemetry } from './define.ts'
+import {
+  command,
+  listInput,
+  listOutput,
+  optional,
+  optionalText,
+  query,
+  secret,
+  TextFilter,
+  telemetry,
+} from './define.ts'
 import {
   OrganizationId,
   PackageId,
@@ -11,12 +21,16 @@ import {
 import { MAX_FILENAME_LENGTH, MAX_FILENAME_PART_BYTES, MAX_METADATA_BYTES } from './limits.ts'
 import { AnyJson, Digest, Empty, Name, PathName, Timestamp, text, U32, U64 } from './scalars.ts'
 
-const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
-
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
 
 /** From registered to stored and checked to about to be swept (catalogue 4.7). */
 export const RepositoryAssetStatus = z.enum(['Dangling', 'Available', 'Deleting'])
+
+/** How many bytes a blob is going to have: a number that neither the hub nor the database rounds. */
+const BlobSize = U64.refine(
+  Number.isSafeInteger,
+  `expected at most ${Number.MAX_SAFE_INTEGER} bytes, which is more than any place takes`,
+)
 
 /** What the last look at the stored bytes found (catalogue 4.7). */
 const AssetStorage = z.object({
@@ -77,6 +91,8 @@ const AddTagItem = z.object({
 })
 const RemoveTagItem = z.object({ tag: PathName })
 
+/** A file that is added to a package or a version. */
+const newFile = { assetId: RepositoryAssetId, filename: Filename, metadata: optional(Metadata) }
 const FileOutput = z.object({
   filename: z.string(),
   assetId: RepositoryAssetId,
@@ -145,9 +161,11 @@ const onAsset = (can: 'read' | 'manage' | 'delete') => ({ can, on: 'asset', id: 
 
 const NotFound = z.object({ result: z.literal('NotFound') })
 const NameAlreadyExists = z.object({ result: z.literal('NameAlreadyExists') })
-const FilenameAlreadyExists = z.object({ result: z.literal('FilenameAlreadyExists') })
 const Success = z.object({ result: z.literal('Success') })
-const Added = z.object({ result: z.literal('Added') })
+const FileAdded = z.union([
+  z.object({ result: z.literal('FilenameAlreadyExists') }),
+  z.object({ result: z.literal('Added') }),
+])
 
 /** Actions on repositories, packages, versions, tags and assets (catalogue 2.7 and 3.14 to 3.17). */
 export const repositories = {
@@ -436,13 +454,8 @@ export const repositories = {
   }),
   repositories_AddPackageAsset: command({
     summary: 'Attaches a stored blob to a package itself.',
-    input: z.object({
-      packageId: PackageId,
-      assetId: RepositoryAssetId,
-      filename: Filename,
-      metadata: optional(Metadata),
-    }),
-    output: z.union([FilenameAlreadyExists, Added]),
+    input: z.object({ packageId: PackageId, ...newFile }),
+    output: FileAdded,
     permission: onPackage('manage'),
     audit: ['packageId', 'assetId', 'filename'],
   }),
@@ -551,13 +564,8 @@ export const repositories = {
   }),
   repositories_AddVersionAsset: command({
     summary: 'Puts a stored blob into a version under a file name.',
-    input: z.object({
-      versionId: PackageVersionId,
-      assetId: RepositoryAssetId,
-      filename: Filename,
-      metadata: optional(Metadata),
-    }),
-    output: z.union([FilenameAlreadyExists, Added]),
+    input: z.object({ versionId: PackageVersionId, ...newFile }),
+    output: FileAdded,
     permission: onVersion('manage'),
     audit: ['versionId', 'assetId', 'filename'],
     aliases: ['repositories_AddPackageVersionAsset'],
@@ -593,7 +601,7 @@ export const repositories = {
   }),
   repositories_CreateAsset: command({
     summary: 'Registers a blob before its upload, or answers the one of that digest.',
-    input: z.object({ repositoryId: RepositoryId, size: U64, digest: Digest }),
+    input: z.object({ repositoryId: RepositoryId, size: BlobSize, digest: Digest }),
     output: z.union([
       z.object({ result: z.literal('AssetAlreadyExists'), assetId: RepositoryAssetId }),
       z.object({ result: z.literal('Created'), assetId: RepositoryAssetId }),

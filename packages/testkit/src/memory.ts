@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm'
 const EVERY_MS = 250
 
 /**
- * Runs something and tells how many bytes more than before this process held at the worst moment; what only waits to be collected
- * is not held.
+ * Runs something and tells how many bytes more than before this process held at the worst moment, its end included; what only waits
+ * to be collected is not held.
  */
 export async function heldDuring<Result>(
   work: () => Promise<Result>,
@@ -24,7 +24,7 @@ export async function heldDuring<Result>(
   }, EVERY_MS)
   try {
     const result = await work()
-    return { result, heldBytes }
+    return { result, heldBytes: Math.max(heldBytes, inUse() - before) }
   } finally {
     clearInterval(timer)
   }

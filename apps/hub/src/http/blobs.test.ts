@@ -6,7 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { newId } from '@muster/actions'
-import { ask, digestOf, putBytes, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
+import {
+  ask,
+  digestOf,
+  heldDuring,
+  putBytes,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 let hub: TestHub
@@ -54,6 +63,14 @@ async function rawAnswer(url: string, head: string[], body: Uint8Array = Buffer.
 }
 
 describe('an upload', () => {
+  it.each([2 ** 53, '9007199254740993', '18446744073709551615'])(
+    'of %s bytes is refused when it is registered',
+    async size => {
+      const input = { repositoryId, size: size as number, digest: digestOf(randomBytes(8)) }
+      await expect(owner.invoke('repositories_CreateAsset', input)).rejects.toMatchObject({ kind: 'Invalid' })
+    },
+  )
+
   it('that does not say how long it is is refused before it is read', async () => {
     const url = await uploadUrl(await create(randomBytes(10)))
     expect(await rawAnswer(url, ['Transfer-Encoding: chunked'], Buffer.from('a\r\n'))).toContain(' 411 ')
@@ -219,16 +236,18 @@ describe('a download', () => {
   it('of somebody who reads nothing keeps no memory and ends when they go', async () => {
     const bytes = randomBytes(20_000_000)
     const { pathname, search } = new URL(await downloadUrl(await uploaded(bytes)))
-    const before = process.memoryUsage().arrayBuffers
-    const sockets = Array.from({ length: 20 }, () => {
-      const socket = connect(hub.address.port, '127.0.0.1').pause()
-      socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: hub\r\n\r\n`)
-      return socket
+    const { result: sockets, heldBytes } = await heldDuring(async () => {
+      const stuck = Array.from({ length: 20 }, () => {
+        const socket = connect(hub.address.port, '127.0.0.1').pause()
+        socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: hub\r\n\r\n`)
+        return socket
+      })
+      await until('they are stuck', () => stuck.every(({ connecting }) => !connecting))
+      const one = await fetch(new URL(pathname + search, hub.url))
+      expect((await one.arrayBuffer()).byteLength).toBe(20_000_000)
+      return stuck
     })
-    await until('they are stuck', () => sockets.every(({ connecting }) => !connecting))
-    const one = await fetch(new URL(pathname + search, hub.url))
-    expect((await one.arrayBuffer()).byteLength).toBe(20_000_000)
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024 * 1024)
+    expect(heldBytes).toBeLessThan(64 * 1024 * 1024)
     for (const socket of sockets) socket.destroy()
   })
 })

@@ -54,15 +54,11 @@ export class BlobUrls {
     return grant
   }
 
-  #sign({ purpose, assetId, filename = null, sha256 = null }: Nullable, expires: number): Buffer {
+  /** What is absent stands in the signed list as `null`. */
+  #sign({ purpose, assetId, filename, sha256 }: BlobGrant, expires: number): Buffer {
     const signed = JSON.stringify([purpose, assetId, filename, sha256, expires])
     return createHmac('sha256', this.#key).update(signed).digest()
   }
-}
-
-type Nullable = Omit<BlobGrant, 'filename' | 'sha256'> & {
-  filename?: string | null | undefined
-  sha256?: string | null | undefined
 }
 
 function refused(message: string): ActionError {

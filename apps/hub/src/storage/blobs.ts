@@ -191,7 +191,7 @@ export class Blobs {
           await staged.discard()
         }
       } catch (error) {
-        throw stall.signal.aborted ? stall.signal.reason : asActionError(error)
+        throw stall.signal.aborted ? stall.signal.reason : error
       }
     })
   }
@@ -215,7 +215,7 @@ export class Blobs {
           // So that the right ones can be uploaded.
           await driver.remove(name)
         } else if (error instanceof S3Failure) await this.#note(asset, 'Error', error.message)
-        throw asActionError(error)
+        throw error
       }
     })
   }
@@ -384,6 +384,8 @@ export class Blobs {
     this.#underWay++
     try {
       return await work()
+    } catch (error) {
+      throw asActionError(error)
     } finally {
       this.#underWay--
     }

@@ -7,9 +7,10 @@ import { Outbound } from './outbound.ts'
 import { S3Bucket, type S3Settings } from './s3.ts'
 import type { SecretBox } from './secret-box.ts'
 
-/** A store as its row has it, the secret aside. */
-export type ObjectStore = Omit<S3Settings, 'secretAccessKey'> & {
+/** A store as its row has it. */
+type ObjectStore = Omit<S3Settings, 'secretAccessKey'> & {
   storeId: string
+  sealedSecret: Buffer
   isInstance: boolean
   /** Whether it refuses to replace an object when asked so; nothing until it was tried. */
   takesConditions: boolean | undefined
@@ -49,6 +50,7 @@ export class ObjectStores {
         prefix: row.prefix ?? undefined,
         forcePathStyle: row.force_path_style,
         accessKeyId: row.access_key_id,
+        sealedSecret: row.secret_access_key,
         takesConditions: row.takes_conditions ?? undefined,
       }
     )
@@ -58,7 +60,7 @@ export class ObjectStores {
   async open(db: Db, storeId: string): Promise<{ store: ObjectStore; bucket: S3Bucket }> {
     const store = await this.find(db, storeId)
     if (!store) throw new Error(`There is no object store ${storeId}.`)
-    const secretAccessKey = await this.secretOf(db, storeId)
+    const secretAccessKey = this.secretOf(store)
     if (secretAccessKey === undefined) throw new ActionError('Internal', UNREADABLE, { status: 503 })
     return { store, bucket: this.connect({ ...store, secretAccessKey }, store.isInstance) }
   }
@@ -85,13 +87,8 @@ export class ObjectStores {
   }
 
   /** The secret of a store; nothing when the instance key does not open it. */
-  async secretOf(db: Db, storeId: string): Promise<string | undefined> {
-    const { secret_access_key: sealed } = await db
-      .selectFrom('object_store')
-      .where('store_id', '=', storeId)
-      .select('secret_access_key')
-      .executeTakeFirstOrThrow()
-    return this.#box.open(sealed, storeId)?.text
+  secretOf({ storeId, sealedSecret }: ObjectStore): string | undefined {
+    return this.#box.open(sealedSecret, storeId)?.text
   }
 
   /** Writes a store, in place of an earlier one if its id is given; its id. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { text } from 'node:stream/consumers'
 import {
   auditEvents,
   auditRows,
@@ -12,6 +13,7 @@ import {
   type TestHub,
   type TestUser,
   testHub,
+  until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
@@ -127,6 +129,19 @@ describe('a store of a repository', () => {
     expect(store.objects.get(assetId)).toEqual(bytes)
   })
 
+  it('that does not remove wrong bytes is told of as well', async () => {
+    const assetId = await create(await repository(), Buffer.from('firmware'))
+    const { verifiedUrl, headers } = await issue(assetId)
+    store.misbehave({ method: 'PUT', does: 'spoils' })
+    await putBytes(verifiedUrl, Buffer.from('firmware'), headers)
+    store.misbehave({ method: 'DELETE', does: 'answers', status: 500 })
+    await expect(finalize(assetId)).rejects.toMatchObject({
+      status: 502,
+      message: expect.stringContaining('The object storage failed: it is not able to answer'),
+    })
+    expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Mismatched' } })
+  })
+
   it.each([
     [
       'is busy',
@@ -235,6 +250,34 @@ describe('a store of a repository', () => {
     expect((await putBytes(early.url, Buffer.from('late'))).status).toBe(200)
     expect([store.objects.size, other.objects.size]).toEqual([0, 1])
   })
+
+  it('that is replaced during an upload makes no blob available elsewhere', async () => {
+    const repositoryId = await repository()
+    const bytes = randomBytes(100_000)
+    const assetId = await create(repositoryId, bytes)
+    const { pathname, search } = new URL((await issue(assetId)).url)
+    const socket = connect(hub.address.port, '127.0.0.1')
+    socket.write(
+      `PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n`,
+    )
+    socket.write(bytes.subarray(0, 50_000))
+    await until('the upload has begun', () => store.requests.includes(`PUT ${assetId}`))
+    await using other = await fakeS3()
+    await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(other) })
+    expect(await create(repositoryId, bytes)).toBe(assetId)
+    socket.write(bytes.subarray(50_000))
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 409 [\s\S]*lies in another place by now/)
+    expect(await details(assetId)).toMatchObject({ status: 'Dangling' })
+    // What arrived in the store before is removed, also when that is the one to keep blobs in again.
+    await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(store) })
+    await create(repositoryId, bytes)
+    expect((await putBytes((await issue(assetId)).url, bytes)).status).toBe(200)
+    await hub.db.updateTable('blob_removal').set({ not_before: new Date() }).execute()
+    await hub.runJob('repositories_SweepBlobs', {})
+    expect([...store.objects.values()]).toEqual([bytes])
+    const { url } = await owner.invoke('repositories_IssueAssetDownloadUrl', { assetId })
+    expect(Buffer.from(await (await fetch(url)).arrayBuffer())).toEqual(bytes)
+  })
 })
 
 describe('new settings', () => {
@@ -293,6 +336,12 @@ describe('new settings', () => {
       () => ({}),
       { does: 'answers', status: 307, headers: { location: 'http://127.0.0.1:1/' } },
       'it redirects elsewhere, which the hub does not follow',
+    ],
+    [
+      'answers that break off',
+      () => ({}),
+      { method: 'GET', does: 'cuts' },
+      'The object storage cannot be used: the store broke the connection',
     ],
     [
       'bytes that change',

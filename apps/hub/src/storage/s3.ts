@@ -328,13 +328,18 @@ function asFailure(error: unknown, url?: URL): unknown {
   return error
 }
 
+/** The body of a small answer. Throws `S3Failure` when it does not come. */
 async function startOf(body: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length >= MAX_ERROR_BYTES) break
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length >= MAX_ERROR_BYTES) break
+    }
+  } catch (error) {
+    throw asFailure(error)
   }
   return Buffer.concat(chunks)
 }

@@ -49,7 +49,8 @@ it('a new instance key takes over the secrets of the one before at the start, an
   await expect(storesWith(NEW).open(hub.db, storeId)).rejects.toThrow('set it again')
 
   await storesWith(NEW, OLD).renewSecrets(hub.db, captured.log)
-  expect(await storesWith(NEW).secretOf(hub.db, storeId)).toBe(secretAccessKey)
-  expect(await storesWith(OLD).secretOf(hub.db, storeId)).toBeUndefined()
+  const renewed = (await storesWith(NEW).find(hub.db, storeId))!
+  expect(storesWith(NEW).secretOf(renewed)).toBe(secretAccessKey)
+  expect(storesWith(OLD).secretOf(renewed)).toBeUndefined()
   expect(JSON.stringify(captured.lines)).not.toContain(secretAccessKey)
 })

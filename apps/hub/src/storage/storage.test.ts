@@ -227,12 +227,13 @@ describe.each([
     expect((await fetch(url)).status).toBe(404)
   })
 
-  it('that nobody uploads for a day are forgotten', async () => {
-    const bytes = randomBytes(5_000)
-    const [old, used, young] = [
-      await create(bytes),
+  it('that nobody uploads for a day are forgotten, unless they are registered again', async () => {
+    const again = randomBytes(7)
+    const [old, used, young, late] = [
+      await create(randomBytes(5_000)),
       await create(randomBytes(9)),
       await create(randomBytes(8)),
+      await create(again),
     ]
     const packageId = await hub.package(owner, repositoryId, `package-${newId('u').slice(2)}`)
     const versionId = await hub.version(owner, packageId)
@@ -240,11 +241,13 @@ describe.each([
     await hub.db
       .updateTable('asset')
       .set({ created_at: new Date(Date.now() - 25 * 60 * 60 * 1000) })
-      .where('asset_id', 'in', [old, used])
+      .where('asset_id', 'in', [old, used, late])
       .execute()
+    expect(await create(again)).toBe(late)
     await hub.runJob('repositories_SweepBlobs', {})
     await expect(details(old)).rejects.toMatchObject({ kind: 'Forbidden' })
     expect(await details(used)).toMatchObject({ status: 'Dangling' })
     expect(await details(young)).toMatchObject({ status: 'Dangling' })
+    expect((await putBytes(await uploadUrl(late), again)).status).toBe(200)
   })
 })

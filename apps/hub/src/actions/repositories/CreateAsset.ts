@@ -2,55 +2,57 @@ import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 
+/** Two who register a digest at once meet at its unique index, and the later one finds it in its next attempt. */
 export const repositories_CreateAsset = handler(
   'repositories_CreateAsset',
   async ({ tx, services, events, changed }, { repositoryId, size, digest }) => {
-    const assetId = newId('repo_a')
-    const place = await services.blobs.placeFor(tx, repositoryId, assetId, size)
-    const created = await tx
-      .insertInto('asset')
-      .values({
-        asset_id: assetId,
-        repository_id: repositoryId,
-        size_bytes: size,
-        digest,
-        store_id: place.storeId,
-        object_key: place.objectKey,
-      })
-      .onConflict(conflict => conflict.columns(['repository_id', 'digest']).doNothing())
-      .returning('asset_id')
-      .executeTakeFirst()
-    if (created) {
-      await events.emit('repositories_AssetCreated', { repositoryId, assetId })
-      changed('packages')
-      return { result: 'Created', assetId }
-    }
-    const existing = await tx
+    const known = await tx
       .selectFrom('asset')
       .where('repository_id', '=', repositoryId)
       .where('digest', '=', digest)
       .select(['asset_id', 'size_bytes', 'status', 'store_id', 'object_key'])
       .forUpdate()
-      .executeTakeFirstOrThrow()
-    if (existing.size_bytes !== size)
+      .executeTakeFirst()
+    if (known && known.size_bytes !== size)
       throw new ActionError(
         'Invalid',
-        `size: found ${size}, expected ${existing.size_bytes}, which is what the blob of this digest was registered with.`,
+        `size: found ${size}, expected ${known.size_bytes}, which is what the blob of this digest was registered with.`,
       )
-    // What was never uploaded goes where blobs of the repository go by now; the place before may not work any more.
-    if (existing.status !== 'Available' && existing.store_id !== place.storeId) {
-      await sql`insert into blob_removal (asset_id, store_id, object_key, not_before)
-        values (${existing.asset_id}, ${existing.store_id}, ${existing.object_key ?? ''}, now() + interval '3 hours')
-        on conflict do nothing`.execute(tx)
+    if (known?.status === 'Available') return { result: 'AssetAlreadyExists', assetId: known.asset_id }
+    const newAssetId = newId('repo_a')
+    const place = await services.blobs.placeFor(tx, repositoryId, newAssetId, size)
+    if (!known) {
       await tx
-        .updateTable('asset')
-        .set({
+        .insertInto('asset')
+        .values({
+          asset_id: newAssetId,
+          repository_id: repositoryId,
+          size_bytes: size,
+          digest,
           store_id: place.storeId,
-          object_key: place.objectKey?.replace(assetId, existing.asset_id) ?? null,
+          object_key: place.objectKey,
         })
-        .where('asset_id', '=', existing.asset_id)
         .execute()
+      await events.emit('repositories_AssetCreated', { repositoryId, assetId: newAssetId })
+      changed('packages')
+      return { result: 'Created', assetId: newAssetId }
     }
-    return { result: 'AssetAlreadyExists', assetId: existing.asset_id }
+    // What was never uploaded goes where blobs of the repository go by now, since the place before may not work any more: under a key
+    // that no upload to another place is under way to.
+    const { asset_id: assetId, store_id: storeId, object_key: objectKey } = known
+    const isElsewhere = storeId !== place.storeId
+    if (isElsewhere && storeId !== null)
+      await sql`insert into blob_removal (asset_id, store_id, object_key, not_before)
+        values (${assetId}, ${storeId}, ${objectKey}, now() + interval '3 hours')`.execute(tx)
+    await tx
+      .updateTable('asset')
+      // It has a whole day again before it counts as never uploaded.
+      .set({
+        created_at: sql<Date>`now()`,
+        ...(isElsewhere && { store_id: place.storeId, object_key: place.objectKey }),
+      })
+      .where('asset_id', '=', assetId)
+      .execute()
+    return { result: 'AssetAlreadyExists', assetId }
   },
 )

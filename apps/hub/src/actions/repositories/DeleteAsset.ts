@@ -4,7 +4,7 @@ import { handler } from '../../handler.ts'
 
 export const repositories_DeleteAsset = handler(
   'repositories_DeleteAsset',
-  async ({ tx, scope, events, changed, enqueue }, { assetId }) => {
+  async ({ tx, scope, events, changed }, { assetId }) => {
     // Whoever puts it into a version at this moment waits, or was first.
     await tx
       .selectFrom('asset')
@@ -21,7 +21,6 @@ export const repositories_DeleteAsset = handler(
       )
     await tx.deleteFrom('asset').where('asset_id', '=', assetId).execute()
     await events.emit('repositories_AssetDeleted', { repositoryId: scope.repositoryId!, assetId })
-    await enqueue('repositories_SweepBlobs', {})
     changed('packages')
     return {}
   },

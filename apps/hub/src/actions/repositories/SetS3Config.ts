@@ -18,7 +18,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
     const { secretAccessKey, ...place } = normalS3Settings({ ...wanted, secretAccessKey: secret ?? '' })
     // Else whoever may change settings could have the stored secret used where they like.
     const mayKeep = before?.endpoint === place.endpoint && before.accessKeyId === place.accessKeyId
-    const kept = secretAccessKey || (mayKeep ? await stores.secretOf(db, before.storeId) : undefined)
+    const kept = secretAccessKey || (mayKeep ? stores.secretOf(before) : undefined)
     if (!kept)
       throw new ActionError(
         'Invalid',
