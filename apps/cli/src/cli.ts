@@ -94,7 +94,9 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
 function createContext({ out, ...streams }: CliStreams): CommandContext {
   const optionsOf = (command: Command) => command.optsWithGlobals<GlobalOptions>()
   const isJson = (command: Command) => optionsOf(command).json === true
-  const access = (command: Command) => readAccess(optionsOf(command), streams.environment)
+  let found: Promise<Access> | undefined
+  // Once for all that a command does: it must not go on elsewhere when somebody changes the file meanwhile.
+  const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
   const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
     const invoke = createClient({ baseUrl: hubUrl, headers: { authorization: `Bearer ${token}` } })
     try {

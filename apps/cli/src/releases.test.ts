@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import {
   type CuttingProxy,
@@ -150,6 +153,31 @@ describe('an upload', () => {
     })
     const assets = await cli.json<{ size: number; status: string }[]>('assets', 'list', 'firmware')
     expect(assets.find(({ size }) => size === 100_000_000)).toMatchObject({ status: 'Dangling' })
+  })
+
+  it('ends when a server before the hub refuses it early and leaves the connection open', async () => {
+    const wall = createServer((_, response) => {
+      response.writeHead(400).end(JSON.stringify({ kind: 'Invalid', message: 'Too large.' }))
+    }).listen(0, '127.0.0.1')
+    await once(wall, 'listening')
+    proxy.leadTo((wall.address() as AddressInfo).port)
+    try {
+      await truncate(join(cli.folder, 'image.raw'), 100_000_000)
+      const argv = ['assets', 'upload', 'firmware', 'image.raw']
+      const { code, err } = await cli.run(argv, { env: { MUSTER_HUB: hub.url } })
+      expect(code).toBe(1)
+      expect(err).toContain('\nmuster: image.raw: Too large.')
+    } finally {
+      proxy.leadTo(hub.address.port)
+      wall.closeAllConnections()
+      wall.close()
+    }
+  })
+
+  it('of one file that is named twice puts it there once', async () => {
+    const path = await newVersion()
+    const uploads = [path, 'image.raw', join(cli.folder, 'image.raw')]
+    expect(await cli.run(['assets', 'upload', ...uploads, '--parallel', '1'])).toMatchObject({ code: 0 })
   })
 
   it('goes on with the other files when one fails, and says which', async () => {

@@ -140,5 +140,7 @@ async function put(
       )
   } finally {
     file.destroy()
+    // Who refuses before all is sent may leave the connection open.
+    request.destroy()
   }
 }

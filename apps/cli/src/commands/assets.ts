@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { isRepositoryId } from '@muster/actions/client'
 import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { CliError, EXIT, exitCodeOf, messageOf } from '../errors.ts'
@@ -50,13 +51,11 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
     .description('upload files into a repository, or into a version: repository or repository/package/tag')
     .option('--parallel <count>', 'so many at once', wholeNumber(1, 16), 3)
     .action(async (target: string, files: string[], { parallel }: { parallel: number }, command: Command) => {
-      const isVersion = target.includes('/') || target.startsWith('pkg_v_')
-      const version = isVersion
-        ? await invoke(command, 'repositories_GetVersionDetails', {
-            versionId: await versionIdOf(context, command, target),
-          })
-        : undefined
-      const repositoryId = version?.repositoryId ?? (await repositoryIdOf(context, command, target))
+      const isVersion = target.includes('/') || isRepositoryId(target, 'pkg_v')
+      const versionId = isVersion ? await versionIdOf(context, command, target) : undefined
+      const { repositoryId } = versionId
+        ? await invoke(command, 'repositories_GetVersionDetails', { versionId })
+        : { repositoryId: await repositoryIdOf(context, command, target) }
       const outcomes = await uploadAll(
         context,
         command,
@@ -64,16 +63,14 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
         files,
         parallel,
         async (path, { assetId }) => {
-          if (!version) return
+          if (!versionId) return
           const filename = basename(path)
-          const input = { versionId: version.versionId, assetId, filename }
+          const input = { versionId, assetId, filename }
           const { result } = await invoke(command, 'repositories_AddVersionAsset', input)
-          if (
-            result === 'Added' ||
-            version.assets.some(has => has.filename === filename && has.assetId === assetId)
-          )
-            return
-          throw new CliError(`The version has another file "${filename}".`)
+          if (result === 'Added') return
+          const { assets } = await invoke(command, 'repositories_GetVersionDetails', { versionId })
+          if (!assets.some(has => has.filename === filename && has.assetId === assetId))
+            throw new CliError(`The version has another file "${filename}".`)
         },
       )
       printTable(command, outcomes, [
