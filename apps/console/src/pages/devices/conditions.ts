@@ -37,7 +37,8 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
     }),
     ...(takes && !text && { value: 'Value must not be empty.' }),
     ...(takes === 'number' && text && !isNumber && { value: 'Please enter a number.' }),
-    ...(text.length > MAX_CONDITION_LENGTH && { value: `At most ${MAX_CONDITION_LENGTH} characters.` }),
+    ...(takes &&
+      text.length > MAX_CONDITION_LENGTH && { value: `At most ${MAX_CONDITION_LENGTH} characters.` }),
   }
   if (Object.keys(wrong).length > 0) return wrong
   switch (operator) {
