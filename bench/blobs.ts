@@ -8,13 +8,13 @@ import { createClient, type Invoke } from '@muster/actions'
 import { ask, forked, median } from './child.ts'
 import type { WriteRun } from './disk-writer.ts'
 import type { DownloadRun } from './download-client.ts'
-import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
 import { residentKiB, treeProcessorSecs } from './processes.ts'
+import { tell, tellGoal } from './yardsticks.ts'
 
 const MIB = 1024 * 1024
 const ROUNDS = 3
 const ROUND_MIB = 512
-const TIME_LIMIT_MS = 15 * 60 * 1000
 const DOWNLOAD_SECS = 4
 const CONNECTIONS = 32
 
@@ -24,10 +24,6 @@ const CONNECTIONS = 32
  * 1024 unless told otherwise.
  */
 export async function blobs(largeMib = '1024'): Promise<void> {
-  const limit = setTimeout(() => {
-    process.stderr.write('time limit reached\n')
-    process.exit(2)
-  }, TIME_LIMIT_MS)
   const folder = await mkdtemp(join(tmpdir(), 'muster-bench-blobs-'))
   try {
     await using hub = await startBenchHub()
@@ -37,20 +33,13 @@ export async function blobs(largeMib = '1024'): Promise<void> {
     await memory(hub, world, folder, Number(largeMib))
   } finally {
     await rm(folder, { recursive: true, force: true })
-    clearTimeout(limit)
   }
 }
 
 type World = { invoke: Invoke; repositoryId: string }
 
 async function prepare(hub: BenchHub): Promise<World> {
-  const { email, password } = hub.signIn
-  const response = await fetch(`${hub.url}/api/private/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password, remember: false }),
-  })
-  const cookie = response.headers.get('set-cookie')!.split(';')[0]!
+  const cookie = await signIn(hub)
   const invoke = createClient({ baseUrl: hub.url, headers: { cookie, origin: hub.url } })
   const { organizations } = await invoke('organizations_Query', {})
   const { organizationId } = organizations[0]!
@@ -80,12 +69,12 @@ async function uploads(hub: BenchHub, world: World, folder: string): Promise<voi
   }
   writer.child.disconnect()
   const share = median(own) / median(least)
-  print(
+  tell(
     'stream + SHA-256 to disk',
     `${median(least).toFixed(2)} GB/s, ${median(leastCpu).toFixed(2)} s of processor a GB`,
   )
-  print('upload by curl', `${median(own).toFixed(2)} GB/s, ${median(ownCpu).toFixed(2)} s of processor a GB`)
-  judge('P12', 'share of stream + SHA-256', '>= 0.70', share.toFixed(2), share >= 0.7)
+  tell('upload by curl', `${median(own).toFixed(2)} GB/s, ${median(ownCpu).toFixed(2)} s of processor a GB`)
+  tellGoal('P12', 'upload, share of stream + SHA-256', share.toFixed(2), '>= 0.70', share >= 0.7)
 }
 
 /** Goal P13: at least 0.80 of what @fastify/static delivers. */
@@ -123,10 +112,10 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
     peer.child.disconnect()
     const told = (who: 'peer' | 'hub'): string =>
       `${Math.round(median(rates[who]))} per second, ${Math.round(median(micros[who]))} µs of processor each`
-    print(`@fastify/static, ${what}`, told('peer'))
-    print(`download, ${what}`, told('hub'))
+    tell(`@fastify/static, ${what}`, told('peer'))
+    tell(`download, ${what}`, told('hub'))
     const share = median(rates.hub) / median(rates.peer)
-    judge('P13', `share of @fastify/static, ${what}`, '>= 0.80', share.toFixed(2), share >= 0.8)
+    tellGoal('P13', `share of @fastify/static, ${what}`, share.toFixed(2), '>= 0.80', share >= 0.8)
   }
   client.child.disconnect()
 }
@@ -145,11 +134,11 @@ async function memory(hub: BenchHub, world: World, folder: string, sizeMib: numb
   await run('curl', ['--silent', '--fail', '--output', '/dev/null', url])
   clearInterval(timer)
   const grownMib = (most - before) / 1024
-  print(
+  tell(
     `${sizeMib} MiB up, then down`,
     `the hub grew by ${Math.round(up / 1024)}, then ${Math.round(grownMib)} MiB (RSS)`,
   )
-  judge('P12', 'growth of the hub', '<= 64 MiB', `${Math.round(grownMib)} MiB`, grownMib <= 64)
+  tellGoal('P12', 'growth of the hub', `${Math.round(grownMib)} MiB`, '<= 64 MiB', grownMib <= 64)
 }
 
 type LocalFile = { path: string; sizeBytes: number; digest: string }
@@ -187,12 +176,4 @@ async function run(program: string, options: string[]): Promise<void> {
 
 function digestOf(bytes: Uint8Array): string {
   return `sha256_${createHash('sha256').update(bytes).digest('hex')}`
-}
-
-function print(what: string, figure: string): void {
-  process.stdout.write(`${what.padEnd(28)} ${figure}\n`)
-}
-
-function judge(goal: string, what: string, gate: string, measured: string, isMet: boolean): void {
-  print(`${goal} ${isMet ? 'met' : 'MISSED'}`, `${what}: ${measured}, gate ${gate}`)
 }

@@ -90,6 +90,17 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   }
 }
 
+/** Signs in as the first administrator; the cookie of the session. */
+export async function signIn({ url, signIn: { email, password } }: BenchHub): Promise<string> {
+  const response = await fetch(`${url}/api/private/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password, remember: false }),
+  })
+  if (!response.ok) throw new Error(`signing in answered ${response.status}: ${await response.text()}`)
+  return response.headers.get('set-cookie')!.split(';')[0]!
+}
+
 /** Proportional memory of a process and everything below it, in KiB. */
 export function memoryKiB(pid: number): { hub: number; all: number } {
   const parents = new Map<number, number>()

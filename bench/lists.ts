@@ -2,14 +2,13 @@ import { newDatedId } from '@muster/actions'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import { ask, forked, median, quantile } from './child.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
-import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
 import { EVENT_DAYS, EVENT_DEVICES, seedDevices, seedEvents } from './list-seed.ts'
 import { visitDevices } from './list-visits.ts'
 import { told } from './people.ts'
 import { treeProcessorSecs } from './processes.ts'
 import { tell, tellGoal } from './yardsticks.ts'
 
-const TIME_LIMIT_MS = 15 * 60 * 1000
 const DEVICES = 100_000
 const DEFAULT_EVENTS = 2_000_000
 const VISITS = 50
@@ -29,10 +28,6 @@ const PAGE = `
  * the number of events, 2,000,000 unless told otherwise, while the goal is set for 20,000,000, and the number of visits, 50.
  */
 export async function lists(events = String(DEFAULT_EVENTS), visits = String(VISITS)): Promise<void> {
-  const limit = setTimeout(() => {
-    process.stderr.write('time limit reached\n')
-    process.exit(2)
-  }, TIME_LIMIT_MS)
   // Before the hub starts, which serves what it finds then.
   await import('../tools/build-console.ts')
   await using hub = await startBenchHub()
@@ -48,7 +43,6 @@ export async function lists(events = String(DEFAULT_EVENTS), visits = String(VIS
   await seedEvents(hub, Number(events))
   await measureEvents(hub)
   await measureDrop(hub)
-  clearTimeout(limit)
 }
 
 async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
@@ -192,15 +186,6 @@ async function longestAnswer({ deviceId, invoke }: FakeDevice, end: AbortSignal)
     longestMs = Math.max(longestMs, performance.now() - sent)
   }
   return longestMs
-}
-
-async function signIn(hub: BenchHub): Promise<string> {
-  const response = await fetch(`${hub.url}/api/private/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...hub.signIn, remember: false }),
-  })
-  return response.headers.get('set-cookie')!.split(';')[0]!
 }
 
 function queryLoad(hub: BenchHub, cookie: string, action: string, input: object): HttpLoad {

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createClient } from '@muster/actions'
 import { createDeviceCertificate } from '../apps/agent/src/certificate.ts'
 import { ask, forked, median } from './child.ts'
-import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
 import { residentKiB, treeProcessorSecs } from './processes.ts'
 import type { Gets, GetsRun, StreamsRun, Target, Transfer } from './stream-client.ts'
 import type { DeviceReady, EventsRun } from './tunnel-device.ts'
 
-const TIME_LIMIT_MS = 10 * 60 * 1000
 const ROUNDS = 3
 const SECS = 4
 const SMALL_PER_SEC = 50
@@ -24,10 +24,6 @@ type Run = { megabytesPerSec: number; hubSecsPerGigabyte: number; evenness: numb
  * that carries streams over one WebSocket; small requests, direct and through; events of a device that streams all it can.
  */
 export async function tunnel(): Promise<void> {
-  const limit = setTimeout(() => {
-    process.stderr.write('time limit reached\n')
-    process.exit(2)
-  }, TIME_LIMIT_MS)
   const folder = await mkdtemp(join(tmpdir(), 'muster-tunnel-'))
   await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
   await chmod(folder, 0o755)
@@ -106,7 +102,6 @@ export async function tunnel(): Promise<void> {
 
   for (const child of [source, device, peer.child, peerDevice.child, client]) child.disconnect()
   ssh?.stop()
-  clearTimeout(limit)
 }
 
 /** Reads endless pages for a while; `pid` is the process in the middle. */
@@ -134,17 +129,9 @@ export async function openProxy(hub: BenchHub, deviceId: string, port: number): 
   // The hub's certificate here is signed by nobody.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   process.removeAllListeners('warning')
-  const { email, password } = hub.signIn
-  const post = async (path: string, body: object, cookie = ''): Promise<Response> => {
-    const headers = { 'content-type': 'application/json', origin: hub.url, cookie }
-    const response = await fetch(hub.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
-    return response
-  }
-  const signedIn = await post('/api/private/login', { email, password, remember: false })
-  const session = signedIn.headers.get('set-cookie')!.split(';')[0]!
-  const issued = await post('/api/v1/actions/invoke/devices_IssueHttpProxyToken', { deviceId, port }, session)
-  const { jwt, url } = (await issued.json()) as { jwt: string; url: string }
+  const headers = { cookie: await signIn(hub), origin: hub.url }
+  const invoke = createClient({ baseUrl: hub.url, headers })
+  const { jwt, url } = await invoke('devices_IssueHttpProxyToken', { deviceId, port })
   const isTls = hub.url.startsWith('https:')
   const cookie = `${isTls ? '__Host-muster-device' : 'muster-device'}=${jwt}`
   return { port: Number(new URL(hub.url).port), isTls, headers: { host: new URL(url).host, cookie } }

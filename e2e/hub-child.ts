@@ -5,6 +5,7 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createClient, type Invoke } from '@muster/actions/client'
 import { until } from '@muster/testkit/until'
 import pg from 'pg'
 
@@ -137,6 +138,29 @@ export async function freePort(): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
+}
+
+/** The first administrator, as the first start wrote it down. */
+export async function adminOf(dataDir: string): Promise<{ url: string; email: string; password: string }> {
+  return JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8'))
+}
+
+/** The cookie of a new session of the first administrator. Throws the hub's refusal. */
+export async function sessionOf({ url, dataDir }: HubChild): Promise<string> {
+  const { email, password } = await adminOf(dataDir)
+  const response = await fetch(`${url}/api/private/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  })
+  if (!response.ok) throw new Error(`signing in answered ${response.status}: ${await response.text()}`)
+  return response.headers.get('set-cookie')!.split(';')[0]!
+}
+
+/** Runs actions as the first administrator. */
+export async function signedIn(hub: HubChild): Promise<Invoke> {
+  const headers = { cookie: await sessionOf(hub), origin: hub.url }
+  return createClient({ baseUrl: hub.url, headers })
 }
 
 /** The deployment token in the commands that the first start printed. */

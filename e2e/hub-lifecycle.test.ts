@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
-import { createClient, newDatedId } from '@muster/actions'
+import { newDatedId } from '@muster/actions'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
@@ -11,6 +11,7 @@ import { until } from '@muster/testkit/until'
 import { describe, expect, it } from 'vitest'
 import {
   accountOf,
+  adminOf,
   databaseHome,
   databaseOf,
   databaseProcesses,
@@ -20,31 +21,14 @@ import {
   newFolder,
   printedToken,
   proportionalBytes,
+  sessionOf,
+  signedIn,
   spawnHub,
   startedHub,
 } from './hub-child.ts'
 
 const MIB = 1024 * 1024
 const isRoot = process.getuid?.() === 0
-
-type Admin = { url: string; email: string; password: string }
-
-async function adminOf(dataDir: string): Promise<Admin> {
-  return JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as Admin
-}
-
-/** Signs in as the first administrator. */
-async function signIn({ url, dataDir }: HubChild) {
-  const { email, password } = await adminOf(dataDir)
-  const response = await fetch(`${url}/api/private/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
-  })
-  expect(response.status).toBe(200)
-  const cookie = response.headers.get('set-cookie')!.split(';')[0]!
-  return createClient({ baseUrl: url, headers: { cookie, origin: url } })
-}
 
 /** What must not be left when a hub is over. */
 async function expectNothingLeft(dataDir: string, socketDir: string): Promise<void> {
@@ -166,7 +150,7 @@ describe('the first start', () => {
 
     // What was printed works as it is.
     const device = await connectDevice({ url: hub.url, token })
-    const invoke = await signIn(hub)
+    const invoke = await signedIn(hub)
     const { organizations } = await invoke('users_QueryOrganizations', {
       userId: ((await invoke('actor_GetActor', {})).actor as { userId: string }).userId as never,
     })
@@ -191,7 +175,7 @@ describe('the first start', () => {
     expect(await adminOf(dataDir)).toEqual(admin)
     expect(again.stdout()).not.toContain('--token')
     expect(again.stdout()).toContain(file)
-    await signIn(again)
+    await signedIn(again)
     process.stdout.write(
       `first start ${Math.round(firstMs)} ms, second start ${Math.round(secondMs)} ms, idle ${(bytes / MIB).toFixed(1)} MiB (PSS)\n`,
     )
@@ -213,7 +197,7 @@ describe('the first start', () => {
       await hub.exited
     }
     await using hub = await startedHub({ dataDir })
-    await signIn(hub)
+    await signedIn(hub)
   })
 })
 
@@ -238,7 +222,7 @@ describe('a hub that is stopped', () => {
 
       await using again = await startedHub({ dataDir })
       await expectAllStored(dataDir, all)
-      const invoke = await signIn(again)
+      const invoke = await signedIn(again)
       for (const { device } of all) {
         const { connections } = await invoke('devices_QueryConnections', { deviceId: device.deviceId })
         expect(connections).toMatchObject([{ endReason: 'ServerShutdown' }])
@@ -252,7 +236,7 @@ describe('a hub that is stopped', () => {
     const device = await connectDevice({ url: hub.url, token: printedToken(hub) })
     // It never answers the closing handshake.
     ;(device.webSocket as unknown as { _socket: { pause(): void } })._socket.pause()
-    const { cookie } = await sessionOf(hub)
+    const cookie = await sessionOf(hub)
     const live = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie } })
     const from = performance.now()
     hub.kill('SIGTERM')
@@ -261,16 +245,6 @@ describe('a hub that is stopped', () => {
     await live.body?.cancel().catch(() => {})
     device.webSocket.terminate()
   })
-
-  async function sessionOf({ url, dataDir }: HubChild): Promise<{ cookie: string }> {
-    const { email, password } = await adminOf(dataDir)
-    const response = await fetch(`${url}/api/private/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email, password }),
-    })
-    return { cookie: response.headers.get('set-cookie')!.split(';')[0]! }
-  }
 })
 
 describe('a hub that is killed', () => {
@@ -285,7 +259,7 @@ describe('a hub that is killed', () => {
       const hub = await startedHub({ dataDir })
       const token = printedToken(hub)
       const all = await ledgers(hub, token, 8)
-      const invoke = await signIn(hub)
+      const invoke = await signedIn(hub)
       const { projects } = await invoke('projects_Query', {})
       const { projectId } = projects[0]!
       const socketDir = await socketDirOf(dataDir)
@@ -320,7 +294,7 @@ describe('a hub that is killed', () => {
         `killed ${_what}: ${count} acknowledged, none lost, ready after ${Math.round(restartMs)} ms\n`,
       )
 
-      const now = await signIn(again)
+      const now = await signedIn(again)
       for (const { device } of all) {
         const { connections } = await now('devices_QueryConnections', { deviceId: device.deviceId })
         expect(connections).toMatchObject([{ endReason: 'NodeCrashed' }])
@@ -598,7 +572,7 @@ describe('a PostgreSQL of one’s own', () => {
     await using device = await connectDevice({ url: hubs[2]!.url, token })
     const { deviceId } = device
     await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
-    const invoke = await signIn(first[0]!)
+    const invoke = await signedIn(first[0]!)
     expect(await invoke('devices_GetDetails', { deviceId })).toMatchObject({
       isConnected: true,
       connections: [{ nodeName: 'c' }],
@@ -659,7 +633,7 @@ describe.runIf(isRoot)('as root', () => {
       expect(second.stdout()).not.toContain('--token')
       expect(await adminOf(dataDir)).toEqual(admin)
       expect(await databaseHome(dataDir)).toBe(home)
-      await signIn(second)
+      await signedIn(second)
       await second[Symbol.asyncDispose]()
 
       // Who deletes the data folder begins anew; what is elsewhere has no passwords any more and is not in the way.
@@ -670,7 +644,7 @@ describe.runIf(isRoot)('as root', () => {
         1,
       )
       expect(await adminOf(dataDir)).not.toEqual(admin)
-      await signIn(third)
+      await signedIn(third)
     } finally {
       const place = dirname(home)
       for (const name of await readdir(dirname(place)))
@@ -717,7 +691,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(await hub.exited).toEqual({ code: 0, signal: null })
     await expectNothingLeft(dataDir, socketDir)
     await using again = await startedHub({ dataDir, account })
-    await signIn(again)
+    await signedIn(again)
   })
 })
 

@@ -1,10 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentCommand, startAgent } from './agent-child.ts'
 import { launchBrowser } from './browser.ts'
-import { type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 import { violations } from './people.ts'
 
 let hub: HubChild & { email: string; password: string }
@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = resources.use(await newFolder()).path
   const dataDir = join(folder, 'data')
   const child = resources.use(await startedHub({ dataDir }))
-  const { email, password } = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8'))
+  const { email, password } = await adminOf(dataDir)
   hub = Object.assign(child, { email, password })
   const browser = await launchBrowser()
   resources.defer(() => browser.close())

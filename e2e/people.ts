@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
@@ -6,7 +6,7 @@ import { mailsIn, until } from '@muster/testkit'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { launchBrowser } from './browser.ts'
-import { type HubChild, newFolder, startedHub } from './hub-child.ts'
+import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 export type Person = { email: string; password: string }
 
@@ -35,7 +35,7 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
   const { path } = resources.use(await newFolder())
   const dataDir = join(path, 'data')
   const hub = resources.use(await startedHub({ dataDir, env }))
-  const admin = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as Person
+  const admin = await adminOf(dataDir)
   const browser = await launchBrowser()
   resources.defer(() => browser.close())
   const faults: string[] = []

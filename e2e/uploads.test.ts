@@ -1,29 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { createClient, type Invoke } from '@muster/actions'
 import { digestOf, putBytes } from '@muster/testkit'
 import { until } from '@muster/testkit/until'
 import { expect, it } from 'vitest'
-import { type HubChild, newFolder, proportionalBytes, startedHub } from './hub-child.ts'
+import { newFolder, proportionalBytes, signedIn, startedHub } from './hub-child.ts'
 
 const MIB = 1024 * 1024
-
-async function signedIn({ url, dataDir }: HubChild): Promise<Invoke> {
-  const signIn = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as {
-    email: string
-    password: string
-  }
-  const { email, password } = signIn
-  const answer = await fetch(`${url}/api/private/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password, remember: false }),
-  })
-  const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-  return createClient({ baseUrl: url, headers: { cookie, origin: url } })
-}
 
 it('a hub that is killed in the middle of an upload shows nothing of it', async () => {
   await using folder = await newFolder()
