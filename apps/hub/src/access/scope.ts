@@ -1,4 +1,4 @@
-import type { Db } from '../database/connection.ts'
+import { type Db, select } from '../database/connection.ts'
 
 /** What a resource belongs to, and the role there of the person who asks. */
 export type Scope = {
@@ -25,4 +25,17 @@ export type Resolve = (
 /** The role that a row of `organization_member`, joined or not, stands for. */
 export function roleOf(isAdmin: boolean | null): Scope['role'] {
   return isAdmin === null ? undefined : isAdmin ? 'Admin' : 'Member'
+}
+
+/**
+ * Resolves what belongs to an organization, by a statement that finds the ids of a scope and `isAdmin` of the asking person's row of
+ * `organization_member`, where they have one; $1 is the resource, $2 the person.
+ */
+export function ownedBy(statement: string): Resolve {
+  return async (db, id, userId) => {
+    const [row] = await select<Scope & { isAdmin: boolean | null }>(db, statement, [id, userId ?? ''])
+    if (!row) return undefined
+    const { isAdmin, ...ids } = row
+    return { ...ids, role: roleOf(isAdmin) }
+  }
 }
