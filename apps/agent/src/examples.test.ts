@@ -104,6 +104,35 @@ it.skipIf(!hasTools)('a bundle is installed by RAUC, and counts once the device 
   })
 })
 
+it.skipIf(!hasTools)('a device whose updater does not tell what it runs from commits nothing', async () => {
+  await using hub = await hubWithVersion()
+  await using at = await device(hub)
+  expect(await at.update('rauc')).toMatchObject({ code: 0 })
+  await at.startFrom('')
+  expect(await at.update('rauc')).toMatchObject({
+    code: 1,
+    err: 'rauc does not tell which system runs\n',
+    notes: ['rauc status --output-format=json'],
+  })
+  await at.startFrom('b')
+  expect((await at.update('rauc')).notes).toEqual([
+    'rauc status --output-format=json',
+    'rauc status mark-good',
+  ])
+})
+
+it.skipIf(!hasTools)('a device that cannot ask what it follows does nothing', async () => {
+  await using hub = await hubWithVersion()
+  await using at = await device(hub)
+  hub.errors.devices_GetProperty = 'not now'
+  expect(await at.update('rauc')).toMatchObject({
+    code: 1,
+    notes: [],
+    err: expect.stringContaining('not now'),
+  })
+  expect(hub.callsOf('repositories_ResolveVersionByPath')).toEqual([])
+})
+
 it.skipIf(!hasTools)(
   'a bundle is installed by Rugix by its hash, and a device that falls back says so',
   async () => {

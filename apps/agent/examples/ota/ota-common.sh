@@ -10,9 +10,12 @@ AGENT=${MUSTER_AGENT:-muster-agent}
 STATE=${OTA_STATE_FOLDER:-/var/lib/muster-ota}
 path='' installed='' current='' version='' target='' failures=0
 
-# The value of a property as JSON.
+# The value of a property as JSON. Fails when the hub cannot be asked, which in a pipe would look like no value.
 property() {
-  "$AGENT" device properties get "$1" | jq -c '.value // null'
+  found=$("$AGENT" device properties get "$1") || return
+  jq -c '.value // null' <<EOF
+$found
+EOF
 }
 
 # report STATE [ERROR]: what the console shows under "OTA Update Status".
@@ -64,7 +67,11 @@ line() {
 # Finds out what is installed and what the tag names now; ends when that is the same.
 find_target() {
   mkdir -p "$STATE"
-  path=$(property dev.nexigon.ota.config | jq -r '.path? // empty')
+  config=$(property dev.nexigon.ota.config)
+  path=$(jq -r '.path? // empty' <<EOF
+$config
+EOF
+  )
   path=${path:-${OTA_PATH:-}}
   if [ -z "$path" ]; then
     echo 'Found nothing to follow, expected OTA_PATH or the property dev.nexigon.ota.config {"path": "repository/package/tag"}.' >&2

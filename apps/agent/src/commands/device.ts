@@ -2,16 +2,8 @@ import { PropertyName } from '@muster/actions'
 import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
-import {
-  getProperty,
-  issueToken,
-  type OneShot,
-  printDeviceId,
-  removeProperty,
-  runOneShot,
-  setProperty,
-} from '../one-shot.ts'
-import { argument, configOf, withIdentityOptions } from './identity-options.ts'
+import { getProperty, issueToken, printDeviceId, removeProperty, setProperty } from '../one-shot.ts'
+import { argument, oneShotsFor, withIdentityOptions } from './identity-options.ts'
 
 const propertyName = argument(
   'a name of 1 to 256 letters, digits, dots, underscores and dashes',
@@ -22,8 +14,7 @@ const propertyName = argument(
 export function addDeviceCommands(program: Command, context: CommandContext): void {
   const device = program.command('device').description('This device at its hub.')
   const properties = device.command('properties').description('Properties of this device.')
-  const run = async (command: Command, oneShot: OneShot) =>
-    context.print(await runOneShot(await configOf(command), oneShot, context.signal))
+  const run = oneShotsFor(context)
 
   withIdentityOptions(device.command('id'))
     .description('Prints the id of this device.')

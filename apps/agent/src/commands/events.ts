@@ -2,8 +2,8 @@ import { Timestamp } from '@muster/actions'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
-import { type EventOptions, emitEvent, runOneShot, SEVERITIES } from '../one-shot.ts'
-import { argument, configOf, withIdentityOptions } from './identity-options.ts'
+import { type EventOptions, emitEvent, SEVERITIES } from '../one-shot.ts'
+import { argument, oneShotsFor, withIdentityOptions } from './identity-options.ts'
 
 type EmitOptions = {
   severity: EventOptions['severity']
@@ -15,6 +15,7 @@ type EmitOptions = {
 /** Adds `events emit`, which uploads one event of this device (protocol 8.3). */
 export function addEventCommands(program: Command, context: CommandContext): void {
   const events = program.command('events').description('Events of this device.')
+  const run = oneShotsFor(context)
   withIdentityOptions(events.command('emit'))
     .description('Uploads one event and prints its id.')
     .addOption(new Option('--severity <severity>', 'how bad it is').choices(SEVERITIES).default('info'))
@@ -34,7 +35,7 @@ export function addEventCommands(program: Command, context: CommandContext): voi
         ...(category !== undefined && { category }),
         ...(emittedAt !== undefined && { emittedAt }),
       })
-      context.print(await runOneShot(await configOf(command), oneShot, context.signal))
+      await run(command, oneShot)
     })
 }
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { CommandContext } from '../cli.ts'
 import {
   type AgentConfig,
   configFromOptions,
@@ -6,6 +7,7 @@ import {
   defaultDataDir,
   readConfigFile,
 } from '../config.ts'
+import { type OneShot, runOneShot } from '../one-shot.ts'
 import { trustSystemAuthorities } from '../trust.ts'
 
 /** Options that say which device this is and where its hub is. */
@@ -51,6 +53,12 @@ export async function configOf(command: Command): Promise<AgentConfig> {
       : configFromOptions({ hub, token, ...rest })
   if (config.hubUrl.startsWith('https:')) trustSystemAuthorities()
   return config
+}
+
+/** Runs one-shots of the device that a command's options name, and prints what they answer. */
+export function oneShotsFor(context: CommandContext): (command: Command, oneShot: OneShot) => Promise<void> {
+  return async (command, oneShot) =>
+    context.print(await runOneShot(await configOf(command), oneShot, context.signal))
 }
 
 const HUB_ONLY = {

@@ -1,14 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
-import {
-  issueUrl,
-  type OneShot,
-  resolveRepository,
-  resolveVersion,
-  runOneShot,
-  versionInfo,
-} from '../one-shot.ts'
-import { configOf, withIdentityOptions } from './identity-options.ts'
+import { issueUrl, resolveRepository, resolveVersion, versionInfo } from '../one-shot.ts'
+import { oneShotsFor, withIdentityOptions } from './identity-options.ts'
 
 /** Adds `repositories …`: what a device may read of repositories that are linked to its project (protocol 8.3, 9). */
 export function addRepositoryCommands(program: Command, context: CommandContext): void {
@@ -16,8 +9,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     .command('repositories')
     .description('Repositories that are linked to the project of this device.')
   const versions = repositories.command('versions').description('Versions of packages.')
-  const run = async (command: Command, oneShot: OneShot) =>
-    context.print(await runOneShot(await configOf(command), oneShot, context.signal))
+  const run = oneShotsFor(context)
 
   withIdentityOptions(repositories.command('resolve'))
     .description('Finds a repository.')
