@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestOptions, request, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import type { ChannelRequest } from '@muster/link'
+import { type ChannelRequest, spliceSocket } from '@muster/link'
 import { connectDevice, type FakeDevice } from './fake-device.ts'
 import type { TestHub, TestUser } from './test-hub.ts'
 import { until } from './until.ts'
@@ -64,19 +63,5 @@ export function forwardLocally(wish: ChannelRequest): void {
   const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
   const socket = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
   socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
-  socket.once('connect', () => {
-    const channel = wish.accept()
-    void (async () => {
-      for await (const bytes of channel) if (!socket.write(bytes)) await once(socket, 'drain')
-      socket.end()
-    })().catch(() => socket.destroy())
-    socket.on('data', chunk => {
-      socket.pause()
-      channel.write(chunk).then(
-        () => socket.resume(),
-        () => socket.destroy(),
-      )
-    })
-    socket.on('end', () => channel.end())
-  })
+  socket.once('connect', () => void spliceSocket(wish.accept(), socket))
 }

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { createHash, randomBytes, webcrypto } from 'node:crypto'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { BASE58, encodeRadix } from '@muster/actions'
 import { ExecutorClient, Link, type LinkOptions } from '@muster/link'
 import { X509CertificateGenerator } from '@peculiar/x509'
@@ -108,7 +109,7 @@ export async function openWebSocket(
   const early: [Buffer, boolean][] = []
   const keep = (data: Buffer, isBinary: boolean): number => early.push([data, isBinary])
   webSocket.on('message', keep)
-  await opened(webSocket)
+  await hasOpened(webSocket)
   webSocket.off('message', keep)
   return { webSocket, early }
 }
@@ -116,26 +117,9 @@ export async function openWebSocket(
 /** Connects a device over a real socket, as an agent does over plain HTTP. Rejects with `ConnectionRefused`. */
 export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDevice> {
   const identity = options.identity ?? (await deviceIdentity())
-  const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity), options.tls)
-
-  const link = new Link(
-    {
-      // What waits for room goes on when something has left.
-      send: message => webSocket.send(message, () => link.drained()),
-      get bufferedBytes() {
-        return webSocket.bufferedAmount
-      },
-      close: abort => (abort ? webSocket.terminate() : webSocket.close()),
-    },
-    options.link,
-  )
-  const receive = (data: Buffer, isBinary: boolean): void =>
-    isBinary ? link.receive(data) : link.receiveText()
-  for (const [data, isBinary] of early) receive(data, isBinary)
-  webSocket.on('message', receive)
-  webSocket.on('error', () => {})
-  webSocket.on('close', code => link.transportClosed(`closed with ${code}`))
-
+  const opened = await openWebSocket(options.url, deviceHeaders(options, identity), options.tls)
+  const { webSocket } = opened
+  const link = linkOver(opened, options.link)
   const executor = new ExecutorClient(await link.open('executor', { timeoutMs: 10_000 }))
   const { actor } = (await executor.invoke('actor_GetActor', {})) as { actor: { deviceId: string } }
   return {
@@ -153,7 +137,48 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
   }
 }
 
-function opened(webSocket: WebSocket): Promise<void> {
+/** Opens the link of a command line, which has a user token and nothing of a device. Rejects with `ConnectionRefused`. */
+export async function connectPerson(url: string, userToken: string): Promise<Link & AsyncDisposable> {
+  const opened = await openWebSocket(url, {
+    authorization: `Bearer ${userToken}`,
+    'x-user-token': userToken,
+    'x-register-connection': 'true',
+  })
+  const dispose = async (): Promise<void> => opened.webSocket.terminate()
+  return Object.assign(linkOver(opened), { [Symbol.asyncDispose]: dispose })
+}
+
+/** The socket below a WebSocket, for what no WebSocket does. */
+export function socketOf(webSocket: WebSocket): Socket {
+  return (webSocket as unknown as { _socket: Socket })._socket
+}
+
+/** The link that speaks over an open WebSocket. */
+function linkOver(
+  { webSocket, early }: Awaited<ReturnType<typeof openWebSocket>>,
+  options?: LinkOptions,
+): Link {
+  const link = new Link(
+    {
+      // What waits for room goes on when something has left.
+      send: message => webSocket.send(message, () => link.drained()),
+      get bufferedBytes() {
+        return webSocket.bufferedAmount
+      },
+      close: abort => (abort ? webSocket.terminate() : webSocket.close()),
+    },
+    options,
+  )
+  const receive = (data: Buffer, isBinary: boolean): void =>
+    isBinary ? link.receive(data) : link.receiveText()
+  for (const [data, isBinary] of early) receive(data, isBinary)
+  webSocket.on('message', receive)
+  webSocket.on('error', () => {})
+  webSocket.on('close', code => link.transportClosed(`closed with ${code}`))
+  return link
+}
+
+function hasOpened(webSocket: WebSocket): Promise<void> {
   return new Promise((done, failed) => {
     webSocket.once('open', done)
     webSocket.once('error', failed)

@@ -1,8 +1,7 @@
-import type { Socket } from 'node:net'
 import { encodeFrame } from '@muster/link'
 import { HELLO, mutatedFrame, seededRandom } from '@muster/link/testing'
 import type { WebSocket } from 'ws'
-import { deviceHeaders, deviceIdentity, openWebSocket } from './fake-device.ts'
+import { deviceHeaders, deviceIdentity, openWebSocket, socketOf } from './fake-device.ts'
 
 /** Frames that leave in one turn, after which the hub must have taken them: those behind a fatal one would tell nothing. */
 const FRAMES_A_TURN = 32
@@ -66,8 +65,4 @@ function hasTaken(webSocket: WebSocket): Promise<boolean> {
     webSocket.once('close', () => resolve(false))
     webSocket.ping()
   })
-}
-
-function socketOf(webSocket: WebSocket): Socket {
-  return (webSocket as unknown as { _socket: Socket })._socket
 }

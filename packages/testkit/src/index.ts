@@ -7,12 +7,14 @@ export { type DevicePage, devicePage, forwardLocally } from './device-page.ts'
 export {
   ConnectionRefused,
   connectDevice,
+  connectPerson,
   type DeviceIdentity,
   deviceHeaders,
   deviceIdentity,
   type FakeDevice,
   type FakeDeviceOptions,
   openWebSocket,
+  socketOf,
 } from './fake-device.ts'
 export { type FakeS3, fakeS3 } from './fake-s3.ts'
 export { type Fuzzed, fuzzHub } from './fuzz.ts'

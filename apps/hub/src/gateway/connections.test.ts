@@ -176,6 +176,21 @@ describe('the presence of a device', () => {
     expect(await isShownConnected(owner, deviceId)).toBe(false)
   })
 
+  it('ends within seconds when its right ended at another node', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    await using second = await secondNode(hub, capturedLog())
+    const revoked = await connectDevice({ url: second.url, token })
+    const deleted = await connectDevice({ url: second.url, token })
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: revoked.deviceId })
+    const { certificateId } = certificates[0]!
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+    const reason = 'certificate or token is no longer valid'
+    expect(await revoked.link.ended).toEqual({ kind: 'PeerClose', reason })
+    expect(deleted.link.isOpen).toBe(true)
+    await owner.invoke('projects_Delete', { projectId })
+    expect(await deleted.link.ended).toEqual({ kind: 'PeerClose', reason })
+  })
+
   it('ends as ServerShutdown when the hub stops, all rows written before it is gone', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError } from '@muster/actions'
 import { bareAnswer } from '../http/security-headers.ts'
+import { endWith } from './last-answer.ts'
 
 type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 type Held = { request: IncomingMessage; socket: Socket; head: Buffer; deadline: NodeJS.Timeout }
@@ -73,8 +74,7 @@ export class EarlyUpgrades implements Disposable {
   #refuse(socket: Socket): void {
     const starting = new ActionError('Internal', 'The hub is starting.', { status: 503, retryAfterSecs: 1 })
     socket.on('error', ignore)
-    socket.once('finish', () => socket.destroy())
-    socket.end(bareAnswer(this.#headers, starting))
+    endWith(socket, bareAnswer(this.#headers, starting))
   }
 }
 

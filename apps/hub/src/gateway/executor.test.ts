@@ -1,10 +1,10 @@
 import { MAX_JSON_DEPTH } from '@muster/actions'
-import { ChannelRejectedError, ExecutorClient, Link, RemoteActionError } from '@muster/link'
+import { ChannelRejectedError, ExecutorClient, RemoteActionError } from '@muster/link'
 import {
   capturedLog,
   connectDevice,
+  connectPerson,
   type FakeDevice,
-  openWebSocket,
   type RawDevice,
   rawDevice,
   type TestUser,
@@ -18,29 +18,6 @@ const hub = await testHub({}, captured.log)
 afterAll(() => hub[Symbol.asyncDispose]())
 
 const MIB = 1024 * 1024
-
-/** A command line: a link with a user token and nothing of a device. */
-async function connectPerson(
-  token: string,
-): Promise<{ link: Link; executor: ExecutorClient } & AsyncDisposable> {
-  const { webSocket, early } = await openWebSocket(hub.url, {
-    authorization: `Bearer ${token}`,
-    'x-user-token': token,
-    'x-register-connection': 'true',
-  })
-  const link = new Link({
-    send: message => webSocket.send(message),
-    get bufferedBytes() {
-      return webSocket.bufferedAmount
-    },
-    close: () => webSocket.terminate(),
-  })
-  for (const [data] of early) link.receive(data)
-  webSocket.on('message', (data: Buffer) => link.receive(data))
-  webSocket.on('close', () => link.transportClosed())
-  const executor = new ExecutorClient(await link.open('executor'))
-  return { link, executor, [Symbol.asyncDispose]: async () => webSocket.terminate() }
-}
 
 /** The bytes of one request as the protocol writes them (3.2). */
 function request(name: string, input: Uint8Array | string): Buffer {
@@ -94,15 +71,16 @@ describe('the actor', () => {
   it('of a user token is the person behind it, with that person’s rights', async () => {
     const { owner, projectId } = await hub.fleet()
     const stranger = await hub.fleet()
-    await using person = await connectPerson(await hub.userToken(owner))
-    expect(await person.executor.invoke('actor_GetActor', {})).toEqual({
+    await using person = await connectPerson(hub.url, await hub.userToken(owner))
+    const executor = new ExecutorClient(await person.open('executor'))
+    expect(await executor.invoke('actor_GetActor', {})).toEqual({
       actor: { actor: 'UserToken', userId: owner.userId, tokenId: expect.stringMatching(/^u_pk_/) },
     })
-    expect(await person.executor.invoke('projects_GetDetails', { projectId })).toMatchObject({ projectId })
+    expect(await executor.invoke('projects_GetDetails', { projectId })).toMatchObject({ projectId })
     await expect(
-      person.executor.invoke('projects_GetDetails', { projectId: stranger.projectId }),
+      executor.invoke('projects_GetDetails', { projectId: stranger.projectId }),
     ).rejects.toMatchObject({ kind: 'Forbidden', message: 'You are not permitted to do this.' })
-    await person.executor.invoke('projects_SetName', { projectId, name: 'Renamed' })
+    await executor.invoke('projects_SetName', { projectId, name: 'Renamed' })
     const row = await hub.db
       .selectFrom('audit_action')
       .where('action', '=', 'projects_SetName')
@@ -113,16 +91,17 @@ describe('the actor', () => {
 
   it('of a user token is nobody any more when the token is gone, and the connection ends', async () => {
     const owner = await hub.user()
-    await using person = await connectPerson(await hub.userToken(owner))
-    await person.executor.invoke('actor_GetActor', {})
+    await using person = await connectPerson(hub.url, await hub.userToken(owner))
+    const executor = new ExecutorClient(await person.open('executor'))
+    await executor.invoke('actor_GetActor', {})
     await hub.db.deleteFrom('user_token').where('user_id', '=', owner.userId).execute()
     await until('an action is refused', () =>
-      person.executor.invoke('actor_GetActor', {}).then(
+      executor.invoke('actor_GetActor', {}).then(
         () => false,
         () => true,
       ),
     )
-    expect(await person.link.ended).toEqual({
+    expect(await person.ended).toEqual({
       kind: 'PeerClose',
       reason: 'the user token is no longer valid',
     })
@@ -131,7 +110,7 @@ describe('the actor', () => {
   it('of a user token is not shown as a connection', async () => {
     const owner = await hub.user()
     const before = hub.devices.connectionCount
-    await using _person = await connectPerson(await hub.userToken(owner))
+    await using _person = await connectPerson(hub.url, await hub.userToken(owner))
     expect(hub.devices.connectionCount).toBe(before)
   })
 })

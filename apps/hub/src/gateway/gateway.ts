@@ -27,6 +27,8 @@ import type { RateLimits } from '../rate-limits.ts'
 import { Admission } from './admission.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader, remoteReader } from './client-certificate.ts'
+import { watchRights } from './ended-rights.ts'
+import { endWith } from './last-answer.ts'
 import type { Presence } from './presence.ts'
 import { Refusal } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
@@ -106,6 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
   })
   const refusals = new RefusalRecord(pool)
+  const rights = watchRights({ db, pool, devices, log })
   /** Sockets that asked for an upgrade and are neither connected nor refused. */
   const arriving = new Set<Socket>()
   const links = new Set<Link>()
@@ -194,10 +197,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   /** Answers an upgrade that is refused: status and the error body of the HTTP door (protocol 1.6). */
   function answer(socket: Socket, refusal: ActionError): void {
-    if (!socket.writable) return
-    // A peer that keeps its half open would hold the socket for ever, and the hub's shutdown with it.
-    socket.once('finish', () => socket.destroy())
-    socket.end(bareAnswer(headers, refusal))
+    endWith(socket, bareAnswer(headers, refusal))
   }
 
   function onOpen(
@@ -343,6 +343,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     upgrade: (request, socket, head) => void onUpgrade(request, socket, head),
     async close() {
       isClosing = true
+      rights[Symbol.dispose]()
       for (const link of [...links]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
       for (const socket of arriving) socket.destroy()

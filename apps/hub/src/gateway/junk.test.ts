@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { encodeFrame, type Frame, MAGIC } from '@muster/link'
 import {
   capturedLog,
@@ -11,6 +11,7 @@ import {
   type FakeDevice,
   type RawDevice,
   rawDevice,
+  socketOf,
   testHub,
   until,
 } from '@muster/testkit'
@@ -46,10 +47,6 @@ afterEach(async () => {
 const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: new Uint8Array() }
 const EMPTY = new Uint8Array()
 const credit = { frameCredit: 128, byteCredit: 16_384 }
-
-function socketOf({ webSocket }: RawDevice): Socket {
-  return (webSocket as unknown as { _socket: Socket })._socket
-}
 
 async function newDevice(): Promise<RawDevice & { deviceId: string }> {
   const from = captured.lines.length
@@ -228,25 +225,27 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
     [
       'a frame without a mask',
       'MASK must be set',
-      device => socketOf(device).write(Buffer.from([0x82, 1, 0])),
+      device => socketOf(device.webSocket).write(Buffer.from([0x82, 1, 0])),
     ],
     [
       'a reserved opcode',
       'invalid opcode',
-      device => socketOf(device).write(Buffer.from([0x83, 0x80, 0, 0, 0, 0])),
+      device => socketOf(device.webSocket).write(Buffer.from([0x83, 0x80, 0, 0, 0, 0])),
     ],
     [
       'a length that no frame has',
       'Unsupported WebSocket frame',
       device =>
-        socketOf(device).write(Buffer.from([0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])),
+        socketOf(device.webSocket).write(
+          Buffer.from([0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+        ),
     ],
     [
       'a compressed frame',
       'RSV1 must be clear',
-      device => socketOf(device).write(Buffer.from([0xc2, 0x80, 0, 0, 0, 0])),
+      device => socketOf(device.webSocket).write(Buffer.from([0xc2, 0x80, 0, 0, 0, 0])),
     ],
-    ['HTTP', 'Invalid WebSocket frame', device => socketOf(device).write('GET / HTTP/1.1\r\n\r\n')],
+    ['HTTP', 'Invalid WebSocket frame', device => socketOf(device.webSocket).write('GET / HTTP/1.1\r\n\r\n')],
   ]
 
   it.each(cases)('%s', async (_what, reason, misbehave) => {
@@ -262,7 +261,7 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
 
   it('a socket that is cut off', async () => {
     const device = await newDevice()
-    socketOf(device).resetAndDestroy()
+    socketOf(device.webSocket).resetAndDestroy()
     expect(await endOf(device)).toMatchObject({ end: 'TransportClosed' })
   })
 })
@@ -317,7 +316,7 @@ describe('a thousand connections of garbage', () => {
           const kind = (round + index) % 5
           if (kind === 0) return rawGarbage()
           const device = await rawDevice({ url: hub.url, token, identity, register: kind !== 1 })
-          if (kind === 1) socketOf(device).write(randomBytes(randomInt(1, 500)))
+          if (kind === 1) socketOf(device.webSocket).write(randomBytes(randomInt(1, 500)))
           else if (kind === 2) device.webSocket.send(randomBytes(randomInt(1, 500)))
           else if (kind === 3) {
             device.send(HELLO)
@@ -326,7 +325,7 @@ describe('a thousand connections of garbage', () => {
             const receiverId = await device.openExecutor().catch(() => 1)
             device.send({ type: 'ChannelData', receiverId, payload: randomBytes(randomInt(1, 2000)) })
           }
-          socketOf(device).end()
+          socketOf(device.webSocket).end()
           await device.closed
         }),
       )

@@ -1,7 +1,14 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
 import { MAGIC } from '@muster/link'
-import { capturedLog, connectDevice, type RawDevice, rawDevice, testHub, until } from '@muster/testkit'
+import {
+  capturedLog,
+  connectDevice,
+  type RawDevice,
+  rawDevice,
+  socketOf,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 
 // These wait until the hub has had enough of a peer, so they wait together.
@@ -53,7 +60,7 @@ describe.concurrent('a device that keeps its connection and does nothing for it'
     await writer.invoke('devices_SetProperty', { deviceId, name: 'large', value: 'x'.repeat(MIB - 2) })
     const channels: number[] = []
     for (let id = 1; id <= 20; id++) channels.push(await device.openExecutor(id))
-    socketOf(device).pause()
+    socketOf(device.webSocket).pause()
     const before = process.memoryUsage().rss
     for (const receiverId of channels) {
       device.send({ type: 'ChannelAdjust', receiverId, frameCredit: 2 ** 30, byteCredit: 2 ** 31 })
@@ -83,14 +90,10 @@ describe.concurrent('a device that keeps its connection and does nothing for it'
     expect(largest).toBeLessThan(200 * MIB)
     // It is told what to do, if it listens again.
     const closed = once(device.webSocket, 'close')
-    socketOf(device).resume()
+    socketOf(device.webSocket).resume()
     expect((await closed)[0]).toBe(1013)
   })
 })
-
-function socketOf({ webSocket }: RawDevice): Socket {
-  return (webSocket as unknown as { _socket: Socket })._socket
-}
 
 function request(name: string, input: object): Buffer {
   const text = Buffer.from(JSON.stringify(input))

@@ -22,6 +22,10 @@ export class DeviceRegistry {
     return this.#sessions.size
   }
 
+  get sessions(): readonly DeviceSession[] {
+    return [...this.#sessions]
+  }
+
   add(session: DeviceSession): void {
     this.#sessions.add(session)
   }

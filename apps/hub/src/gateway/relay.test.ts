@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { type Channel, Link } from '@muster/link'
+import type { Channel } from '@muster/link'
 import {
   auditEvents,
   connectDevice,
+  connectPerson,
+  databaseSession,
   type FakeDevice,
   forwardLocally,
-  openWebSocket,
   type TestHub,
   testHub,
   until,
@@ -42,22 +43,6 @@ afterAll(async () => {
   service.close()
 })
 
-/** The link of a command line with a user token. */
-async function commandLine(token: string): Promise<Link & Disposable> {
-  const { webSocket, early } = await openWebSocket(hub.url, { authorization: `Bearer ${token}` })
-  const link = new Link({
-    send: message => webSocket.send(message),
-    get bufferedBytes() {
-      return webSocket.bufferedAmount
-    },
-    close: () => webSocket.terminate(),
-  })
-  for (const [data] of early) link.receive(data)
-  webSocket.on('message', (data: Buffer) => link.receive(data))
-  webSocket.on('close', () => link.transportClosed())
-  return Object.assign(link, { [Symbol.dispose]: () => webSocket.terminate() })
-}
-
 const endpoint = (deviceId = device.deviceId, target: number | string = port) =>
   `device/${deviceId}/proxy/forward/tcp/${target}`
 
@@ -70,7 +55,7 @@ async function readAll(channel: Channel): Promise<Buffer> {
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 it('carries bytes both ways, unchanged, with an end of each', async () => {
-  using cli = await commandLine(await hub.userToken(fleet.owner))
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint())
   const bytes = randomBytes(8_000_000)
   const read = readAll(channel)
@@ -84,7 +69,7 @@ it('carries many at once to one device', async () => {
   const token = await hub.userToken(fleet.owner)
   const outcomes = await Promise.all(
     Array.from({ length: 64 }, async (_, n) => {
-      using cli = await commandLine(token)
+      await using cli = await connectPerson(hub.url, token)
       const channel = await cli.open(endpoint(), { timeoutMs: 30_000 })
       await channel.write(Buffer.from(`hello ${n}`))
       channel.end()
@@ -95,7 +80,7 @@ it('carries many at once to one device', async () => {
 }, 60_000)
 
 it('stops a writer whose reader stalls, and goes on with it', async () => {
-  using cli = await commandLine(await hub.userToken(fleet.owner))
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint())
   const chunk = randomBytes(64_000)
   let written = 0
@@ -124,7 +109,7 @@ it('is told to the audit log once for each port, however many connections it car
   const told = async () =>
     (await auditEvents(hub, 'devices_PortForwarded')).filter(({ deviceId }) => deviceId === device.deviceId)
   const before = (await told()).length
-  using cli = await commandLine(await hub.userToken(fleet.owner))
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const open = (target?: number) =>
     cli.open(endpoint(undefined, target)).then(
       channel => channel.close(),
@@ -142,11 +127,30 @@ it('is told to the audit log once for each port, however many connections it car
   ])
 })
 
+it('carries nothing before the audit log has it, also when the same port is asked for twice at once', async () => {
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
+  await using session = await databaseSession(hub)
+  const before = served.length
+  await session.lock('audit_event')
+  let accepted = 0
+  const opening = [1, 2].map(async () => {
+    await cli.open(endpoint())
+    accepted++
+  })
+  await until('the device has both', () => served.length === before + 2)
+  await session.waitingStatements(1)
+  // What comes behind them was decided after them.
+  await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
+  expect(accepted).toBe(0)
+  await session.release()
+  await Promise.all(opening)
+})
+
 it('is refused in words for what is not there, not theirs or not open', async () => {
   const stranger = await hub.user({ isAdmin: true })
-  using theirs = await commandLine(await hub.userToken(stranger))
+  await using theirs = await connectPerson(hub.url, await hub.userToken(stranger))
   await expect(theirs.open(endpoint())).rejects.toThrow('forbidden')
-  using cli = await commandLine(await hub.userToken(fleet.owner))
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
   await expect(cli.open(endpoint(undefined, 1))).rejects.toThrow(
     'connection refused by device: local TCP forwarding target is unavailable',
@@ -168,7 +172,7 @@ it('ends with the right to it', async () => {
     .insertInto('organization_member')
     .values({ organization_id: fleet.organizationId, user_id: friend.userId })
     .execute()
-  using cli = await commandLine(await hub.userToken(friend))
+  await using cli = await connectPerson(hub.url, await hub.userToken(friend))
   const channel = await cli.open(endpoint())
   const stream = new ChannelSocket(channel)
   stream.write('hello')

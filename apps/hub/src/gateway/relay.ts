@@ -71,8 +71,8 @@ export async function relay(
 
 type Right = Authorization & { caller: Caller }
 
-/** Ports that were forwarded over a link before. */
-const forwarded = new WeakMap<Link, Set<string>>()
+/** Ports that were forwarded over a link before, with when that is written. */
+const forwarded = new WeakMap<Link, Map<string, Promise<void>>>()
 
 /**
  * Tells the audit log that somebody reached a port of a device: once for each port and connection of a command line, however many
@@ -85,14 +85,16 @@ async function recordOnce(
   deviceId: string,
   port: number,
 ): Promise<void> {
-  const known = forwarded.get(link) ?? new Set()
+  const known = forwarded.get(link) ?? new Map<string, Promise<void>>()
   forwarded.set(link, known)
   const key = `${deviceId} ${port}`
-  if (known.has(key)) return
-  known.add(key)
   const data = { projectId: scope.projectId!, deviceId, port }
+  const recorded =
+    known.get(key) ??
+    db.transaction().execute(tx => recordEvent(tx, { caller, scope }, 'devices_PortForwarded', data))
+  known.set(key, recorded)
   try {
-    await db.transaction().execute(tx => recordEvent(tx, { caller, scope }, 'devices_PortForwarded', data))
+    await recorded
   } catch (error) {
     known.delete(key)
     throw error

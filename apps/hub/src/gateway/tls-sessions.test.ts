@@ -7,6 +7,7 @@ import {
   type DeviceIdentity,
   deviceIdentity,
   type FakeDevice,
+  socketOf,
   type TestHub,
   type TestUser,
   testHub,
@@ -51,8 +52,8 @@ function connect(
   })
 }
 
-function socketOf({ webSocket }: FakeDevice): TLSSocket {
-  return (webSocket as unknown as { _socket: TLSSocket })._socket
+function tlsOf({ webSocket }: FakeDevice): TLSSocket {
+  return socketOf(webSocket) as TLSSocket
 }
 
 async function certificateIdOf(owner: TestUser, deviceId: string): Promise<string> {
@@ -64,9 +65,9 @@ describe('a resumed session', () => {
     const { token } = await hub.fleet()
     const identity = await deviceIdentity()
     const first = await connect(token, identity)
-    expect(socketOf(first).isSessionReused()).toBe(false)
-    await using again = await connect(token, identity, socketOf(first).getSession())
-    expect(socketOf(again).isSessionReused()).toBe(true)
+    expect(tlsOf(first).isSessionReused()).toBe(false)
+    await using again = await connect(token, identity, tlsOf(first).getSession())
+    expect(tlsOf(again).isSessionReused()).toBe(true)
     expect(again.deviceId).toBe(first.deviceId)
     await first[Symbol.asyncDispose]()
   })
@@ -75,7 +76,7 @@ describe('a resumed session', () => {
     const { token } = await hub.fleet()
     const identity = await deviceIdentity()
     await using first = await connect(token, identity)
-    const session = socketOf(first).getSession()
+    const session = tlsOf(first).getSession()
     for (const [key, isReused] of [
       [settings.instanceKey, true],
       ['cd'.repeat(32), false],
@@ -83,7 +84,7 @@ describe('a resumed session', () => {
       await using other = await testHub({ tls, ...settings, instanceKey: key })
       const theirs = await other.fleet()
       await using device = await connect(theirs.token, identity, session, other.url)
-      expect(socketOf(device).isSessionReused()).toBe(isReused)
+      expect(tlsOf(device).isSessionReused()).toBe(isReused)
     }
   })
 
@@ -94,7 +95,7 @@ describe('a resumed session', () => {
     // Where nothing is accepted by itself, another device brings the session: tickets know no project.
     const helper = await hub.fleet()
     const first = await connect(status === 'Revoked' ? token : helper.token, identity)
-    const session = socketOf(first).getSession()
+    const session = tlsOf(first).getSession()
     if (status === 'Revoked') {
       const certificateId = await certificateIdOf(owner, first.deviceId)
       const from = performance.now()
@@ -118,7 +119,7 @@ describe('a resumed session', () => {
     const { owner, token, tokenId } = await hub.fleet()
     const identity = await deviceIdentity()
     const first = await connect(token, identity)
-    const session = socketOf(first).getSession()
+    const session = tlsOf(first).getSession()
     await owner.invoke('projects_DeleteDeploymentToken', { tokenId })
     await first.link.ended
     await expect(connect(token, identity, session)).rejects.toMatchObject({ status: 401 })

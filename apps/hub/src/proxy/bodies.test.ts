@@ -1,11 +1,19 @@
 import { createHash, type Hash } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type ClientRequest, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createLog } from '@muster/hub/log'
-import { type DevicePage, devicePage, heldDuring, type TestHub, testHub } from '@muster/testkit'
+import {
+  type DevicePage,
+  databaseSession,
+  devicePage,
+  heldDuring,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHttpProxy } from './http-proxy.ts'
 
@@ -15,6 +23,8 @@ const LARGE_BYTES = 256 * 1024 * 1024
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
 const ETAG = '"fox"'
+/** How long an impatient door waits for an answer, in milliseconds. */
+const IMPATIENT_MS = 200
 
 let hub: TestHub
 let page: DevicePage
@@ -43,7 +53,11 @@ async function application(request: IncomingMessage, response: ServerResponse): 
     await pipeline(generated(), response)
   } else if (request.url === '/hash') response.end(await hashOf(request))
   else if (request.url === '/text') sendText(request, response)
-  else if (request.url === '/silent') {
+  else if (request.url === '/early') {
+    response.write('begun')
+    await hashOf(request)
+    setTimeout(() => response.end(' and done'), 3 * IMPATIENT_MS)
+  } else if (request.url === '/silent') {
     // Never answers.
   } else response.end('hello')
 }
@@ -145,7 +159,8 @@ it('keeps connections for the next request, on both sides of the hub', async () 
   expect(sockets.size).toBe(1)
 })
 
-it('tells in a page that a service does not answer', async () => {
+/** A door to the device's page that waits so long for answers. */
+async function door(answerTimeoutMs = IMPATIENT_MS) {
   const { hosts, tokens } = hub.services.proxy
   const proxy = createHttpProxy({
     publicUrl: hub.publicUrl,
@@ -153,11 +168,23 @@ it('tells in a page that a service does not answer', async () => {
     tokens,
     devices: hub.devices,
     log: createLog('silent'),
-    answerTimeoutMs: 200,
+    answerTimeoutMs,
   })
-  const door = createServer((request, response) => void proxy.handle(request, response))
-  await once(door.listen(0, '127.0.0.1'), 'listening')
-  const { port } = door.address() as AddressInfo
+  const server = createServer((request, response) => void proxy.handle(request, response))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    [Symbol.dispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+it('tells in a page that a service does not answer', async () => {
+  using impatient = await door()
+  const { port } = impatient
   const answer = await page.ask('/silent', { port })
   expect(answer.statusCode).toBe(504)
   expect(answer.headers['content-type']).toContain('text/html')
@@ -165,6 +192,35 @@ it('tells in a page that a service does not answer', async () => {
   expect(asked).toContain('/silent')
   const next = await page.ask('/after', { port })
   expect(await textOf(next)).toBe('hello')
-  door.closeAllConnections()
-  door.close()
+})
+
+it('lets a service take its time once it has begun to answer, though the request was still coming', async () => {
+  using impatient = await door()
+  const { promise, resolve } = Promise.withResolvers<ClientRequest>()
+  const options = { port: impatient.port, method: 'POST' }
+  const answer = await page.ask('/early', options, outgoing => {
+    outgoing.write('one')
+    resolve(outgoing)
+  })
+  ;(await promise).end('two')
+  expect(await textOf(answer)).toBe('begun and done')
+})
+
+it('asks the device nothing for a browser that left while the hub looked its token up', async () => {
+  using patient = await door(60_000)
+  await using session = await databaseSession(hub)
+  const left = once(patient.server, 'request').then(([, response]) =>
+    once(response as ServerResponse, 'close'),
+  )
+  await session.lock('proxy_token')
+  const { promise, resolve } = Promise.withResolvers<ClientRequest>()
+  const asking = page.ask('/left', { port: patient.port, agent: false }, outgoing => resolve(outgoing.end()))
+  await session.waitingStatements(1)
+  ;(await promise).destroy()
+  await expect(asking).rejects.toThrow('socket hang up')
+  await left
+  await session.release()
+  expect(await textOf(await page.ask('/after', { port: patient.port }))).toBe('hello')
+  // Idle connections end after some seconds; the executor's channel stays.
+  await until('no connection is left', () => page.device.link.channelCount === 1, 10_000)
 })

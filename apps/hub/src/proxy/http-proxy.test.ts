@@ -28,7 +28,7 @@ const DOWNLOAD = randomBytes(24 * 1024 * 1024)
 let hub: TestHub
 let owner: TestUser
 let organizationId: string
-let deploymentToken: string
+let token: string
 let device: FakeDevice
 let app: Server
 let port: number
@@ -37,10 +37,7 @@ let seen: { headers: IncomingHttpHeaders; url: string }
 
 beforeAll(async () => {
   hub = await testHub()
-  const fleet = await hub.fleet()
-  owner = fleet.owner
-  organizationId = fleet.organizationId
-  deploymentToken = fleet.token
+  ;({ owner, organizationId, token } = await hub.fleet())
   app = createServer(application)
   new WebSocketServer({ server: app, path: '/socket' }).on('connection', socket =>
     socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
@@ -48,7 +45,7 @@ beforeAll(async () => {
   app.listen(0, '127.0.0.1')
   await once(app, 'listening')
   port = (app.address() as AddressInfo).port
-  device = await connectDevice({ url: hub.url, token: fleet.token, link: { onRequest: forwardLocally } })
+  device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
 })
 afterAll(async () => {
   await device[Symbol.asyncDispose]()
@@ -310,6 +307,10 @@ describe('who may not see a device', () => {
     expect((await from('same-site', 'cors')).status).toBe(403)
     expect((await from('cross-site', 'no-cors')).status).toBe(403)
     expect((await from('cross-site', 'navigate', 'POST')).status).toBe(403)
+    // Over plain HTTP browsers tell the origin alone.
+    const by = (origin: string) => ask(host, '/', { method: 'POST', headers: { cookie, origin } })
+    for (const origin of ['http://evil.localhost', 'null']) expect((await by(origin)).status).toBe(403)
+    expect((await by(`http://${host}:${hub.address.port}`)).status).toBe(200)
     for (const [site, mode] of [
       ['same-origin', 'cors'],
       ['none', 'navigate'],
@@ -359,7 +360,7 @@ describe('who may not see a device', () => {
 
     await using gone = await connectDevice({
       url: hub.url,
-      token: deploymentToken,
+      token,
       link: { onRequest: forwardLocally },
     })
     const ofGone = await opened({ deviceId: gone.deviceId })
@@ -407,6 +408,17 @@ describe('a device that cannot show its page', () => {
     const offline = await ask(hostname, '/', { headers: { cookie } })
     expect(offline.status).toBe(503)
     expect(offline.text).toContain('not connected')
+  })
+
+  it('lets go of an upgrade that it refuses, though the client keeps its half open', async () => {
+    const socket = connect({ port: hub.address.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    socket.write('GET / HTTP/1.1\r\nHost: a.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 421 /)
+    await until('what the client still says reaches nobody', () => {
+      socket.write('x')
+      return socket.destroyed
+    })
   })
 
   it('leaves nothing behind when the browser goes away', async () => {

@@ -8,6 +8,7 @@ import {
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ChannelRejectedError } from '@muster/link'
+import { endWith } from '../gateway/last-answer.ts'
 import type { DeviceRegistry, DeviceSession } from '../gateway/registry.ts'
 import type { Logger } from '../log.ts'
 import { ChannelSocket } from './channel-socket.ts'
@@ -126,7 +127,7 @@ export function createHttpProxy({
     over: ServerResponse | Duplex,
     isUpgrade: boolean,
   ): Promise<Answer> {
-    const jwt = cookiesOf(request).find(([name]) => name === cookieName)?.[1] ?? ''
+    const jwt = cookiesOf(request.headers.cookie ?? '').find(([name]) => name === cookieName)?.[1] ?? ''
     const access = await tokens.check(jwt, host)
     if (!access) throw new Unreachable((await tokens.isKnownHost(host)) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
@@ -135,6 +136,8 @@ export function createHttpProxy({
     const agent = agentOf(session, access.port)
     const waiting = Object.values(agent.requests).reduce((sum, list) => sum + (list?.length ?? 0), 0)
     if (waiting >= MAX_WAITING) throw new Unreachable('busy')
+    // Who left meanwhile closes nothing any more: what began now would never end.
+    if (over.destroyed) throw new Error('the browser went away')
     const upstream = httpRequest({
       agent,
       method: request.method!,
@@ -165,7 +168,11 @@ export function createHttpProxy({
       try {
         const url = URL.parse(request.url ?? '', `http://${host}`)
         if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
-        const { answer } = await forward(request, host, response, false)
+        const { answer, socket: device } = await forward(request, host, response, false)
+        if (device) {
+          device.destroy()
+          throw new Unreachable('nonsense')
+        }
         response.writeHead(answer.statusCode!, answer.statusMessage, responseHeaders(answer, false))
         // What comes slowly must be seen at once: server-sent events begin without a body.
         response.flushHeaders()
@@ -184,15 +191,17 @@ export function createHttpProxy({
       try {
         const { answer, socket: device, head: first } = await forward(request, host, socket, true)
         socket.write(headText(answer, device !== undefined))
-        if (!device) return await pipeline(answer, socket)
+        if (!device) {
+          socket.once('finish', () => socket.destroy())
+          return await pipeline(answer, socket)
+        }
         // What either side sent right behind its head goes first.
         device.write(head)
         socket.write(first!)
         await Promise.all([pipeline(socket, device), pipeline(device, socket)])
       } catch (error) {
         const { status, title } = PAGES[pageOf(error)]
-        if (!socket.writable) return
-        socket.end(`HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+        endWith(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
       }
     },
   }
@@ -226,14 +235,13 @@ type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 function answerOf(upstream: ClientRequest, request: IncomingMessage, timeoutMs: number): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
-  const isSilent = (): void => {
-    upstream.destroy(new Unreachable('timeout'))
+  // The time begins when the service has got all of the request, unless it has begun to answer by then.
+  const startTimer = (): void => {
+    timer = setTimeout(() => upstream.destroy(new Unreachable('timeout')), timeoutMs)
   }
-  // The time begins when the service has got all of the request.
-  upstream.once('finish', () => {
-    timer = setTimeout(isSilent, timeoutMs)
-  })
+  upstream.once('finish', startTimer)
   const done = (answer: Answer): void => {
+    upstream.off('finish', startTimer)
     clearTimeout(timer)
     resolve(answer)
   }
@@ -295,7 +303,7 @@ function requestHeaders(
     const lower = name.toLowerCase()
     if (dropped.has(lower) || FORWARDED.test(lower)) return []
     if (lower !== 'cookie') return [name, value]
-    const others = cookiesOf(request).filter(([cookie]) => cookie !== cookieName)
+    const others = cookiesOf(value).filter(([cookie]) => cookie !== cookieName)
     return others.length > 0 ? [name, others.map(pair => pair.join('=')).join('; ')] : []
   })
   // A body of unknown length comes in chunks; its length or chunks are this leg's own affair.
@@ -324,8 +332,8 @@ function headText(answer: IncomingMessage, isUpgrade: boolean): string {
   return `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}${rest}\r\n`
 }
 
-function cookiesOf(request: IncomingMessage): [name: string, value: string][] {
-  return (request.headers.cookie ?? '').split(/;\s*/).flatMap((pair): [string, string][] => {
+function cookiesOf(header: string): [name: string, value: string][] {
+  return header.split(/;\s*/).flatMap((pair): [string, string][] => {
     const at = pair.indexOf('=')
     return at > 0 ? [[pair.slice(0, at), pair.slice(at + 1)]] : []
   })
@@ -334,8 +342,9 @@ function cookiesOf(request: IncomingMessage): [name: string, value: string][] {
 /** Whether another site, a sibling device's page among them, asks for something in a page; following a link is in order. */
 function isFromOtherSite(request: IncomingMessage, isUpgrade: boolean): boolean {
   const { origin, host } = request.headers
-  if (isUpgrade) return origin !== undefined && URL.parse(origin)?.host !== host
   const site = request.headers['sec-fetch-site']
-  if (site === undefined || site === 'same-origin' || site === 'none') return false
+  // Browsers say the site to no plain HTTP, and the origin only of what may do harm.
+  if (isUpgrade || site === undefined) return origin !== undefined && URL.parse(origin)?.host !== host
+  if (site === 'same-origin' || site === 'none') return false
   return request.headers['sec-fetch-mode'] !== 'navigate' || !['GET', 'HEAD'].includes(request.method ?? '')
 }

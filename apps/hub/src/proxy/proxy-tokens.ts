@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../database/connection.ts'
@@ -8,7 +9,6 @@ import type { ProxyHosts } from './hosts.ts'
 type ProxyAccess = { deviceId: string; port: number; lastsSecs: number }
 
 type NewToken = {
-  tokenId: string
   deviceId: string
   hostname: string
   port: number
@@ -35,11 +35,12 @@ export class ProxyTokens {
 
   /** Issues a token in a transaction; resolves to its JWT. */
   async issue(tx: Tx, token: NewToken): Promise<string> {
+    const tokenId = randomUUID()
     const expiresAt = new Date(Date.now() + token.validForSecs * 1000)
     await tx
       .insertInto('proxy_token')
       .values({
-        token_id: token.tokenId,
+        token_id: tokenId,
         device_id: token.deviceId,
         hostname: token.hostname,
         port: token.port,
@@ -50,7 +51,7 @@ export class ProxyTokens {
         expires_at: expiresAt,
       })
       .execute()
-    return this.#jwts.signProxy(token.tokenId, expiresAt)
+    return this.#jwts.signProxy(tokenId, expiresAt)
   }
 
   /** Takes a chosen host name for a device; throws `Invalid` for one that is another's or that nobody may choose. */

@@ -100,6 +100,12 @@ describe('a request whose end can be read in two ways', () => {
     expect(told === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(told), told.slice(0, 200)).toBe(true)
   })
 
+  it('goes on with its cookies once, however many headers they came in', async () => {
+    answer = FINE
+    await exchange('GET /cookies HTTP/1.1\r\nHOST\r\nCookie: a=1\r\nCookie: b=2\r\n\r\n')
+    expect(arrived.match(/a=1|b=2|muster-device/g)).toEqual(['a=1', 'b=2'])
+  })
+
   it('goes on in one way when it can be read in one only', async () => {
     answer = FINE
     const chunks = '3;name=value\r\nabc\r\n0\r\nX-Trailer: yes\r\n\r\n'
@@ -119,6 +125,10 @@ describe('an answer of a device that can be read in two ways', () => {
     ['a folded header', 'HTTP/1.1 200 OK\r\nX-A: b\r\n Set-Cookie: evil=1\r\nContent-Length: 2\r\n\r\nok'],
     ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
     ['a zero byte', 'HTTP/1.1 200 OK\r\nX-A: b\0c\r\nContent-Length: 2\r\n\r\nok'],
+    [
+      'an upgrade that nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nevil',
+    ],
   ])('is told to be no HTTP: %s', async (_what, strange) => {
     answer = strange
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
@@ -22,7 +21,6 @@ export const devices_IssueHttpProxyToken = handler(
     if (redirect !== undefined && URL.parse(redirect)?.origin !== publicUrl)
       throw new ActionError('Invalid', `redirect: expected an address that begins with ${publicUrl}/.`)
     const jwt = await tokens.issue(tx, {
-      tokenId: randomUUID(),
       deviceId,
       hostname: host,
       port,

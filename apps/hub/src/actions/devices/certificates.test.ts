@@ -32,12 +32,8 @@ let deviceId: string
 
 beforeAll(async () => {
   hub = await testHub()
-  const fleet = await hub.fleet()
-  owner = fleet.owner
+  ;({ owner, organizationId, projectId, token } = await hub.fleet())
   actor = { actor: 'User', userId: owner.userId }
-  organizationId = fleet.organizationId
-  projectId = fleet.projectId
-  token = fleet.token
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {

@@ -22,8 +22,7 @@ let deviceId: string
 beforeAll(async () => {
   hub = await testHub()
   const fleet = await hub.fleet()
-  owner = fleet.owner
-  projectId = fleet.projectId
+  ;({ owner, projectId } = fleet)
   device = await connectDevice({ url: hub.url, token: fleet.token })
   deviceId = device.deviceId
 })

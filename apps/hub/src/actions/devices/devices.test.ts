@@ -22,11 +22,7 @@ let deviceId: string
 
 beforeAll(async () => {
   hub = await testHub()
-  const fleet = await hub.fleet()
-  owner = fleet.owner
-  organizationId = fleet.organizationId
-  projectId = fleet.projectId
-  token = fleet.token
+  ;({ owner, organizationId, projectId, token } = await hub.fleet())
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {

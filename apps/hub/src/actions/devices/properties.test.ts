@@ -28,10 +28,8 @@ let asDevice: Caller
 beforeAll(async () => {
   hub = await testHub()
   const fleet = await hub.fleet()
-  owner = fleet.owner
+  ;({ owner, organizationId, projectId } = fleet)
   actor = { actor: 'User', userId: owner.userId }
-  projectId = fleet.projectId
-  organizationId = fleet.organizationId
   device = await connectDevice({ url: hub.url, token: fleet.token })
   deviceId = device.deviceId
   asDevice = { actor: 'Device', deviceId, tokenId: fleet.tokenId, projectId, organizationId }

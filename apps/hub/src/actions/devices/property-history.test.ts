@@ -11,8 +11,7 @@ let tokenId: string
 beforeAll(async () => {
   hub = await testHub()
   const fleet = await hub.fleet()
-  owner = fleet.owner
-  tokenId = fleet.tokenId
+  ;({ owner, tokenId } = fleet)
   device = await connectDevice({ url: hub.url, token: fleet.token })
   deviceId = device.deviceId
 })
