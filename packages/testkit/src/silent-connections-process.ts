@@ -1,0 +1,32 @@
+// Forked by `silent-connections.ts`: opens connections, says Hello on each, and answers nothing.
+import { encodeFrame } from '@muster/link'
+import { HELLO } from '@muster/link/testing'
+import { openWebSocket } from './fake-device.ts'
+
+/** What the process is asked for. */
+export type SilentOrder = { url: string; headers: Record<string, string>; count: number }
+/** What it tells again and again. */
+export type SilentState = { closed: number; failure?: string }
+
+const PARALLEL = 64
+const TELL_MS = 100
+
+let closed = 0
+
+process.once('message', ({ url, headers, count }: SilentOrder) => {
+  let opened = 0
+  const open = async (): Promise<void> => {
+    while (opened < count) {
+      opened++
+      const { webSocket } = await openWebSocket(url, headers)
+      webSocket.on('error', () => {})
+      webSocket.on('close', () => closed++)
+      webSocket.send(encodeFrame(HELLO))
+    }
+  }
+  const tell = (failure?: string): boolean =>
+    process.send!({ closed, ...(failure !== undefined && { failure }) } satisfies SilentState)
+  Promise.all(Array.from({ length: PARALLEL }, open)).catch(error => tell(String(error)))
+  setInterval(() => tell(), TELL_MS)
+})
+process.once('disconnect', () => process.exit())
