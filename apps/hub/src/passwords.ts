@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { ActionError } from '@muster/actions'
 import { isCommonPassword } from './common-passwords.ts'
 import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
@@ -10,10 +11,13 @@ const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, pa
 /** Costs as much to compare with as any other, and no password is known to match it. */
 const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** Hashes under way at once. A hash takes 5 to 25 ms of one core, by machine. */
-const MAX_RUNNING = 2
-/** How many may wait: who waits is answered within a third of a second or so. */
-const MAX_WAITING = 32
+/**
+ * Hashes under way at once. Each takes 5 to 25 ms of a core, by machine, and two slow each other down in the memory that cores share: on
+ * two cores they finish no more a second than one after the other, and leave no core to anybody else.
+ */
+const MAX_RUNNING = availableParallelism() < 4 ? 1 : 2
+/** How many may wait or be under way: who comes last is answered within a third of a second or so. */
+const MAX_PENDING = 34
 /** How long the process is kept when there is nothing to hash, in milliseconds: an idle hub should be small. */
 const KEEP_MS = 60_000
 
@@ -56,7 +60,7 @@ function hash(password: string): Promise<string> {
 
 /** Throws `RateLimited` when too many wait: in a flood nothing else should be done for who would be refused anyway. */
 export function refuseWhenBusy(): void {
-  if (pending.size >= MAX_RUNNING + MAX_WAITING)
+  if (pending.size >= MAX_PENDING)
     throw new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }
 
