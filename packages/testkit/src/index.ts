@@ -41,5 +41,6 @@ export {
 export { hasS3Server, type S3Server, s3Server } from './s3-server.ts'
 export { type ScratchDatabase, scratchDatabase } from './scratch-database.ts'
 export { type SilentConnections, silentConnections } from './silent-connections.ts'
+export { smallDisk } from './small-disk.ts'
 export { type TestHub, type TestUser, testHub } from './test-hub.ts'
 export { until } from './until.ts'

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { newId } from '@muster/actions'
@@ -11,6 +9,7 @@ import {
   digestOf,
   heldDuring,
   putBytes,
+  smallDisk,
   type TestHub,
   type TestUser,
   testHub,
@@ -400,24 +399,8 @@ describe('the sweep', () => {
   })
 })
 
-/** A small file system of its own; nothing where none can be mounted. */
-async function smallDisk(): Promise<(AsyncDisposable & { path: string }) | undefined> {
-  const path = await mkdtemp(join(tmpdir(), 'muster-small-'))
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', path], { stdio: 'ignore' })
-  if (status !== 0) await rm(path, { recursive: true })
-  return status === 0
-    ? {
-        path,
-        async [Symbol.asyncDispose]() {
-          spawnSync('umount', ['-l', path], { stdio: 'ignore' })
-          await rm(path, { recursive: true, force: true })
-        },
-      }
-    : undefined
-}
-
 it('a full disk ends uploads with a clear error, and they work again when there is room (goal R9)', async context => {
-  await using disk = await smallDisk()
+  await using disk = await smallDisk(8)
   if (!disk) return context.skip('needs the right to mount a file system')
   await using small = await testHub({ dataDir: disk.path })
   const person = await small.user()

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newDatedId } from '@muster/actions'
+import { connectDevice, type FakeDevice, smallDisk } from '@muster/testkit'
+import { until } from '@muster/testkit/until'
+import { expect, it } from 'vitest'
+import { databaseOf, printedToken, startedHub } from './hub-child.ts'
+
+const DISK_MIB = 512
+/** Random, so that the database cannot make it smaller. */
+const BODY_BYTES = 60_000
+const CALLS_AT_MOST = 5_000
+
+it('a hub whose database finds the disk full acknowledges nothing, lives, and goes on when there is room (goal R9)', {
+  timeout: 300_000,
+}, async context => {
+  await using disk = await smallDisk(DISK_MIB)
+  if (!disk) return context.skip('needs the right to mount a file system')
+  await using hub = await startedHub({ dataDir: join(disk.path, 'data') })
+  const options = { url: hub.url, token: printedToken(hub) }
+  let device: FakeDevice = await connectDevice(options)
+  const { identity, deviceId } = device
+  await using _ = { [Symbol.asyncDispose]: () => device[Symbol.asyncDispose]() }
+
+  const sent = new Set<string>()
+  const acknowledged: string[] = []
+  const publish = async (): Promise<void> => {
+    const eventId = newDatedId('d_ev')
+    const emittedAt = new Date().toISOString()
+    const body = randomBytes((BODY_BYTES * 3) / 4).toString('base64')
+    const event = { eventId, severity: 'Info', category: 'test', body, attributes: {}, emittedAt }
+    sent.add(eventId)
+    await device.invoke('devices_PublishEvents', { deviceId, events: [event] })
+    acknowledged.push(eventId)
+  }
+  await publish()
+
+  const filler = join(disk.path, 'filler')
+  await fill(filler)
+  let refusal: unknown
+  for (let call = 0; call < CALLS_AT_MOST && refusal === undefined; call++)
+    await publish().catch(error => {
+      refusal = error
+    })
+  expect(String(refusal)).toContain('The database is not available.')
+  // It stays so, and the hub says that it lives.
+  await expect(publish()).rejects.toThrow()
+  expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
+
+  await rm(filler)
+  await until(
+    'events are acknowledged again',
+    async () => {
+      try {
+        await publish()
+        return true
+      } catch {
+        // The link may have ended with the database.
+        await device[Symbol.asyncDispose]()
+        device = await connectDevice({ ...options, identity }).catch(() => device)
+        return false
+      }
+    },
+    120_000,
+  )
+  await hub.ready()
+  await using database = await databaseOf(hub.dataDir)
+  const { rows } = await database.query('select event_id from device_event where device_id = $1', [deviceId])
+  const stored = rows.map(row => row.event_id as string)
+  expect(stored).toEqual(expect.arrayContaining(acknowledged))
+  expect(new Set(stored).size).toBe(stored.length)
+  expect(stored.every(eventId => sent.has(eventId))).toBe(true)
+})
+
+/** Writes a file until there is no room left. */
+async function fill(path: string): Promise<void> {
+  const file = await open(path, 'w')
+  for (const bytes of [1024 * 1024, 4096]) {
+    const chunk = Buffer.alloc(bytes)
+    let written = bytes
+    while (written === bytes)
+      written = await file.write(chunk).then(
+        ({ bytesWritten }) => bytesWritten,
+        error => {
+          if (error.code !== 'ENOSPC') throw error
+          return 0
+        },
+      )
+  }
+  await file.close()
+}
