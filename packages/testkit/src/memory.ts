@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const EVERY_MS = 250
+const EVERY_MS = 1_000
 
 /**
  * Runs something and tells how many bytes more than before this process held at the worst moment, its end included; what only waits
@@ -13,6 +13,8 @@ export async function heldDuring<Result>(
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
   const inUse = (): number => {
+    collectGarbage()
+    // Buffers are freed beside the program, and for certain when the next collection begins.
     collectGarbage()
     const { arrayBuffers, heapUsed } = process.memoryUsage()
     return arrayBuffers + heapUsed
