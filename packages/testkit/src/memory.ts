@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const EVERY_MS = 1_000
+const EVERY_MS = 250
 
 /**
  * Runs something and tells how many bytes more than before this process held at the worst moment, its end included; what only waits
@@ -14,19 +14,21 @@ export async function heldDuring<Result>(
   const collectGarbage = runInNewContext('gc') as () => void
   const inUse = (): number => {
     collectGarbage()
-    // Buffers are freed beside the program, and for certain when the next collection begins.
-    collectGarbage()
     const { arrayBuffers, heapUsed } = process.memoryUsage()
     return arrayBuffers + heapUsed
   }
+  inUse()
   const before = inUse()
   let heldBytes = 0
-  const timer = setInterval(() => {
-    heldBytes = Math.max(heldBytes, inUse() - before)
-  }, EVERY_MS)
+  const look = (): void => {
+    // Buffers are freed beside the program, and for certain when the next collection begins.
+    if (inUse() - before > heldBytes) heldBytes = Math.max(heldBytes, inUse() - before)
+  }
+  const timer = setInterval(look, EVERY_MS)
   try {
     const result = await work()
-    return { result, heldBytes: Math.max(heldBytes, inUse() - before) }
+    look()
+    return { result, heldBytes }
   } finally {
     clearInterval(timer)
   }

@@ -12,6 +12,7 @@ const PARALLEL = 64
 const TELL_MS = 100
 
 let closed = 0
+let failure: string | undefined
 
 process.once('message', ({ url, headers, count }: SilentOrder) => {
   let opened = 0
@@ -24,9 +25,11 @@ process.once('message', ({ url, headers, count }: SilentOrder) => {
       webSocket.send(encodeFrame(HELLO))
     }
   }
-  const tell = (failure?: string): boolean =>
+  Promise.all(Array.from({ length: PARALLEL }, open)).catch(error => {
+    failure = String(error)
+  })
+  setInterval(() => {
     process.send!({ closed, ...(failure !== undefined && { failure }) } satisfies SilentState)
-  Promise.all(Array.from({ length: PARALLEL }, open)).catch(error => tell(String(error)))
-  setInterval(() => tell(), TELL_MS)
+  }, TELL_MS)
 })
 process.once('disconnect', () => process.exit())

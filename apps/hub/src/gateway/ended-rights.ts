@@ -24,7 +24,7 @@ const ENDED = {
  * Ends connections whose token or certificate lost its right at another node, which tells nobody (decisions: nodes poll
  * revocations). What deletes a device, a project or an organization deletes these. A node that is alone asks nothing.
  */
-export function watchRights({ db, pool, devices, log }: Options): Disposable {
+export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
   const look = async (): Promise<void> => {
     const { sessions } = devices
     if (sessions.length === 0 || (await runningNodes(db)).length < 2) return
@@ -34,25 +34,19 @@ export function watchRights({ db, pool, devices, log }: Options): Disposable {
     ])
     for (const right of rows) devices.closeWhere(right, 'certificate or token is no longer valid')
   }
-  let isOver = false
-  let isLooking = false
-  const lookOnce = async (): Promise<void> => {
+  let looking: Promise<void> | undefined
+  const timer = setInterval(() => {
     // One that takes long is not overtaken.
-    if (isLooking) return
-    isLooking = true
-    try {
-      await look()
-    } catch (error) {
-      if (!isOver) log.warn({ err: error }, 'rights that ended at other nodes could not be looked for')
-    } finally {
-      isLooking = false
-    }
-  }
-  const timer = setInterval(() => void lookOnce(), LOOK_MS)
+    looking ??= look()
+      .catch(error => log.warn({ err: error }, 'rights that ended at other nodes could not be looked for'))
+      .finally(() => {
+        looking = undefined
+      })
+  }, LOOK_MS)
   return {
-    [Symbol.dispose]() {
-      isOver = true
+    async [Symbol.asyncDispose]() {
       clearInterval(timer)
+      await looking
     },
   }
 }

@@ -343,9 +343,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     upgrade: (request, socket, head) => void onUpgrade(request, socket, head),
     async close() {
       isClosing = true
-      rights[Symbol.dispose]()
       for (const link of [...links]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
+      await rights[Symbol.asyncDispose]()
       for (const socket of arriving) socket.destroy()
     },
   }
