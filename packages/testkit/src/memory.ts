@@ -2,6 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const EVERY_MS = 250
+/** The work under test has at least so much of the time: looking stops everything else in this process. */
+const WORK_SHARE = 0.75
 
 /**
  * Runs something and tells how many bytes more than before this process held at the worst moment, its end included; what only waits
@@ -24,12 +26,21 @@ export async function heldDuring<Result>(
     // Buffers are freed beside the program, and for certain when the next collection begins.
     if (inUse() - before > heldBytes) heldBytes = Math.max(heldBytes, inUse() - before)
   }
-  const timer = setInterval(look, EVERY_MS)
+  let timer: NodeJS.Timeout
+  const lookAgain = (afterMs: number): void => {
+    timer = setTimeout(() => {
+      const started = performance.now()
+      look()
+      const tookMs = performance.now() - started
+      lookAgain(Math.max(EVERY_MS, (tookMs * WORK_SHARE) / (1 - WORK_SHARE)))
+    }, afterMs)
+  }
+  lookAgain(EVERY_MS)
   try {
     const result = await work()
     look()
     return { result, heldBytes }
   } finally {
-    clearInterval(timer)
+    clearTimeout(timer!)
   }
 }
