@@ -76,6 +76,9 @@ function application(incoming: IncomingMessage, response: ServerResponse): void 
       'set-cookie': ['sid=1; Path=/; Domain=.localhost; HttpOnly', 'lang=en'],
       connection: 'X-Private',
       'x-private': 'yes',
+      'x-accel-redirect': '/api/v1/blobs/1',
+      'x-accel-expires': '3600',
+      'x-accel-buffering': 'no',
     })
     response.end()
   } else if (url.pathname === '/silent') {
@@ -197,6 +200,10 @@ describe('a web application on a device', () => {
     expect(answer).toMatchObject({ status: 302, headers: { location: '/home' } })
     expect(answer.headers['set-cookie']).toEqual(['sid=1; Path=/; HttpOnly', 'lang=en'])
     expect(answer.headers['x-private']).toBeUndefined()
+    // What a proxy in front of the hub sends and keeps is not the device's to say; how fast, it may.
+    expect(answer.headers['x-accel-redirect']).toBeUndefined()
+    expect(answer.headers['x-accel-expires']).toBeUndefined()
+    expect(answer.headers['x-accel-buffering']).toBe('no')
   })
 
   it('takes uploads and gives downloads, whole and by head, unchanged', async () => {

@@ -42,6 +42,9 @@ const HOP_BY_HOP = new Set([
 ])
 /** Headers that say who asked and how; the hub says it itself. */
 const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.*)$/
+/** Headers by which a server tells a proxy in front what to send or keep: that one is the operator's and not the device's to direct. */
+const DIRECTIONS =
+  /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
 
 type ProxyOptions = {
   publicUrl: string
@@ -318,7 +321,7 @@ function responseHeaders(answer: IncomingMessage, isUpgrade: boolean): string[] 
   const dropped = connectionNames(answer)
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
     const lower = name.toLowerCase()
-    if (dropped.has(lower)) return []
+    if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
     if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]
     return [name, value]
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../database/connection.ts'
+import { type Db, select, type Tx } from '../database/connection.ts'
 import type { Jwts } from '../jwts.ts'
 import type { ProxyHosts } from './hosts.ts'
 
@@ -19,6 +19,20 @@ type NewToken = {
   redirect: string | undefined
   validForSecs: number
 }
+
+type AccessRow = { device_id: string; port: number; expires_at: Date }
+
+/** What a token opens under a host name; a session that is over stays a while until it is swept. */
+const ACCESS = `
+  select t.device_id, t.port, t.expires_at
+    from proxy_token t
+    join device d using (device_id)
+    join project p using (project_id)
+    join organization_member m on m.organization_id = p.organization_id and m.user_id = t.user_id
+    join "user" u on u.user_id = t.user_id
+    left join session s on s.session_id = t.session_id
+   where t.token_id = $1 and t.hostname = $2 and t.expires_at > $3
+     and u.is_active and (t.session_id is null or s.expires_at > $3)`
 
 /**
  * Tokens that open a device's page in a browser. Each has a row that goes with its session, its user token and its device, and it
@@ -74,28 +88,13 @@ export class ProxyTokens {
   async check(jwt: string, hostname: string): Promise<ProxyAccess | undefined> {
     const tokenId = await this.#jwts.verifyProxy(jwt)
     if (tokenId === undefined) return undefined
-    const row = await this.#db
-      .selectFrom('proxy_token as t')
-      .innerJoin('device as d', 'd.device_id', 't.device_id')
-      .innerJoin('project as p', 'p.project_id', 'd.project_id')
-      .innerJoin('organization_member as m', join =>
-        join.onRef('m.organization_id', '=', 'p.organization_id').onRef('m.user_id', '=', 't.user_id'),
-      )
-      .innerJoin('user as u', 'u.user_id', 't.user_id')
-      .leftJoin('session as s', 's.session_id', 't.session_id')
-      .where('t.token_id', '=', tokenId)
-      .where('t.hostname', '=', hostname)
-      .where('t.expires_at', '>', new Date())
-      .where('u.is_active', '=', true)
-      // A session that is over stays a while until it is swept.
-      .where(({ or, eb }) => or([eb('t.session_id', 'is', null), eb('s.expires_at', '>', new Date())]))
-      .select(['t.device_id', 't.port', 't.expires_at'])
-      .executeTakeFirst()
+    const now = Date.now()
+    const [row] = await select<AccessRow>(this.#db, ACCESS, [tokenId, hostname, new Date(now)])
     return (
       row && {
         deviceId: row.device_id,
         port: row.port,
-        lastsSecs: Math.max(0, Math.floor((row.expires_at.getTime() - Date.now()) / 1000)),
+        lastsSecs: Math.floor((row.expires_at.getTime() - now) / 1000),
       }
     )
   }
