@@ -1,8 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { hash as cheapHash } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
-import { hashPassword, strongerHash, verifyPassword } from './passwords.ts'
+import { hashPassword, strongerHash, verifyPassword, verifyStrangersPassword } from './passwords.ts'
 import { hashSecret, matchesSecret } from './secrets.ts'
+
+/** Of `x`, by the same function at a hundredth of the price. */
+const CHEAP = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
+
+const strangers = (password: string, count: number): Promise<boolean>[] =>
+  Array.from({ length: count }, () => verifyStrangersPassword(password, CHEAP))
 
 describe('a password', () => {
   it('is kept as Argon2id with a salt of its own', async () => {
@@ -68,15 +74,34 @@ describe('a password', () => {
   })
 
   it('is refused when too many wait, and those who wait are answered', async () => {
-    // The same function at a hundredth of the price.
-    const hash = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
-    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => verifyPassword('x', hash)))
+    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => verifyPassword('x', CHEAP)))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
     expect(refused).toHaveLength(16)
     for (const { reason } of refused)
       expect(reason).toMatchObject({ kind: 'RateLimited', status: 429, retryAfterSecs: 1 })
     expect(outcomes.filter(outcome => outcome.status === 'fulfilled' && outcome.value)).toHaveLength(34)
-    expect(await verifyPassword('x', hash)).toBe(true)
+    expect(await verifyPassword('x', CHEAP)).toBe(true)
+  })
+
+  it('of strangers is refused when too many of them wait, and those who wait are answered', async () => {
+    const outcomes = await Promise.allSettled(strangers('x', 60))
+    const refused = outcomes.filter(outcome => outcome.status === 'rejected')
+    expect(refused.length).toBeGreaterThan(20)
+    expect(refused.length).toBeLessThan(27)
+    for (const { reason } of refused)
+      expect(reason).toMatchObject({ kind: 'RateLimited', status: 429, retryAfterSecs: 1 })
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') expect(outcome.value).toBe(true)
+  })
+
+  it('of strangers in a flood of wrong ones leaves the machine to others', async () => {
+    const flood = await Promise.allSettled(strangers('wrong', 60))
+    // One is wrong, the few that may still wait are slowed down, and the rest is told to come back.
+    expect(flood.filter(outcome => outcome.status === 'fulfilled').length).toBeLessThan(10)
+    await expect(Promise.all(strangers('wrong', 8))).rejects.toMatchObject({ kind: 'RateLimited' })
+    // Who is no stranger does not notice.
+    const started = performance.now()
+    expect(await verifyPassword('x', CHEAP)).toBe(true)
+    expect(performance.now() - started).toBeLessThan(1_000)
   })
 
   it('is compared again after the process that does it was killed', async () => {

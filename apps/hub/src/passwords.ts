@@ -16,10 +16,17 @@ const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCo
  * two cores they finish no more a second than one after the other, and leave no core to anybody else.
  */
 const MAX_RUNNING = availableParallelism() < 4 ? 1 : 2
-/** How many may wait or be under way: who comes last is answered within a third of a second or so. */
+/** How many may be under way or have been sent there, and how many strangers may wait: who comes last has an answer within seconds. */
 const MAX_PENDING = 34
 /** How long the process is kept when there is nothing to hash, in milliseconds: an idle hub should be small. */
 const KEEP_MS = 60_000
+
+/** For how long somebody who is refused for want of room, or a wrong password in such a time, is remembered, in milliseconds. */
+const REMEMBER_MS = 10_000
+/** How many strangers may wait in a flood. */
+const MAX_WAITING_IN_FLOOD = 4
+/** How often the time that a stranger's wrong password took passes in a flood before the next one's turn: they get a fiftieth of a core. */
+const REST_IN_FLOOD = 50
 
 /**
  * Hashing has a process of low priority: a flood of sign-ins takes what is left of the machine, and nothing from devices, from the
@@ -47,6 +54,61 @@ export async function verifyPassword(password: string, stored: string | null | u
   return matches && stored != null
 }
 
+/** Strangers who wait for their turn, in order. */
+const waiting: PromiseWithResolvers<void>[] = []
+let strangers = 0
+let crowdedUntil = 0
+let floodedUntil = 0
+
+/**
+ * As `verifyPassword`, for somebody who may be anybody. Strangers take turns. When more come than can wait and their passwords are
+ * wrong, it is a flood: they are slowed down, and the machine is for everybody else.
+ */
+export async function verifyStrangersPassword(
+  password: string,
+  stored: string | null | undefined,
+): Promise<boolean> {
+  refuseWhenCrowded()
+  if (strangers < MAX_RUNNING) strangers++
+  else {
+    const turn = Promise.withResolvers<void>()
+    waiting.push(turn)
+    await turn.promise
+  }
+  const started = performance.now()
+  let restMs = 0
+  try {
+    const matches = await verifyPassword(password, stored)
+    const now = performance.now()
+    if (!matches && now < crowdedUntil) {
+      floodedUntil = now + REMEMBER_MS
+      restMs = REST_IN_FLOOD * (now - started)
+      for (const turn of waiting.splice(MAX_WAITING_IN_FLOOD)) turn.reject(tooMany())
+    }
+    return matches
+  } finally {
+    setTimeout(nextStranger, restMs).unref()
+  }
+}
+
+function nextStranger(): void {
+  const turn = waiting.shift()
+  if (turn) turn.resolve()
+  else strangers--
+}
+
+/** Throws `RateLimited` when too many strangers wait: nothing else should be done for who would be refused anyway. */
+export function refuseWhenCrowded(): void {
+  const now = performance.now()
+  if (waiting.length < (now < floodedUntil ? MAX_WAITING_IN_FLOOD : MAX_PENDING)) return
+  crowdedUntil = now + REMEMBER_MS
+  throw tooMany()
+}
+
+function tooMany(): ActionError {
+  return new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
+}
+
 /** A new hash of a password that was just verified, when the stored one is weaker than those made today; else nothing. */
 export async function strongerHash(password: string, stored: string): Promise<string | undefined> {
   const [, memoryCost, timeCost] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(stored) ?? []
@@ -58,14 +120,8 @@ function hash(password: string): Promise<string> {
   return run<string>({ password, parameters: PARAMETERS })
 }
 
-/** Throws `RateLimited` when too many wait: in a flood nothing else should be done for who would be refused anyway. */
-export function refuseWhenBusy(): void {
-  if (pending.size >= MAX_PENDING)
-    throw new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
-}
-
 async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
-  refuseWhenBusy()
+  if (pending.size >= MAX_PENDING) throw tooMany()
   hasher ??= startHasher()
   const id = ++lastId
   const done = Promise.withResolvers<string | boolean>()

@@ -28,6 +28,12 @@ export class RateLimits {
     await this.#take(kind, FAILURES[kind], key)
   }
 
+  /** Throws `RateLimited` when none is left, and takes none. */
+  async refuseSpent(kind: Failure, key: string): Promise<void> {
+    const used = await this.#limiter(kind, FAILURES[kind]).get(key)
+    if (used && used.consumedPoints >= FAILURES[kind].calls) throw tooMany(used)
+  }
+
   /** Gives a call back that turned out not to count. */
   async giveBack(kind: Failure, key: string): Promise<void> {
     await this.#limiter(kind, FAILURES[kind]).reward(key)
@@ -58,9 +64,7 @@ export class RateLimits {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
       // What is refused does not count, so that there is room again as soon as others are given back.
       await this.#limiter(kind, rate).reward(key)
-      throw new ActionError('RateLimited', 'Too many requests: try again later.', {
-        retryAfterSecs: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
-      })
+      throw tooMany(refusal)
     }
   }
 
@@ -72,4 +76,10 @@ export class RateLimits {
     }
     return limiter
   }
+}
+
+function tooMany({ msBeforeNext }: RateLimiterRes): ActionError {
+  return new ActionError('RateLimited', 'Too many requests: try again later.', {
+    retryAfterSecs: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+  })
 }

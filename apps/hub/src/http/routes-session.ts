@@ -1,12 +1,12 @@
 import { ActionError } from '@muster/actions'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { recordAuditAction } from '../audit/actions.ts'
 import { ANONYMOUS } from '../caller.ts'
 import { hasEmail } from '../database/accounts.ts'
 import type { Db } from '../database/connection.ts'
 import type { Core } from '../hub.ts'
-import { refuseWhenBusy, strongerHash, verifyPassword } from '../passwords.ts'
+import { refuseWhenCrowded, strongerHash, verifyPassword, verifyStrangersPassword } from '../passwords.ts'
 import { refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
 import { textOf } from './routes-actions.ts'
 
@@ -28,11 +28,16 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
   const knownCookie = `${cookie.name}-known`
 
-  app.post('/api/private/login', async (request, reply) => {
+  // What would be refused anyway costs no more than its head.
+  const refuseEarly = async (request: FastifyRequest): Promise<void> => {
+    if (request.cookies[knownCookie] === undefined) refuseWhenCrowded()
+    await core().limits.refuseSpent('sign-in address', request.ip)
+  }
+
+  app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {
     refuseForeignOrigin(request, cookie)
     const { db, sessions, jwts, limits, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
-    refuseWhenBusy()
     await limits.take('sign-in address', request.ip)
     const account = await accountOf(db, email)
     // Somebody who fails on purpose must not lock the owner out: browsers that the account knows have a count of their own.
@@ -46,7 +51,8 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
       await limits.giveBack('sign-in address', request.ip)
       await limits.giveBack(kind, key)
     }
-    const matches = await verifyPassword(password, account?.password_hash).catch(async error => {
+    const verify = kind === 'sign-in known browser' ? verifyPassword : verifyStrangersPassword
+    const matches = await verify(password, account?.password_hash).catch(async error => {
       await giveBack()
       throw error
     })
