@@ -1,17 +1,23 @@
 import { spawn } from 'node:child_process'
-import { X509Certificate } from 'node:crypto'
+import { randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:https'
+import type { IncomingHttpHeaders } from 'node:http'
+import { type RequestOptions, request } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
+import { buffer } from 'node:stream/consumers'
+import { connectDevice, deviceIdentity, digestOf, testHub, until } from '@muster/testkit'
 import { isInstalled } from '@muster/testkit/debian'
 import { describe, expect, it } from 'vitest'
 
 const DOCUMENT = join(import.meta.dirname, '../../../../docs/operating.md')
-const SECRET = 'at least sixteen characters'
+const BEHIND = {
+  publicUrl: 'https://hub.example.com',
+  trustedProxies: ['127.0.0.1'],
+  proxySecret: 'at least sixteen characters',
+}
 
 type Proxy = { program: string; debianPackage: string; arguments: (folder: string) => string[] }
 
@@ -38,7 +44,10 @@ async function freePort(): Promise<number> {
 function exampleOf(language: 'nginx' | 'caddy', folder: string, hubPort: number): string {
   const [, block] =
     new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(DOCUMENT, 'utf8')) ?? []
-  return block!.replaceAll('/etc/ssl/', `${folder}/`).replace('127.0.0.1:6878', `127.0.0.1:${hubPort}`)
+  return block!
+    .replaceAll('/etc/ssl/', `${folder}/`)
+    .replaceAll('/var/cache/nginx/', `${folder}/`)
+    .replaceAll('127.0.0.1:6878', `127.0.0.1:${hubPort}`)
 }
 
 function nginxFiles(folder: string, port: number, hubPort: number): Record<string, string> {
@@ -92,7 +101,7 @@ async function started(
   })
   await until('the proxy answers', async () => {
     if (child.exitCode !== null) throw new Error(`the proxy ended: ${told}`)
-    return (await get(port, '/healthz').catch(() => undefined))?.status === 200
+    return (await ask(port, '/healthz').catch(() => undefined))?.status === 200
   })
   return {
     port,
@@ -105,16 +114,26 @@ async function started(
   }
 }
 
-function get(port: number, path: string): Promise<{ status: number; hsts: unknown }> {
+type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+
+function ask(
+  port: number,
+  path: string,
+  { body, ...options }: RequestOptions & { body?: Buffer } = {},
+): Promise<Answer> {
   return new Promise((done, failed) => {
-    const options = { port, host: '127.0.0.1', path, rejectUnauthorized: false }
-    request(options, answer => {
-      answer.resume()
-      done({ status: answer.statusCode!, hsts: answer.headers['strict-transport-security'] })
+    request({ port, host: '127.0.0.1', path, rejectUnauthorized: false, ...options }, answer => {
+      const { statusCode, headers } = answer
+      buffer(answer).then(body => done({ status: statusCode!, headers, body }), failed)
     })
       .on('error', failed)
-      .end()
+      .end(body)
   })
+}
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url)
+  return pathname + search
 }
 
 describe.each([
@@ -124,13 +143,10 @@ describe.each([
   it.skipIf(!isInstalled(proxy.program, proxy.debianPackage))(
     'lets people in, and devices with the certificate that they proved',
     async () => {
-      await using hub = await testHub({
-        publicUrl: 'https://hub.example.com',
-        trustedProxies: ['127.0.0.1'],
-        proxySecret: SECRET,
-      })
+      await using hub = await testHub(BEHIND)
       await using front = await started(proxy, files, hub.address.port)
-      expect(await get(front.port, '/login')).toMatchObject({ hsts: expect.stringContaining('max-age') })
+      const { headers } = await ask(front.port, '/login')
+      expect(headers['strict-transport-security']).toContain('max-age')
 
       const { owner, token, projectId } = await hub.fleet()
       const identity = await deviceIdentity()
@@ -151,6 +167,57 @@ describe.each([
       expect(again.deviceId).toBe(device.deviceId)
       const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
       expect(devices).toMatchObject([{ pendingCertificatesCount: 0 }])
+    },
+  )
+})
+
+describe('files of repositories behind nginx as docs/operating.md says', () => {
+  it.skipIf(!isInstalled(NGINX.program, NGINX.debianPackage))(
+    'are read from the hub once, whoever asks and for which part, while the address works',
+    async () => {
+      await using hub = await testHub(BEHIND)
+      await using front = await started(NGINX, nginxFiles, hub.address.port)
+      const owner = await hub.user()
+      const repositoryId = await hub.repository(owner, await hub.organization(owner))
+      // More than what nginx takes of a body unless told otherwise.
+      const bytes = randomBytes(3 * 1024 * 1024)
+      const digest = digestOf(bytes)
+      const { assetId } = await owner.invoke('repositories_CreateAsset', {
+        repositoryId,
+        size: bytes.length,
+        digest,
+      })
+      const issued = await owner.invoke('repositories_IssueAssetUploadUrl', { assetId })
+      expect((await ask(front.port, pathOf(issued.url), { method: 'PUT', body: bytes })).status).toBe(200)
+
+      const path = pathOf((await owner.invoke('repositories_IssueAssetDownloadUrl', { assetId })).url)
+      const first = await ask(front.port, path)
+      expect(first.status).toBe(200)
+      expect(first.body.equals(bytes)).toBe(true)
+      const forged = path.replace(/expires=\d/, 'expires=9')
+      expect((await ask(front.port, forged)).status).toBe(403)
+
+      // From now on only nginx can know it.
+      rmSync(join(hub.dataDir, 'blobs'), { recursive: true })
+      expect((await fetch(hub.url + path)).status).toBe(404)
+      const again = await ask(front.port, path)
+      expect(again.body.equals(bytes)).toBe(true)
+      const kept = [
+        'etag',
+        'x-content-sha256',
+        'content-security-policy',
+        'content-disposition',
+        'cache-control',
+      ]
+      for (const name of kept) expect([name, again.headers[name]]).toEqual([name, first.headers[name]])
+      const { etag } = first.headers
+      const part = await ask(front.port, path, { headers: { range: 'bytes=1000000-', 'if-range': etag } })
+      expect([part.status, part.body.equals(bytes.subarray(1_000_000))]).toEqual([206, true])
+      const changed = await ask(front.port, path, { headers: { range: 'bytes=1-', 'if-range': '"other"' } })
+      expect([changed.status, changed.body.length]).toEqual([200, bytes.length])
+      expect((await ask(front.port, path, { headers: { 'if-none-match': etag } })).status).toBe(304)
+      expect((await ask(front.port, path, { method: 'HEAD' })).body.length).toBe(0)
+      expect((await ask(front.port, forged)).status).toBe(403)
     },
   )
 })

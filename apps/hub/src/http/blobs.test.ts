@@ -232,6 +232,18 @@ describe('a download', () => {
     expect((await fetch(new URL(pathname + url.search, url))).status).toBe(403)
   })
 
+  it('has one address for all who ask within a quarter of an hour, which says to a cache in front when it ends', async () => {
+    const url = new URL(await downloadUrl(await uploaded(randomBytes(10))))
+    const expires = Number(url.searchParams.get('expires'))
+    expect(expires % 900).toBe(0)
+    const leftSecs = expires - Date.now() / 1000
+    expect(leftSecs).toBeGreaterThan(6_300 - 60)
+    expect(leftSecs).toBeLessThanOrEqual(7_200)
+    const { headers } = await fetch(url)
+    expect(headers.get('x-accel-expires')).toBe(`@${expires}`)
+    expect(headers.get('cache-control')).toBe('private, no-cache')
+  })
+
   it('of somebody who reads nothing keeps no memory and ends when they go', async () => {
     const bytes = randomBytes(20_000_000)
     const { pathname, search } = new URL(await downloadUrl(await uploaded(bytes)))

@@ -23,12 +23,13 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
   app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
     const { blobs, blobUrls } = core()
     const { assetId } = request.params
-    const { sha256, filename } = blobUrls.check(['download'], assetId, request.query)
+    const { sha256, filename, expires } = blobUrls.check(['download'], assetId, request.query)
     await send(request, reply, {
       path: blobs.pathOf(assetId),
       sha256: sha256!,
       filename: filename ?? assetId,
       isPublic: false,
+      cachedUntil: expires,
     })
   })
 

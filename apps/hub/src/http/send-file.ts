@@ -11,6 +11,11 @@ type SentFile = {
   filename: string
   /** Whether caches that are not the reader's own may keep it. */
   isPublic: boolean
+  /**
+   * Until when a cache that the operator puts in front answers in the hub's place, in seconds since 1970: nginx obeys this, keeps it
+   * to itself, and everybody else goes by `Cache-Control`.
+   */
+  cachedUntil?: number
   requestId: string
 }
 
@@ -29,7 +34,7 @@ const STALL_MS = 60_000
 export async function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
-  { path, sha256, filename, isPublic, requestId }: SentFile,
+  { path, sha256, filename, isPublic, cachedUntil, requestId }: SentFile,
 ): Promise<void> {
   const file = await openFile(path, 'r').catch(error => {
     if (error.code !== 'ENOENT') throw error
@@ -62,6 +67,8 @@ export async function sendFile(
     }
     const { from, length } = part ?? { from: 0, length: size }
     response.writeHead(part ? 206 : 200, {
+      // Before `Cache-Control`: older versions of nginx go by the first of them.
+      ...(cachedUntil !== undefined && { 'x-accel-expires': `@${cachedUntil}` }),
       ...general,
       'content-type': 'application/octet-stream',
       'content-disposition': attachment(filename),
