@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
+// What is polled for may take as long as a busy machine takes; a test that waits in vain ends by its own time.
+const expect = { poll: { timeout: 25_000 } }
+
 export default defineConfig({
   test: {
     projects: [
@@ -12,6 +15,7 @@ export default defineConfig({
             'tools/**/*.test.ts',
           ],
           testTimeout: 60_000,
+          expect,
         },
       },
       {
@@ -22,6 +26,7 @@ export default defineConfig({
           // More than there are cores: most of a test's time is waiting for a hub, a database or a clock.
           maxWorkers: 4,
           testTimeout: 30_000,
+          expect,
           hookTimeout: 30_000,
         },
       },
@@ -30,6 +35,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
           testTimeout: 180_000,
+          expect,
           hookTimeout: 120_000,
           fileParallelism: false,
         },
