@@ -34,9 +34,13 @@ export function messageOf(error: unknown): string {
     return 'The hub does not know this token. Make one under Settings, Security, and run `muster login`.'
   if (kind === 'Forbidden') return `${message} Check the id, and that your account is in its organization.`
   if (kind === 'RateLimited') return `${message} Try again in ${retryAfterSecs ?? 60} s.`
-  if (kind === 'Internal' && requestId)
-    return `${message} The log of the hub has more under request ${requestId}.`
-  return message
+  if (kind !== 'Internal') return message
+  if (requestId) return `${message} The log of the hub has more under request ${requestId}.`
+  const words = message
+    .replace(/<[^>]*>?/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+  return `Found an answer that is not the hub's (${status}: ${words}); look at the proxy before it, or at the object store.`
 }
 
 /** What lies at the bottom of a failed request, in words. */

@@ -155,24 +155,38 @@ describe('an upload', () => {
     expect(assets.find(({ size }) => size === 100_000_000)).toMatchObject({ status: 'Dangling' })
   })
 
-  it('ends when a server before the hub refuses it early and leaves the connection open', async () => {
-    const wall = createServer((_, response) => {
-      response.writeHead(400).end(JSON.stringify({ kind: 'Invalid', message: 'Too large.' }))
-    }).listen(0, '127.0.0.1')
-    await once(wall, 'listening')
-    proxy.leadTo((wall.address() as AddressInfo).port)
-    try {
-      await truncate(join(cli.folder, 'image.raw'), 100_000_000)
-      const argv = ['assets', 'upload', 'firmware', 'image.raw']
-      const { code, err } = await cli.run(argv, { env: { MUSTER_HUB: hub.url } })
-      expect(code).toBe(1)
-      expect(err).toContain('\nmuster: image.raw: Too large.')
-    } finally {
-      proxy.leadTo(hub.address.port)
-      wall.closeAllConnections()
-      wall.close()
-    }
-  })
+  it.each([
+    ['as the hub would', 400, JSON.stringify({ kind: 'Invalid', message: 'Too large.' }), 'Too large.'],
+    [
+      'in its own way',
+      413,
+      '<html>\r\n<head><title>413 Request Entity Too Large</title></head></html>',
+      "Found an answer that is not the hub's (413: 413 Request Entity Too Large); look at the proxy",
+    ],
+  ])(
+    'ends when a server before the hub refuses it early, %s, and leaves the connection open',
+    async (_how, status, body, told) => {
+      let asked = 0
+      const wall = createServer((_, response) => {
+        asked++
+        response.writeHead(status).end(body)
+      }).listen(0, '127.0.0.1')
+      await once(wall, 'listening')
+      proxy.leadTo((wall.address() as AddressInfo).port)
+      try {
+        await truncate(join(cli.folder, 'image.raw'), 100_000_000)
+        const argv = ['assets', 'upload', 'firmware', 'image.raw']
+        const { code, err } = await cli.run(argv, { env: { MUSTER_HUB: hub.url } })
+        expect(code).toBe(1)
+        expect(err).toContain(`\nmuster: image.raw: ${told}`)
+        expect(asked).toBe(1)
+      } finally {
+        proxy.leadTo(hub.address.port)
+        wall.closeAllConnections()
+        wall.close()
+      }
+    },
+  )
 
   it('of one file that is named twice puts it there once', async () => {
     const path = await newVersion()

@@ -33,9 +33,11 @@ export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): 
   }
 }
 
+/** Refusals that are about the moment: too slow, a conflict, an object that is just there, too early, too often. */
+const PASSING_STATUSES = new Set([408, 409, 412, 425, 429])
+
 function isFinal(error: unknown): boolean {
-  // A conflict is about the state of the moment: the next attempt asks for another address.
   if (error instanceof ActionError)
-    return error.kind === 'Forbidden' || (error.kind === 'Invalid' && error.status !== 409)
+    return error.status >= 400 && error.status < 500 && !PASSING_STATUSES.has(error.status)
   return error instanceof Error && 'code' in error && LOCAL_CODES.has(String(error.code))
 }
