@@ -1,14 +1,18 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AddressRefused, Outbound } from './outbound.ts'
 
 let requests = 0
 const server = createServer((request, response) => {
   requests++
-  if (request.url === '/elsewhere') response.writeHead(302, { location: '/' })
-  response.end(request.headers.host)
+  request.resume().once('end', () => {
+    if (request.url === '/silent') return
+    if (request.url === '/elsewhere') response.writeHead(302, { location: '/' })
+    response.end(request.headers.host)
+  })
 })
 let port: number
 
@@ -17,7 +21,10 @@ beforeAll(async () => {
   await once(server, 'listening')
   port = (server.address() as AddressInfo).port
 })
-afterAll(() => server.close())
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
 
 const get = (outbound: Outbound, url: string) =>
   outbound.request(new URL(url), { method: 'GET', headers: {}, signal: AbortSignal.timeout(2_000) })
@@ -49,4 +56,25 @@ it('goes to networks that the operator allows, under the name that was asked for
   expect(answer.statusCode).toBe(302)
   expect((await answer.toArray()).join('')).toBe(`store.example:${port}`)
   await expect(get(outbound, 'http://[fe80::1]/')).rejects.toThrow(AddressRefused)
+})
+
+it('gives up on who is silent, and not for a pause in what it sends', async () => {
+  const silenceMs = 300
+  const outbound = new Outbound('everything', undefined, silenceMs)
+  const put = (path: string, pauseMs: number) =>
+    outbound.request(new URL(`http://127.0.0.1:${port}${path}`), {
+      method: 'PUT',
+      headers: { 'content-length': '10' },
+      signal: AbortSignal.timeout(20_000),
+      send: async write => {
+        await write(Buffer.alloc(5))
+        await sleep(pauseMs)
+        await write(Buffer.alloc(5))
+      },
+    })
+  expect((await put('/', 4 * silenceMs)).statusCode).toBe(200)
+  await expect(put('/silent', 0)).rejects.toMatchObject({
+    code: 'ETIMEDOUT',
+    message: 'nothing came for 0.3 seconds',
+  })
 })

@@ -45,7 +45,6 @@ export type OutboundRequest = {
   send?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>
 }
 
-/** How long the other side may be silent, in milliseconds, connecting included. */
 const SILENCE_MS = 60_000
 /** How long a body waits for the word to come, in milliseconds. */
 const CONTINUE_MS = 2_000
@@ -57,14 +56,20 @@ const CONTINUE_MS = 2_000
 export class Outbound {
   readonly #allowed: BlockList | 'everything'
   readonly #lookUp: LookUp
+  readonly #silenceMs: number
 
-  /** `allowed` are networks in CIDR form, or everything where the operator named the address. */
+  /**
+   * `allowed` are networks in CIDR form, or everything where the operator named the address; `silenceMs` is how long the other side
+   * may be silent, connecting included.
+   */
   constructor(
     allowed: readonly string[] | 'everything',
     lookUp: LookUp = hostname => lookup(hostname, { all: true }),
+    silenceMs = SILENCE_MS,
   ) {
     this.#allowed = allowed === 'everything' ? allowed : blockList(allowed)
     this.#lookUp = lookUp
+    this.#silenceMs = silenceMs
   }
 
   /** Sends a request; resolves to the head of its answer, whose body is for reading. Throws `AddressRefused`. */
@@ -82,7 +87,11 @@ export class Outbound {
         lookup: (_hostname, { all }, found) =>
           all ? found(null, [pinned]) : found(null, pinned.address, pinned.family),
       })
-      request.setTimeout(SILENCE_MS, () => request.destroy(silence()))
+      // While the body has a pause it is not the other side that is silent.
+      let isItsTurn = true
+      request.setTimeout(this.#silenceMs, () => {
+        if (isItsTurn) request.destroy(silence(this.#silenceMs))
+      })
       request.once('response', done)
       request.on('error', failed)
       if (!send) {
@@ -93,8 +102,18 @@ export class Outbound {
       const start = (): void => {
         if (isStarted) return
         isStarted = true
-        send(bodyOf(request)).then(
-          () => request.end(),
+        isItsTurn = false
+        const write = bodyOf(request)
+        const writeInTurn = async (chunk: Uint8Array): Promise<void> => {
+          isItsTurn = true
+          await write(chunk)
+          isItsTurn = false
+        }
+        send(writeInTurn).then(
+          () => {
+            isItsTurn = true
+            request.end()
+          },
           error => {
             failed(error)
             // Half of a body must not look like a whole one.
@@ -163,6 +182,6 @@ function bodyOf(request: ClientRequest): (chunk: Uint8Array) => Promise<void> {
     })
 }
 
-function silence(): Error {
-  return Object.assign(new Error(`nothing came for ${SILENCE_MS / 1000} seconds`), { code: 'ETIMEDOUT' })
+function silence(afterMs: number): Error {
+  return Object.assign(new Error(`nothing came for ${afterMs / 1000} seconds`), { code: 'ETIMEDOUT' })
 }

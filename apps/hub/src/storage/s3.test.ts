@@ -352,6 +352,8 @@ describe('new settings', () => {
   ] as const)('with %s are refused in words', async (_what, settings, mischief, message) => {
     if (mischief) store.misbehave(mischief)
     expect(await set(settings())).toContain(message)
+    // What was tried there is gone.
+    expect([...store.objects.keys()]).toEqual([])
   })
 
   it('of a store that says nothing are refused after a while', { timeout: 60_000 }, async () => {

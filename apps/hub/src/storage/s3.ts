@@ -171,14 +171,23 @@ export class S3Bucket implements BlobDriver {
         signal,
         send: write => write(bytes),
       })
+    const remove = async (): Promise<unknown> =>
+      this.#requireSuccess(await this.#call({ method: 'DELETE', key, signal }), 'drain')
     await this.#requireSuccess(await put({}), 'drain')
-    const got = await this.#call({ method: 'GET', key, signal })
-    await this.#requireSuccess(got)
-    if (!(await startOf(got.head)).equals(bytes))
-      throw new S3Failure('it answers other bytes than it was sent.')
-    const conditional = await put({ 'if-none-match': '*' })
-    conditional.head.resume()
-    await this.#requireSuccess(await this.#call({ method: 'DELETE', key, signal }), 'drain')
+    let conditional: Answer
+    try {
+      const got = await this.#call({ method: 'GET', key, signal })
+      await this.#requireSuccess(got)
+      if (!(await startOf(got.head)).equals(bytes))
+        throw new S3Failure('it answers other bytes than it was sent.')
+      conditional = await put({ 'if-none-match': '*' })
+      conditional.head.resume()
+    } catch (error) {
+      // What failed says more than that nothing more can be removed there.
+      await remove().catch(() => {})
+      throw error
+    }
+    await remove()
     return { takesConditions: conditional.status === 412 }
   }
 
