@@ -11,8 +11,11 @@ export type PageInput = {
   limit?: number | undefined
   cursor?: string | undefined
   sort?: string | undefined
-  /** Count what matches with the first page; on unless told otherwise. */
-  countTotal?: boolean
+  /**
+   * Count what matches with the first page; on unless told otherwise. `along` counts in the pass that finds the page: half the work
+   * where a row must be looked at to know whether it matches, as with a filter by text.
+   */
+  countTotal?: boolean | 'along'
 }
 
 // Which tables a query has joined does not matter here, and Kysely's builder is invariant in them.
@@ -39,8 +42,11 @@ export async function queryPage<Row>(
   const direction = sql.raw(isDescending ? 'desc' : 'asc')
   const comparison = sql.raw(isDescending ? '<' : '>')
 
+  const counts = countTotal && limit !== undefined && cursor === undefined
+  const countsAlong = counts && countTotal === 'along'
   let paged = query
     .select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`(${id})::text`.as('__id')])
+    .$if(countsAlong, first => first.select(sql<number>`count(*) over ()`.as('__total')))
     .orderBy(sql`${key.by} ${direction}, ${id} ${direction}`)
   if (cursor !== undefined) {
     const [value, lastId] = readCursor(cursor, order)
@@ -50,16 +56,14 @@ export async function queryPage<Row>(
   }
   if (limit !== undefined) paged = paged.limit(limit + 1)
 
-  const rows = (await paged.execute()) as (Row & { __key: string; __id: string })[]
+  const rows = (await paged.execute()) as (Row & { __key: string; __id: string; __total?: number })[]
   const hasMore = limit !== undefined && rows.length > limit
   const page = hasMore ? rows.slice(0, limit) : rows
   const last = page.at(-1)
   return {
     rows: page,
     ...(hasMore && last && { nextCursor: writeCursor(order, last.__key, last.__id) }),
-    ...(countTotal &&
-      limit !== undefined &&
-      cursor === undefined && { total: hasMore ? await count(query) : page.length }),
+    ...(counts && { total: hasMore ? (page[0]?.__total ?? (await count(query))) : page.length }),
   }
 }
 

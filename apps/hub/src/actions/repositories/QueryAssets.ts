@@ -18,7 +18,13 @@ export const repositories_QueryAssets = handler(
       .where(matchesText(filter?.text, sql`a.asset_id`, sql`a.digest`))
       .select(['a.asset_id', 'a.size_bytes', 'a.digest', 'a.status', 'a.created_at'])
     if (filter?.status) query = query.where('a.status', '=', filter.status)
-    const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.asset_id`, '-createdAt')
+    const { rows, ...rest } = await queryPage(
+      query,
+      { ...page, countTotal: filter?.text ? 'along' : true },
+      SORTS,
+      sql`a.asset_id`,
+      '-createdAt',
+    )
     return {
       assets: rows.map(row => ({
         assetId: row.asset_id,

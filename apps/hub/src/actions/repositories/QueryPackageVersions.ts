@@ -18,7 +18,13 @@ export const repositories_QueryPackageVersions = handler(
            where t.package_id = ${packageId} and ${matchesText(filter?.text, sql`t.tag`)}))`,
       )
       .select(['v.version_id', 'v.created_at', 'v.name'])
-    const { rows, ...rest } = await queryPage(query, page, SORTS, sql`v.version_id`, '-createdAt')
+    const { rows, ...rest } = await queryPage(
+      query,
+      { ...page, countTotal: filter?.text ? 'along' : true },
+      SORTS,
+      sql`v.version_id`,
+      '-createdAt',
+    )
     const tags = await tagsOf(
       db,
       packageId,

@@ -16,7 +16,13 @@ export const repositories_QueryPackages = handler(
       .where('p.repository_id', '=', repositoryId)
       .where(matchesText(filter?.text, sql`p.name`, sql`p.package_id`))
       .select(['p.package_id', 'p.name', 'p.created_at', 'p.kind'])
-    const { rows, ...rest } = await queryPage(query, page, SORTS, sql`p.package_id`, 'name')
+    const { rows, ...rest } = await queryPage(
+      query,
+      { ...page, countTotal: filter?.text ? 'along' : true },
+      SORTS,
+      sql`p.package_id`,
+      'name',
+    )
     return {
       packages: rows.map(row => ({
         packageId: row.package_id,
