@@ -18,9 +18,7 @@ type EventCall = { rows: EventRow[] }
 type PropertyWrite = { deviceId: string; name: string; text: string; actor: string; isStored: boolean }
 
 // All parts see the rows as they were before the statement, so "old" is the value that the change replaces.
-const UPSERT_PROPERTIES = {
-  name: 'ingest-properties',
-  text: `
+const UPSERT_PROPERTIES = `
     with input as (
       select i.* from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[])
         as i (device_id, name, value, is_plain, actor, hostname, health)
@@ -46,8 +44,10 @@ const UPSERT_PROPERTIES = {
                where hostname is not null or health is not null group by device_id) s
        where d.device_id = s.device_id
     )
-    select device_id, name from written`,
-}
+    select device_id, name from written`
+
+/** Properties in a statement up to which its plan is kept; one for few rows compares each of thousands with each. */
+const MAX_PLANNED_ROWS = 32
 
 /** How long telemetry waits for more of it, in milliseconds; less than the time that storing it takes. */
 const LINGER_MS = 4
@@ -139,7 +139,11 @@ export class Ingest {
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<void> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
-    const { rows: written } = await this.#pool.query<{ device_id: string; name: string }>(UPSERT_PROPERTIES, [
+    const statement = {
+      text: UPSERT_PROPERTIES,
+      ...(rows.length <= MAX_PLANNED_ROWS && { name: 'ingest-properties' }),
+    }
+    const { rows: written } = await this.#pool.query<{ device_id: string; name: string }>(statement, [
       rows.map(row => row.deviceId),
       rows.map(row => row.name),
       rows.map(row => row.text),
