@@ -39,6 +39,12 @@ const UNPREPARED = '/* planned by values */'
  */
 export const PLANNED_BY_VALUES = sql.raw(UNPREPARED)
 
+/**
+ * How long a connection keeps its plans, in milliseconds. One from when a table was small may read all of it once it has grown, and
+ * the server itself notices that a minute later: a fleet that comes to an empty hub would slow down with each device.
+ */
+const PLANS_MS = 5_000
+
 /** Texts that came once, and the names of those that came again; each connection prepares a named one at its first use. */
 const preparedNames = new Map<string, string | undefined>()
 
@@ -47,6 +53,8 @@ const preparedNames = new Map<string, string | undefined>()
  * time a text comes it gets a name; texts beyond the bound run as they are.
  */
 class PreparingClient extends pg.Client {
+  #plannedAtMs = performance.now()
+
   constructor(config?: pg.ClientConfig) {
     super(config)
     // One that breaks between two statements of a transaction must not end the process: the next statement tells of it.
@@ -55,6 +63,12 @@ class PreparingClient extends pg.Client {
 
   // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
   override query(config: any, values?: any, callback?: any): any {
+    const nowMs = performance.now()
+    if (nowMs - this.#plannedAtMs > PLANS_MS) {
+      this.#plannedAtMs = nowMs
+      // Fails in a transaction that has failed, and with the connection; either is told to the statement behind it.
+      super.query('discard plans', () => {})
+    }
     // A text without values may hold several statements, which cannot be prepared.
     const isOne =
       typeof config === 'string' && Array.isArray(values) && values.length > 0 && !config.endsWith(UNPREPARED)

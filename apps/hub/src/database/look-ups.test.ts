@@ -69,6 +69,26 @@ it('tells who asks when the database cannot be reached, and asks again the next 
     await expect(select(db, BACKEND, ['anybody'])).rejects.toMatchObject({ code: '3D000' })
 })
 
+it('reads a table that has grown by the index that its size now asks for', async () => {
+  await using visit = await newVisit()
+  await visit.pool.query(`create table thing (place int, name text, kind int, unique (place, name))`)
+  await visit.pool.query('create index thing_by_kind on thing (place, kind)')
+  await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(1, 5) n`)
+  await visit.pool.query('analyze thing')
+  const ask = () => select(visit.db, 'select kind from thing where place = $1 and name = $2', [1, 'thing 3'])
+  for (let time = 0; time < 10; time++) await ask()
+  const prepared = await select<{ name: string }>(visit.db, 'select name from pg_prepared_statements', [])
+  const plan = async (): Promise<string> => {
+    const text = `explain execute ${prepared[0]!.name} (1, 'thing 3')`
+    return (await select<{ 'QUERY PLAN': string }>(visit.db, text, [])).map(row => row['QUERY PLAN']).join()
+  }
+  expect(await plan()).toContain('Seq Scan')
+  // No connection knows of it: they keep plans, and nobody analyses the table.
+  await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(6, 50000) n`)
+  await until('it is planned anew', async () => (await plan()).includes('thing_place_name_key'), 20_000)
+  expect(await ask()).toEqual([{ kind: 0 }])
+})
+
 it('closes a connection that nobody uses', async () => {
   await using scratch = await scratchDatabase()
   const lookUps = new LookUps(
