@@ -16,6 +16,7 @@ import { expectedError } from '../expected-error.ts'
 import type { Core } from '../hub.ts'
 import type { InstanceKey } from '../instance-key.ts'
 import type { Logger } from '../log.ts'
+import { beginInTurns } from './handshakes.ts'
 import type { SessionCookie } from './request-caller.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { blobRoutes } from './routes-blobs.ts'
@@ -188,7 +189,9 @@ function openServer(
     requestCert: asksForCertificate,
     rejectUnauthorized: false,
   }
-  return createHttpsServer({ ...options, ...tls }, listener)
+  const server = createHttpsServer({ ...options, ...tls }, listener)
+  beginInTurns(server)
+  return server
 }
 
 function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {

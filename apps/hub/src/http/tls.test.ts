@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
+import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -100,6 +101,21 @@ it('lets people in by HTTPS without a certificate, and devices with theirs', asy
   await expect(
     connectDevice({ url: hub.url, token, headers: { 'x-client-cert': undefined } }),
   ).rejects.toMatchObject({ status: 403 })
+})
+
+it('serves a crowd that comes at once, whatever becomes of some of it', async () => {
+  await using hub = await testHub({ tls, publicUrl: 'https://localhost:0' })
+  const { port } = hub.address
+  const strangers = Array.from({ length: 200 }, (_, at) => {
+    const socket = connectTcp(port, '127.0.0.1').on('error', () => {})
+    // Some say nothing, some no TLS, some go away at once.
+    if (at % 3 === 1) socket.write('GET / HTTP/1.1\r\n\r\n')
+    if (at % 3 === 2) socket.once('connect', () => socket.resetAndDestroy())
+    return socket
+  })
+  const statuses = await Promise.all(Array.from({ length: 100 }, () => statusOf(port, '/healthz')))
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  for (const socket of strangers) socket.destroy()
 })
 
 it('gives devices a listener of their own, and then asks nobody else for a certificate', async () => {
