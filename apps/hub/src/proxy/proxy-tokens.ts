@@ -22,6 +22,9 @@ type NewToken = {
 
 type AccessRow = { device_id: string; port: number; expires_at: Date }
 
+/** JWTs that are not verified anew at each request; a page asks for dozens of things at once. */
+const MAX_VERIFIED = 1_000
+
 /** What a token opens under a host name; a session that is over stays a while until it is swept. */
 const ACCESS = `
   select t.device_id, t.port, t.expires_at
@@ -41,6 +44,8 @@ const ACCESS = `
 export class ProxyTokens {
   readonly #db: Db
   readonly #jwts: Jwts
+  /** Rows of JWTs that were found good before, oldest first: a signature stays good, whatever becomes of its row. */
+  readonly #verified = new Map<string, string>()
 
   constructor(db: Db, jwts: Jwts) {
     this.#db = db
@@ -86,7 +91,7 @@ export class ProxyTokens {
 
   /** What a token opens under a host name now, or nothing. */
   async check(jwt: string, hostname: string): Promise<ProxyAccess | undefined> {
-    const tokenId = await this.#jwts.verifyProxy(jwt)
+    const tokenId = this.#verified.get(jwt) ?? (await this.#verify(jwt))
     if (tokenId === undefined) return undefined
     const now = Date.now()
     const [row] = await select<AccessRow>(this.#db, ACCESS, [tokenId, hostname, new Date(now)])
@@ -101,7 +106,7 @@ export class ProxyTokens {
 
   /** Where a browser with an expired token of ours should go, if its issuer said so. */
   async redirectOfExpired(jwt: string): Promise<string | undefined> {
-    const tokenId = await this.#jwts.verifyProxy(jwt)
+    const tokenId = await this.#verify(jwt)
     if (tokenId === undefined) return undefined
     const row = await this.#db
       .selectFrom('proxy_token')
@@ -121,5 +126,13 @@ export class ProxyTokens {
       .limit(1)
       .executeTakeFirst()
     return row !== undefined
+  }
+
+  async #verify(jwt: string): Promise<string | undefined> {
+    const tokenId = await this.#jwts.verifyProxy(jwt)
+    if (tokenId === undefined) return undefined
+    this.#verified.set(jwt, tokenId)
+    if (this.#verified.size > MAX_VERIFIED) this.#verified.delete(this.#verified.keys().next().value!)
+    return tokenId
   }
 }
