@@ -196,7 +196,20 @@ it('tells in the event log what happened and who did it, filtered and exported',
   await page.getByRole('row', { name: /projects_Created/ }).waitFor()
   // The project's id is no news in any log.
   expect(await page.getByRole('table').innerText()).not.toContain('"projectId"')
+  await page
+    .getByRole('heading', { name: /^\w+day,? \d+ \w+ \d{4}$/ })
+    .first()
+    .waitFor()
   await expectGoodScreen(page, 'admin-log')
+  // A click on one time shows all of them as such, another how long ago they were.
+  const time = created.getByRole('button').filter({ has: page.locator('time') })
+  await time.click()
+  await soon(() => page.locator('td time').allInnerTexts()).toSatisfy((times: string[]) =>
+    times.every(text => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text)),
+  )
+  await expectGoodScreen(page, 'admin-log-absolute')
+  await time.click()
+  await soon(() => time.innerText()).toMatch(/now|ago/)
   await created.getByRole('button', { name: /^Details of audit_ev_/ }).click()
   const details = created.locator('xpath=following-sibling::tr[1]')
   await details.getByText('"email": ').waitFor()
@@ -248,10 +261,7 @@ it('tells in the actions log what was tried and how it ended', async () => {
   await refused.locator('xpath=following-sibling::tr[1]').getByText('Timestamp').waitFor()
   await page.getByRole('button', { name: 'Rejected', exact: true }).click()
   await page.waitForURL(/[?&]status=Rejected/)
-  await soon(() => page.locator('tbody tr td:last-child').allInnerTexts()).toContain('Rejected')
-  await soon(async () => new Set(await page.locator('tbody tr td:last-child').allInnerTexts())).toEqual(
-    new Set(['Rejected']),
-  )
+  await soon(async () => [...new Set(await cells('Status'))]).toEqual(['Rejected'])
 })
 
 it('shows jobs, which the nav does not mention, and the nodes of the cluster', async () => {

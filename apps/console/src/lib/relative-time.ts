@@ -38,6 +38,20 @@ const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: fa
 const utc = new Intl.DateTimeFormat('en-GB', { ...DATE, ...TIME, timeZone: 'UTC' })
 const local = new Intl.DateTimeFormat('en-GB', { ...DATE, ...TIME, timeZoneName: 'short' })
 
+// The one locale that writes dates as ISO 8601 does.
+const cell = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DATE })
+
+/** A moment in the reader's own zone as a table has room for it: "2026-11-22 08:44:47". */
+export function cellTime(atMs: number): string {
+  return cell.format(atMs)
+}
+
+/** The day of a moment in the reader's own zone: "Sunday 22 November 2026". */
+export function dayOf(atMs: number): string {
+  return day.format(atMs)
+}
+
 /** A moment in full, in UTC and in the reader's own zone, on two lines where they differ. */
 export function absoluteTime(atMs: number): string {
   const inUtc = `${utc.format(atMs)} UTC`

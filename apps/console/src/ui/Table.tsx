@@ -1,5 +1,6 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { TimesTogether } from './Time.tsx'
 
 type SortButtonProps = {
   /** The column's name; the accessible name stays it alone. */
@@ -76,7 +77,9 @@ export function Table({
           </colgroup>
         )}
         <thead>{head}</thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          <TimesTogether>{children}</TimesTogether>
+        </tbody>
       </table>
     </div>
   )

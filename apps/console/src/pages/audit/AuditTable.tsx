@@ -1,5 +1,6 @@
 import type { Actor } from '@muster/actions/client'
-import { type ReactNode, useState } from 'react'
+import { Fragment, type ReactNode, useState } from 'react'
+import { dayOf } from '../../lib/relative-time.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { FoldButton } from '../../ui/FoldButton.tsx'
 import { Id } from '../../ui/Id.tsx'
@@ -38,7 +39,7 @@ type AuditTableProps = {
 /** Characters of the data that a cell can show; the rest is not put into the page. */
 const DATA_PREVIEW_CHARS = 300
 
-/** A log: each row opens to its whole data. */
+/** A log in order of time, with a heading for each day; each row opens to its whole data. */
 export function AuditTable({
   caption,
   rows,
@@ -65,11 +66,35 @@ export function AuditTable({
           <th scope="col">{endHead}</th>
         </tr>
       }
-      rows={rows?.map(row => (
-        <LogRow key={row.id} row={row} columns={columns} hasTimestamp={hasTimestamp} endHead={endHead} />
+      rows={rows?.map((row, index) => (
+        <Fragment key={row.id}>
+          <DayHeading row={row} before={rows[index - 1]} columns={columns} />
+          <LogRow row={row} columns={columns} hasTimestamp={hasTimestamp} endHead={endHead} />
+        </Fragment>
       ))}
       onClear={onClear}
     />
+  )
+}
+
+/** The day of a row, where the row before it is of another. */
+function DayHeading({
+  row,
+  before,
+  columns,
+}: {
+  row: AuditRow
+  before: AuditRow | undefined
+  columns: number
+}) {
+  const day = dayOf(Date.parse(row.createdAt))
+  if (before && dayOf(Date.parse(before.createdAt)) === day) return null
+  return (
+    <Row>
+      <Cell span={columns}>
+        <h2 className="day">{day}</h2>
+      </Cell>
+    </Row>
   )
 }
 

@@ -11,7 +11,7 @@ import { Id } from '../../ui/Id.tsx'
 import type { IconType } from '../../ui/icon.ts'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { Time, TimesTogether } from '../../ui/Time.tsx'
 import { toastError } from '../../ui/toast.ts'
 import { SCROLL_BOX } from './scroll-box.ts'
 
@@ -86,13 +86,15 @@ function Certificates({ deviceId }: { deviceId: string }) {
             </tr>
           </thead>
           <tbody>
-            {certificates.map(certificate => (
-              <CertificateRow
-                key={certificate.certificateId}
-                certificate={certificate}
-                onGone={() => box.current?.focus()}
-              />
-            ))}
+            <TimesTogether>
+              {certificates.map(certificate => (
+                <CertificateRow
+                  key={certificate.certificateId}
+                  certificate={certificate}
+                  onGone={() => box.current?.focus()}
+                />
+              ))}
+            </TimesTogether>
           </tbody>
         </table>
       </div>

@@ -8,7 +8,7 @@ import { Elapsed } from '../../ui/Elapsed.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { Time, TimesTogether } from '../../ui/Time.tsx'
 import { connectionsQuery } from './connections-query.ts'
 import { SCROLL_BOX } from './scroll-box.ts'
 
@@ -67,22 +67,24 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
           </tr>
         </thead>
         <tbody>
-          {details.connections.map(({ connectionId, connectedAt, connectedForSecs, nodeId, nodeName }) => (
-            <tr key={connectionId}>
-              <td data-k="Id">
-                <Id id={connectionId} what="connection id" />
-              </td>
-              <td data-k="Connected At">
-                <Time at={connectedAt} />
-              </td>
-              <td className="num" data-k="Connected For">
-                <Elapsed secs={connectedForSecs} answeredAt={dataUpdatedAt} />
-              </td>
-              <td className="mono" data-k="Node">
-                <NodeName name={nodeName ?? nodeId} />
-              </td>
-            </tr>
-          ))}
+          <TimesTogether>
+            {details.connections.map(({ connectionId, connectedAt, connectedForSecs, nodeId, nodeName }) => (
+              <tr key={connectionId}>
+                <td data-k="Id">
+                  <Id id={connectionId} what="connection id" />
+                </td>
+                <td data-k="Connected At">
+                  <Time at={connectedAt} />
+                </td>
+                <td className="num" data-k="Connected For">
+                  <Elapsed secs={connectedForSecs} answeredAt={dataUpdatedAt} />
+                </td>
+                <td className="mono" data-k="Node">
+                  <NodeName name={nodeName ?? nodeId} />
+                </td>
+              </tr>
+            ))}
+          </TimesTogether>
         </tbody>
       </table>
     </div>
@@ -110,23 +112,25 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
             </tr>
           </thead>
           <tbody>
-            {shown.map(({ connectionId, connectedAt, durationSecs, nodeId, nodeName, endReason }) => (
-              <tr key={connectionId}>
-                <td data-k="Id">
-                  <Id id={connectionId} what="connection id" />
-                </td>
-                <td data-k="Connected At">
-                  <Time at={connectedAt} />
-                </td>
-                <td className="num" data-k="Connected For">
-                  {formatDuration(durationSecs)}
-                </td>
-                <td className="mono" data-k="Node">
-                  <NodeName name={nodeName ?? nodeId} />
-                </td>
-                <td data-k="Ended By">{REASON[endReason ?? 'Unknown']}</td>
-              </tr>
-            ))}
+            <TimesTogether>
+              {shown.map(({ connectionId, connectedAt, durationSecs, nodeId, nodeName, endReason }) => (
+                <tr key={connectionId}>
+                  <td data-k="Id">
+                    <Id id={connectionId} what="connection id" />
+                  </td>
+                  <td data-k="Connected At">
+                    <Time at={connectedAt} />
+                  </td>
+                  <td className="num" data-k="Connected For">
+                    {formatDuration(durationSecs)}
+                  </td>
+                  <td className="mono" data-k="Node">
+                    <NodeName name={nodeName ?? nodeId} />
+                  </td>
+                  <td data-k="Ended By">{REASON[endReason ?? 'Unknown']}</td>
+                </tr>
+              ))}
+            </TimesTogether>
           </tbody>
         </table>
       </div>

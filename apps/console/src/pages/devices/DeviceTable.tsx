@@ -18,7 +18,7 @@ import { Id } from '../../ui/Id.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Mark } from '../../ui/Mark.tsx'
 import { SortHead } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { Time, TimesTogether } from '../../ui/Time.tsx'
 import type { DeviceRow } from './use-device-list.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
 
@@ -134,22 +134,29 @@ export function DeviceTable({ devices, total, sort, onSort, onView, isBusy, chil
         </tr>
       </thead>
       <tbody {...GROUP}>
-        {children ??
-          (isVirtual
-            ? items.map(({ key, index, start, end: itemEnd }) => {
-                const gap = start - end
-                end = itemEnd
-                return (
-                  <Fragment key={key}>
-                    <Gap height={gap} />
-                    <Row ref={rows.measureElement} device={devices[index]!} index={index} isCard={isNarrow} />
-                  </Fragment>
-                )
-              })
-            : devices.map((device, index) => (
-                <Row key={device.deviceId} device={device} index={index} isCard={isNarrow} />
-              )))}
-        {!children && isVirtual && <Gap height={rows.getTotalSize() + scrollMargin - end} />}
+        <TimesTogether>
+          {children ??
+            (isVirtual
+              ? items.map(({ key, index, start, end: itemEnd }) => {
+                  const gap = start - end
+                  end = itemEnd
+                  return (
+                    <Fragment key={key}>
+                      <Gap height={gap} />
+                      <Row
+                        ref={rows.measureElement}
+                        device={devices[index]!}
+                        index={index}
+                        isCard={isNarrow}
+                      />
+                    </Fragment>
+                  )
+                })
+              : devices.map((device, index) => (
+                  <Row key={device.deviceId} device={device} index={index} isCard={isNarrow} />
+                )))}
+          {!children && isVirtual && <Gap height={rows.getTotalSize() + scrollMargin - end} />}
+        </TimesTogether>
       </tbody>
     </table>
   )
