@@ -185,6 +185,7 @@ async function startNginx(
            open_file_cache max=1000;
            postpone_output 0;
            proxy_ignore_headers Cache-Control Expires;
+           proxy_hide_header X-Request-Id;
          }
        }
      }`,

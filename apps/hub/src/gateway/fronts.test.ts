@@ -202,6 +202,7 @@ describe('files of repositories behind nginx as docs/operating.md says', () => {
       expect((await fetch(hub.url + path)).status).toBe(404)
       const again = await ask(front.port, path)
       expect(again.body.equals(bytes)).toBe(true)
+      expect(again.headers).not.toHaveProperty('x-request-id')
       const kept = [
         'etag',
         'x-content-sha256',
