@@ -45,7 +45,9 @@ export async function queryPage<Row>(
   const counts = countTotal && limit !== undefined && cursor === undefined
   const countsAlong = counts && countTotal === 'along'
   let paged = query
-    .select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`(${id})::text`.as('__id')])
+    .$if(limit !== undefined, pages =>
+      pages.select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`(${id})::text`.as('__id')]),
+    )
     .$if(countsAlong, first => first.select(sql<number>`count(*) over ()`.as('__total')))
     .orderBy(sql`${key.by} ${direction}, ${id} ${direction}`)
   if (cursor !== undefined) {
