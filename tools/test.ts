@@ -2,11 +2,25 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+
+/** The part of a report by vitest's JSON reporter that is read here. */
+type Report = {
+  numPassedTests: number
+  numPendingTests: number
+  testResults: FileReport[]
+}
+type FileReport = {
+  name: string
+  status: string
+  message: string
+  assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
+}
 
 const root = join(import.meta.dirname, '..')
 const results = mkdtempSync(join(tmpdir(), 'muster-results-'))
 const count = { passed: 0, failed: 0, skipped: 0 }
+const failures: string[] = []
 
 check('types', 'tsc', ['-p', '.'])
 check('types of the console', 'tsc', ['-p', 'apps/console'])
@@ -20,14 +34,20 @@ check('console', 'node', ['tools/build-console.ts'])
 tests('e2e')
 
 rmSync(results, { recursive: true, force: true })
-const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : ''
-process.stdout.write(`${count.passed} passed, ${count.failed} failed${skipped}\n`)
+// Once more at the end, because the end is what is kept of a long log.
+for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
+if (count.skipped > 0) process.stdout.write(`\n${count.skipped} skipped\n`)
+process.stdout.write(`\n${count.passed} passed, ${count.failed} failed\n`)
 process.exitCode = count.failed > 0 ? 1 : 0
 
 /** A check without tests of its own counts as one. */
 function check(what: string, command: string, options: string[]): void {
   const isGood = run(what, command, options)
-  count[isGood ? 'passed' : 'failed']++
+  if (isGood) count.passed++
+  else {
+    count.failed++
+    failures.push(what)
+  }
 }
 
 /** A project of tests counts by test; one that could not even start counts as one failure. */
@@ -44,19 +64,26 @@ function tests(project: string): void {
   const report = readReport(file)
   count.passed += report.numPassedTests
   count.skipped += report.numPendingTests
-  count.failed += !isGood && report.numFailedTests === 0 ? 1 : report.numFailedTests
+  const told = report.testResults.flatMap(failuresOf)
+  if (!isGood && told.length === 0) told.push(`${project} tests: the run itself failed`)
+  count.failed += told.length
+  failures.push(...told)
 }
 
-function readReport(file: string): {
-  numPassedTests: number
-  numFailedTests: number
-  numPendingTests: number
-} {
+function readReport(file: string): Report {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
-    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0 }
+    return { numPassedTests: 0, numPendingTests: 0, testResults: [] }
   }
+}
+
+/** What failed in a file of tests, with why; a file that could not be read fails without a test. */
+function failuresOf(file: FileReport): string[] {
+  const name = relative(root, file.name)
+  const failed = file.assertionResults.filter(test => test.status === 'failed')
+  if (file.status === 'failed' && failed.length === 0) return [`${name}: ${file.message}`]
+  return failed.map(test => `${name}: ${test.fullName}\n${test.failureMessages.join('\n')}`)
 }
 
 function run(what: string, command: string, options: string[]): boolean {
