@@ -85,7 +85,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
-    skipUTF8Validation: true,
   })
   webSockets.on('wsClientError', (error: Error, socket: Socket, request: IncomingMessage) =>
     refuse(request, socket, new Refusal(400, 'Invalid', error.message)),

@@ -245,6 +245,14 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
       'RSV1 must be clear',
       device => socketOf(device.webSocket).write(Buffer.from([0xc2, 0x80, 0, 0, 0, 0])),
     ],
+    [
+      'a farewell that is no text',
+      'invalid UTF-8',
+      device => {
+        const mask = Buffer.alloc(4)
+        socketOf(device.webSocket).write(Buffer.from([0x88, 0x84, ...mask, 0x03, 0xe8, 0xff, 0xff]))
+      },
+    ],
     ['HTTP', 'Invalid WebSocket frame', device => socketOf(device.webSocket).write('GET / HTTP/1.1\r\n\r\n')],
   ]
 
@@ -252,6 +260,7 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
     const device = await newDevice()
     device.send(HELLO)
     await misbehave(device)
+    // Fails when the hub answers what is no WebSocket either.
     await device.closed
     expect(await endOf(device)).toMatchObject({
       deviceId: device.deviceId,
