@@ -3,6 +3,18 @@ import { defineConfig } from 'vitest/config'
 // What is polled for may take as long as a busy machine takes; a test that waits in vain ends by its own time.
 const expect = { poll: { timeout: 25_000 } }
 
+/** They hold bounds of time and memory, which say something only where nothing runs beside them. */
+const MEASURED = [
+  'apps/hub/src/actions/repositories/sizes.test.ts',
+  'apps/hub/src/gateway/{floods,patience}.test.ts',
+]
+const hub = {
+  globalSetup: ['packages/testkit/src/database.ts'],
+  testTimeout: 30_000,
+  expect,
+  hookTimeout: 30_000,
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -20,15 +32,16 @@ export default defineConfig({
       },
       {
         test: {
+          ...hub,
           name: 'hub',
           include: ['apps/{hub,cli}/src/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
-          globalSetup: ['packages/testkit/src/database.ts'],
+          exclude: MEASURED,
           // More than there are cores: most of a test's time is waiting for a hub, a database or a clock.
           maxWorkers: 4,
-          testTimeout: 30_000,
-          expect,
-          hookTimeout: 30_000,
         },
+      },
+      {
+        test: { ...hub, name: 'measured', include: MEASURED, fileParallelism: false },
       },
       {
         test: {

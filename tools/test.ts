@@ -30,6 +30,7 @@ check('dead code', 'knip', [])
 check('generated files', 'node', ['tools/generate.ts', '--check'])
 tests('unit')
 tests('hub')
+tests('measured')
 check('console', 'node', ['tools/build-console.ts'])
 tests('e2e')
 
