@@ -39,7 +39,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   process.once('exit', () => hub.kill('SIGKILL'))
   const start = (): Promise<string> => {
     const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }
-    hub = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/src/main.ts')], {
+    hub = spawn(process.execPath, [join(import.meta.dirname, '../apps/hub/muster-hub.js')], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

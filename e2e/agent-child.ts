@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const MAIN = join(import.meta.dirname, '../apps/agent/src/main.ts')
+const MAIN = join(import.meta.dirname, '../apps/agent/muster-agent.js')
 
 export type AgentChild = AsyncDisposable & { output: () => string }
 

@@ -9,7 +9,7 @@ import { createClient, type Invoke } from '@muster/actions/client'
 import { until } from '@muster/testkit/until'
 import pg from 'pg'
 
-const MAIN = join(import.meta.dirname, '../apps/hub/src/main.ts')
+const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
 
 /** A folder that ends with its scope, which every account may enter. */
 export type Folder = AsyncDisposable & { path: string }

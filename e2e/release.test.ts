@@ -86,7 +86,7 @@ async function deviceFiles(): Promise<string> {
     ].join('\n'),
   )
   await program('fingerprint', 'echo pump-7')
-  await program('agent', `exec "${process.execPath}" "${AGENT}/src/main.ts" "$@" --config "${config}"`)
+  await program('agent', `exec "${process.execPath}" "${AGENT}/muster-agent.js" "$@" --config "${config}"`)
   // Waits for a word, so that everybody can look at the device while it installs.
   await program(
     'install',

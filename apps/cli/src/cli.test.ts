@@ -71,7 +71,7 @@ describe('usage', () => {
   })
 
   it('is no failure when its reader has seen enough', async () => {
-    const child = spawn('sh', ['-c', `"${process.execPath}" src/main.ts actions list | head -1`], {
+    const child = spawn('sh', ['-c', `"${process.execPath}" muster.js actions list | head -1`], {
       cwd: join(import.meta.dirname, '..'),
     })
     let [out, err] = ['', '']

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
 
 // Halves the start. Before anything else is loaded, and therefore without import declarations of ours.

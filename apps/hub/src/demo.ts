@@ -10,7 +10,7 @@ import type { Logger } from './log.ts'
 const DEVICE_COUNT = 24
 /** How often devices of the fleet that have no name yet are given one, in milliseconds. */
 const NAME_EVERY_MS = 2_000
-const AGENT = join(import.meta.dirname, '../../agent/src/main.ts')
+const AGENT = join(import.meta.dirname, '../../agent/muster-agent.js')
 
 /**
  * Runs a simulated fleet in an organization of its own, connected through the gateway like any other. The fleet is another

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import './young-heap.ts'
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'

@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
 import { availableParallelism, setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { isCommonPassword } from './common-passwords.ts'
 import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
@@ -147,10 +149,16 @@ function lowerPriority(pid: number): void {
 }
 
 function startHasher(): ChildProcess {
+  // Its first answer waits for its start, of which taking the types out of a file would be a third.
+  const compiled = getCompileCacheDir()
   const child = fork(new URL('./passwords-process.ts', import.meta.url), {
     detached: true,
     execArgv: [],
-    env: { UV_THREADPOOL_SIZE: String(MAX_RUNNING) },
+    env: {
+      UV_THREADPOOL_SIZE: String(MAX_RUNNING),
+      // A folder of this version of Node lies in the one that it was told.
+      ...(compiled && { NODE_COMPILE_CACHE: dirname(compiled) }),
+    },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   if (child.pid !== undefined) lowerPriority(child.pid)

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import '../../tools/compile-cache.js'
+
+await import('./src/main.ts')
