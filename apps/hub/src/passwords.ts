@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
-import { availableParallelism, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { isCommonPassword } from './common-passwords.ts'
@@ -14,11 +14,8 @@ const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, pa
 /** Costs as much to compare with as any other, and no password is known to match it. */
 const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/**
- * Hashes under way at once. Each takes 5 to 25 ms of a core, by machine, and two slow each other down in the memory that cores share: on
- * two cores they finish no more a second than one after the other, and leave no core to anybody else.
- */
-const MAX_RUNNING = availableParallelism() < 4 ? 1 : 2
+/** Hashes under way at once, each 5 to 25 ms of a core and 19 MiB by machine. Their low weight leaves the cores to others (goal P19). */
+const MAX_RUNNING = 2
 /** How many may be under way or have been sent there, and how many strangers may wait: who comes last has an answer within seconds. */
 const MAX_PENDING = 34
 /** A tenth of the weight of others: with every core taken a hash of 10 ms is there after 100 ms. */
