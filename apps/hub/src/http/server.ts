@@ -16,7 +16,7 @@ import { expectedError } from '../expected-error.ts'
 import type { Core } from '../hub.ts'
 import type { InstanceKey } from '../instance-key.ts'
 import type { Logger } from '../log.ts'
-import { beginInTurns } from './handshakes.ts'
+import { beginInTurns } from './begin-in-turns.ts'
 import type { SessionCookie } from './request-caller.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { blobRoutes } from './routes-blobs.ts'
@@ -182,14 +182,18 @@ function openServer(
     // What goes to a device may take as long as it likes; the hub's own requests have their time in `limitTime`.
     requestTimeout: 0,
   }
-  if (!config.tls) return createHttpServer(options, listener)
   // Devices sign their certificates themselves: the database knows which to believe, not a chain.
-  const tls = {
-    ...tlsOptions(config.tls, instanceKey),
-    requestCert: asksForCertificate,
-    rejectUnauthorized: false,
-  }
-  const server = createHttpsServer({ ...options, ...tls }, listener)
+  const server = config.tls
+    ? createHttpsServer(
+        {
+          ...options,
+          ...tlsOptions(config.tls, instanceKey),
+          requestCert: asksForCertificate,
+          rejectUnauthorized: false,
+        },
+        listener,
+      )
+    : createHttpServer(options, listener)
   beginInTurns(server)
   return server
 }

@@ -1,13 +1,13 @@
-import type { Server } from 'node:https'
-import type { Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 
-/** Handshakes that begin in one turn of the event loop: a few milliseconds of it. */
+/** Connections that begin in one turn of the event loop: with TLS, a few milliseconds of it. */
 const BEGUN_PER_TURN = 4
 
 /**
- * Lets the TLS handshakes of a server begin a few at a time, in order of arrival. Each costs the event loop a signature or two; a
- * fleet that comes back at once would fill every turn with as many as it has connections, and whatever else is asked needs several
- * turns (goal P6). The fleet loses nothing by it: one after the other takes as long as all at once.
+ * Lets the connections of a server begin a few at a time, in order of arrival. A TLS handshake costs the event loop a signature or
+ * two, any other connection a fraction of a millisecond; a fleet that comes back at once would fill every turn with as many as it
+ * has connections, and whatever else is asked needs several turns (goal P6). The fleet loses nothing by it: one after the other
+ * takes as long as all at once.
  */
 export function beginInTurns(server: Server): void {
   const begin = server.listeners('connection')
