@@ -25,7 +25,11 @@ export class ActionError extends Error {
   readonly retryAfterSecs: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ActionErrorOptions = {}) {
+    // Where a flood is refused is no secret, and telling it would cost more than the refusal.
+    const { stackTraceLimit } = Error
+    if (kind === 'RateLimited') Error.stackTraceLimit = 0
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.kind = kind
     this.status = options.status ?? ERROR_STATUS[kind]
     this.issues = options.issues
