@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { ask, forked, median } from './child.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
 import { startBenchHub } from './hub-process.ts'
@@ -9,6 +10,8 @@ import { startLoadClient, tell, tellGoal } from './yardsticks.ts'
 const ROUNDS = 3
 const SECS = 10
 const FLOOD_PER_SEC = 500
+/** For how long a flood has been there when the events begin: its connections and what it makes the hub compile come once. */
+const FLOODED_SECS = 2
 const DEVICES = 1_000
 /** The load of goal P3… */
 const EVENTS_PER_SEC = 5_000
@@ -36,7 +39,7 @@ export async function flood(): Promise<void> {
     headers: { origin: hub.url },
     body: JSON.stringify({ email, password: 'wrong password', remember: false }),
     connections: 100,
-    secs: SECS,
+    secs: FLOODED_SECS + SECS,
     perSec: FLOOD_PER_SEC,
   })
   const floods: Record<string, HttpLoad> = {
@@ -65,7 +68,7 @@ export async function flood(): Promise<void> {
     alone.push(await devices.ask<PublishRun>(schedule))
     for (const [name, load] of Object.entries(floods)) {
       const [run, floodRun] = await Promise.all([
-        devices.ask<PublishRun>(schedule),
+        pause(FLOODED_SECS * 1000).then(() => devices.ask<PublishRun>(schedule)),
         ask<HttpRun>(client, load),
       ])
       beside.get(name)!.push(run)
