@@ -27,7 +27,7 @@ const KEEP_MS = 60_000
 const REMEMBER_MS = 10_000
 /** How many strangers may wait in a flood. */
 const MAX_WAITING_IN_FLOOD = 4
-/** How often the time that a stranger's wrong password took passes in a flood before the next one's turn: they get a fiftieth of a core. */
+/** How often the time that a stranger's wrong password took passes in a flood before the next one's turn: each place gets a fiftieth of a core. */
 const REST_IN_FLOOD = 50
 
 /**
