@@ -1,4 +1,4 @@
-import { close, fstatSync, open, read } from 'node:fs'
+import { closeSync, fstatSync, open, read } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { ActionError } from '@muster/actions'
@@ -79,7 +79,8 @@ export async function sendFile(
     if (method === 'HEAD' || length === 0) response.end()
     else await sendPart(file, response, from, length)
   } finally {
-    close(file)
+    // What was only read has nothing to wait for.
+    closeSync(file)
   }
 }
 
