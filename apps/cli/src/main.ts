@@ -1,8 +1,4 @@
-import { enableCompileCache } from 'node:module'
-
-// Halves the start. Before anything else is loaded, and therefore without import declarations of ours.
-enableCompileCache()
-const { runCli } = await import('./cli.ts')
+import { runCli } from './cli.ts'
 
 // biome-ignore lint/style/noProcessEnv: the one place where the command line reads it
 const environment = process.env
