@@ -14,7 +14,7 @@ const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, pa
 /** Costs as much to compare with as any other, and no password is known to match it. */
 const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** Hashes under way at once, each 5 to 25 ms of a core and 19 MiB by machine. Their low weight leaves the cores to others (goal P19). */
+/** Hashes under way at once, each 19 MiB and 5 to 25 ms of a core. Their low weight leaves the cores to others (goal P19). */
 const MAX_RUNNING = 2
 /** How many may be under way or have been sent there, and how many strangers may wait: who comes last has an answer within seconds. */
 const MAX_PENDING = 34
@@ -27,7 +27,10 @@ const KEEP_MS = 60_000
 const REMEMBER_MS = 10_000
 /** How many strangers may wait in a flood. */
 const MAX_WAITING_IN_FLOOD = 4
-/** How often the time that a stranger's wrong password took passes in a flood before the next one's turn: each place gets a fiftieth of a core. */
+/**
+ * How often the time that a stranger's wrong password took passes in a flood before the next one's turn: each place gets a fiftieth
+ * of a core.
+ */
 const REST_IN_FLOOD = 50
 
 /**
