@@ -1,5 +1,6 @@
 // A device of the hub's with the agent's own parts, forked by a bench: forwards to local ports, and events on a fixed schedule.
 // Arguments: address of the hub, deployment token.
+import '../apps/agent/src/young-heap.ts'
 import { newDatedId } from '@muster/actions'
 import { ExecutorClient } from '@muster/link'
 import { createDeviceCertificate } from '../apps/agent/src/certificate.ts'

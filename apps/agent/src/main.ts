@@ -1,3 +1,4 @@
+import './young-heap.ts'
 import { runCli } from './cli.ts'
 
 const stopping = new AbortController()
