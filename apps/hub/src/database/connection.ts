@@ -151,6 +151,11 @@ export async function select<Row extends pg.QueryResultRow>(
   return rows
 }
 
+/** Whether a statement failed because a row with its key is there already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '23505'
+}
+
 /**
  * Whether an error means that the database could not be reached, went away, or cannot serve at the moment (no room, no
  * connection left, a lock held too long, a server that only reads), so that the same statement may be tried again.

@@ -154,6 +154,22 @@ describe('a batch', () => {
 })
 
 describe('an event', () => {
+  it('that is sent again keeps no other in its batch from being stored', async () => {
+    await using fleet = await fleetOf(10)
+    const { devices } = fleet
+    const ids = devices.map(({ deviceId }) => deviceId)
+    const known = newEvent()
+    await publish(devices[3]!, known)
+    await using session = await databaseSession(hub)
+    await session.lock('device_event')
+    const sent = devices.map((device, at) => publish(device, newEvent(), ...(at === 3 ? [known] : [])))
+    await session.waitingStatements(1)
+    await Promise.all(devices.map(hasArrived))
+    await session.release()
+    await Promise.all(sent)
+    expect(await storedEvents(ids)).toHaveLength(11)
+  })
+
   it('that is sent again is acknowledged again and stored once', async () => {
     await using fleet = await fleetOf(2)
     const [device, other] = fleet.devices as [FakeDevice, FakeDevice]

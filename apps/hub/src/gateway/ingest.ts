@@ -2,12 +2,14 @@ import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/
 import type pg from 'pg'
 import type { Caller } from '../caller.ts'
 import { wireActor } from '../caller.ts'
+import { isUniqueViolation } from '../database/connection.ts'
 import {
   type DeviceEvent,
   type EventRow,
   eventColumns,
   eventRow,
   INSERT_EVENTS,
+  INSERT_NEW_EVENTS,
 } from '../database/device-events.ts'
 import { isPlainJson, protectedError, SYSTEM_INFO, summaryOf } from '../database/device-properties.ts'
 import type { LiveHub } from '../live/live-hub.ts'
@@ -52,12 +54,19 @@ const MAX_PLANNED_ROWS = 32
 /** How long telemetry waits for more of it, in milliseconds; less than the time that storing it takes. */
 const LINGER_MS = 4
 
+/**
+ * For how long after an event came that a device had sent before others are expected to, in milliseconds: devices do so after they
+ * lost their connection, all at once, and a batch with one of them is written twice.
+ */
+const RESENDS_MS = 10_000
+
 /** What devices send all day: gathered across devices, durable before it is acknowledged. */
 export class Ingest {
   readonly #pool: pg.Pool
   readonly #live: LiveHub
   readonly #events: Batcher<EventCall>
   readonly #properties: Batcher<PropertyWrite>
+  #resendsUntilMs = 0
 
   constructor(pool: pg.Pool, live: LiveHub) {
     this.#pool = pool
@@ -116,8 +125,17 @@ export class Ingest {
   }
 
   async #writeEvents(calls: EventCall[]): Promise<void> {
-    const rows = calls.flatMap(call => call.rows)
-    await this.#pool.query(INSERT_EVENTS, eventColumns(rows))
+    const columns = eventColumns(calls.flatMap(call => call.rows))
+    if (performance.now() >= this.#resendsUntilMs) {
+      try {
+        await this.#pool.query(INSERT_NEW_EVENTS, columns)
+        return
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error
+        this.#resendsUntilMs = performance.now() + RESENDS_MS
+      }
+    }
+    await this.#pool.query(INSERT_EVENTS, columns)
   }
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { type ConnectionEndReason, newId } from '@muster/actions'
 import type pg from 'pg'
+import { isUniqueViolation } from '../database/connection.ts'
 import { Batcher } from './batcher.ts'
 
 type Opening = {
@@ -127,7 +128,7 @@ export class Presence {
         this.#nodeId,
       ])
       .catch(async error => {
-        if ((error as { code?: unknown }).code !== '23505') throw error
+        if (!isUniqueViolation(error)) throw error
         return this.#pool.query<{ connection_id: string }>(
           'select connection_id from device_connection where connection_id = any ($1)',
           [openings.map(opening => opening.connectionId)],
