@@ -15,6 +15,7 @@ import {
   organizationParam,
   setCurrentOrganizationId,
 } from './organization.ts'
+import { allDevicesInput } from './pages/devices/all-devices-input.ts'
 import type { DeviceSearch } from './pages/devices/devices-input.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
@@ -161,6 +162,12 @@ const devices = createRoute({
     ...texts(search, 'q', 'where', 'sort', 'cursor'),
     ...(isDeviceStatusFilter(search.status) && { status: search.status }),
   }),
+  loader: ({ context: { queryClient }, params: { projectId }, location }) => {
+    const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
+    // Pages that are known, and any other list, are the page's own affair.
+    const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
+    if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
+  },
   component: lazyRouteComponent(() => import('./pages/devices/DevicesPage.tsx'), 'DevicesPage'),
 })
 

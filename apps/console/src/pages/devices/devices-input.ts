@@ -1,7 +1,6 @@
 import type { ActionInput } from '@muster/actions/client'
+import { allDevicesInput } from './all-devices-input.ts'
 import { parseConditions } from './conditions.ts'
-
-const PAGE_SIZE = 100
 
 /** Fields that the list can be sorted by; the hub's own order is the last one. */
 const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', 'firstSeen']
@@ -23,7 +22,7 @@ export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
   return SORT_FIELDS.includes(sort.replace(/^-/, '')) ? sort : DEFAULT_SORT
 }
 
-/** What the device list asks for first, in a module of its own so that a loader can ask ahead. */
+/** What the device list asks for first. */
 export function devicesInput(
   projectId: string,
   search: DeviceSearch,
@@ -37,8 +36,7 @@ export function devicesInput(
     ...(properties.length > 0 && { properties }),
   }
   return {
-    projectId,
-    limit: PAGE_SIZE,
+    ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
     ...(sort !== DEFAULT_SORT && { sort }),
   }
