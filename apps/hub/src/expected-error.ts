@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { NoResultError } from 'kysely'
 import { refusal } from './access/authorize.ts'
-import { isConnectionError } from './database/connection.ts'
+import { isConnectionError, sqlState } from './database/connection.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
 
@@ -20,10 +20,4 @@ export function expectedError(error: unknown): ActionError | undefined {
   }
   if (state === FOREIGN_KEY_VIOLATION || error instanceof NoResultError) return refusal()
   return undefined
-}
-
-/** The state that PostgreSQL gave an error, if it is one of its own. */
-export function sqlState(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }

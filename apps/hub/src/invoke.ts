@@ -15,8 +15,8 @@ import { type Authorization, authorize } from './access/authorize.ts'
 import { closeAuditAction, openAuditAction, recordAuditAction } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import { type Caller, personOf } from './caller.ts'
-import type { Db } from './database/connection.ts'
-import { expectedError, sqlState } from './expected-error.ts'
+import { type Db, isDeadlock, isUniqueViolation, sqlState } from './database/connection.ts'
+import { expectedError } from './expected-error.ts'
 import type { CommandContext, Handlers, Services } from './handler.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
@@ -284,8 +284,7 @@ function takenForDead(): ActionError {
 
 /** A value that another transaction took at the same moment is one too: the next attempt sees it and answers that it is taken. */
 function isConflict(error: unknown): boolean {
-  const state = sqlState(error)
-  return state === '40001' || state === '40P01' || state === '23505'
+  return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
 function pick(input: Input, fields: readonly string[]): Input {

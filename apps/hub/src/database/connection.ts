@@ -151,9 +151,20 @@ export async function select<Row extends pg.QueryResultRow>(
   return rows
 }
 
+/** The state that PostgreSQL gave an error, if it is one of its own. */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
 /** Whether a statement failed because a row with its key is there already. */
 export function isUniqueViolation(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === '23505'
+  return sqlState(error) === '23505'
+}
+
+/** Whether a statement was ended because it and another waited for each other, so that it may be tried again. */
+export function isDeadlock(error: unknown): boolean {
+  return sqlState(error) === '40P01'
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { isConnectionError } from '../database/connection.ts'
+import { isConnectionError, isDeadlock } from '../database/connection.ts'
 
 export type BatcherOptions<Item> = {
   /** Makes a batch durable; resolves when it is. Called with at least one item. */
@@ -124,8 +124,4 @@ export class Batcher<Item> {
       }
     }
   }
-}
-
-function isDeadlock(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === '40P01'
 }
