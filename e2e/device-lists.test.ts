@@ -112,7 +112,8 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
   await page.reload()
   await page.getByText('The list starts further down.').waitFor()
   const [topAgain] = await names()
-  expect(numberOf(topAgain!)).toBeGreaterThan(100)
+  // Behind the first page of 50.
+  expect(numberOf(topAgain!)).toBeGreaterThan(50)
   expect(Math.abs(numberOf(topAgain!) - numberOf(top!))).toBeLessThan(300)
   await page.getByRole('button', { name: 'From the first device' }).click()
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()

@@ -118,6 +118,9 @@ export const projects = {
           ),
         }),
       ),
+      countTotal: optional(z.boolean()).describe(
+        'False leaves out `total` when there are more pages: counting all devices takes longer than reading some.',
+      ),
     }),
     output: z.object({
       devices: z.array(

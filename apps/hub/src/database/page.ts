@@ -13,9 +13,10 @@ export type PageInput = {
   sort?: string | undefined
   /**
    * Count what matches with the first page; on unless told otherwise. `along` counts in the pass that finds the page: half the work
-   * where a row must be looked at to know whether it matches, as with a filter by text.
+   * where a row must be looked at to know whether it matches, as with a filter by text. `whole` tells the count of a page that is
+   * all there is, and counts nothing.
    */
-  countTotal?: boolean | 'along'
+  countTotal?: boolean | 'along' | 'whole'
 }
 
 // Which tables a query has joined does not matter here, and Kysely's builder is invariant in them.
@@ -42,8 +43,8 @@ export async function queryPage<Row>(
   const direction = sql.raw(isDescending ? 'desc' : 'asc')
   const comparison = sql.raw(isDescending ? '<' : '>')
 
-  const counts = countTotal && limit !== undefined && cursor === undefined
-  const countsAlong = counts && countTotal === 'along'
+  const tellsTotal = countTotal && limit !== undefined && cursor === undefined
+  const countsAlong = tellsTotal && countTotal === 'along'
   let paged = query
     .$if(limit !== undefined, pages =>
       pages.select([sql<string>`(${key.by})::text`.as('__key'), sql<string>`(${id})::text`.as('__id')]),
@@ -58,15 +59,25 @@ export async function queryPage<Row>(
   }
   if (limit !== undefined) paged = paged.limit(limit + 1)
 
-  const rows = (await paged.execute()) as (Row & { __key: string; __id: string; __total?: number })[]
-  const hasMore = limit !== undefined && rows.length > limit
-  const page = hasMore ? rows.slice(0, limit) : rows
-  const last = page.at(-1)
-  return {
-    rows: page,
-    ...(hasMore && last && { nextCursor: writeCursor(order, last.__key, last.__id) }),
-    ...(counts && { total: hasMore ? (page[0]?.__total ?? (await count(query))) : page.length }),
-  }
+  const found = (await paged.execute()) as (Row & RowPlace & { __total?: number })[]
+  const page = cutPage(found, limit, order)
+  if (!tellsTotal) return page
+  if (page.nextCursor === undefined) return { ...page, total: page.rows.length }
+  return countTotal === 'whole' ? page : { ...page, total: page.rows[0]!.__total ?? (await count(query)) }
+}
+
+/** Where a row stands in its list: what it is sorted by, as text, and its id. */
+export type RowPlace = { __key: string; __id: string }
+
+/** A page of what was found in this order, of which one row more than a page was asked for. */
+export function cutPage<Row extends RowPlace>(
+  found: Row[],
+  limit: number | undefined,
+  order: string,
+): { rows: Row[]; nextCursor?: string } {
+  if (limit === undefined || found.length <= limit) return { rows: found }
+  const last = found[limit - 1]!
+  return { rows: found.slice(0, limit), nextCursor: writeCursor(order, last.__key, last.__id) }
 }
 
 async function count<Row>(query: AnyQuery<Row>): Promise<number> {

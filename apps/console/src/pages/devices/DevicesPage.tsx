@@ -58,7 +58,8 @@ function Devices({ projectId }: { projectId: string }) {
   const conditions = parseConditions(search.where)
   const isFiltered = Boolean(search.q?.trim() || search.status || conditions.length > 0)
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
-  const total = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
+  const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
+  const total = list.total ?? (isFiltered && !list.isPlaceholderData ? undefined : deviceCount)
 
   // Another filter or order begins at its first page.
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
@@ -68,7 +69,7 @@ function Devices({ projectId }: { projectId: string }) {
 
   return (
     <Page width="list">
-      <PageHead title="Devices" count={total}>
+      <PageHead title="Devices" count={deviceCount}>
         {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
@@ -134,7 +135,7 @@ function Devices({ projectId }: { projectId: string }) {
           <div className="sheet" style={SCROLL_BOX}>
             <DeviceTable
               devices={list.devices}
-              total={list.total}
+              total={total}
               sort={sortOf(search)}
               onSort={sort => change({ sort })}
               onView={list.onView}
@@ -143,9 +144,9 @@ function Devices({ projectId }: { projectId: string }) {
               {insteadOfRows(list, () => change({ q: undefined, status: undefined, where: undefined }))}
             </DeviceTable>
           </div>
-          {list.total !== undefined && list.total > 0 && (
+          {total !== undefined && total > 0 && (
             <div className="tfoot">
-              <span>{list.total === 1 ? '1 device' : `${formatCount(list.total)} devices`}</span>
+              <span>{total === 1 ? '1 device' : `${formatCount(total)} devices`}</span>
               {list.isFetchingNextPage && <span>Loading more…</span>}
             </div>
           )}

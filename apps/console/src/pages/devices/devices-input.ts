@@ -37,7 +37,7 @@ export function devicesInput(
   }
   return {
     ...allDevicesInput(projectId),
-    ...(Object.keys(filter).length > 0 && { filter }),
+    ...(Object.keys(filter).length > 0 && { filter, countTotal: true }),
     ...(sort !== DEFAULT_SORT && { sort }),
   }
 }

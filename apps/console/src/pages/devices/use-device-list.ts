@@ -86,7 +86,7 @@ type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Prom
 const STILL_MS = 300
 
 /** Rows before the end at which the next page is asked for. */
-const AHEAD_ROWS = 40
+const AHEAD_ROWS = 25
 
 function pageOf(pages: readonly ListPage[], row: number): number {
   let rest = row

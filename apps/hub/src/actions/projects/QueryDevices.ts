@@ -15,7 +15,7 @@ const SORTS = {
 
 export const projects_QueryDevices = handler(
   'projects_QueryDevices',
-  async ({ db }, { projectId, filter, ...page }) => {
+  async ({ db }, { projectId, filter, countTotal, ...page }) => {
     let query = db
       .selectFrom('device as d')
       .where('d.project_id', '=', projectId)
@@ -34,7 +34,15 @@ export const projects_QueryDevices = handler(
     if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
     for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
     if (filter) query = query.modifyEnd(PLANNED_BY_VALUES)
-    const { rows, ...rest } = await queryPage(query, page, SORTS, sql`d.device_id`, 'firstSeen')
+    // Whether a text or a property matches is seen at the row alone; the states of all devices are in an index.
+    const counting = filter?.text || filter?.properties?.length ? 'along' : true
+    const { rows, ...rest } = await queryPage(
+      query,
+      { ...page, countTotal: countTotal === false ? 'whole' : counting },
+      SORTS,
+      sql`d.device_id`,
+      'firstSeen',
+    )
     const now = new Date()
     return {
       devices: rows.map(row => ({

@@ -244,6 +244,20 @@ describe('projects_QueryDevices', () => {
     expect(page).toMatchObject({ total: 2, nextCursor: expect.any(String) })
   })
 
+  it('counts nothing when it is told so, and tells how many there are where the page is all', async () => {
+    await deviceRow(hub, projectId)
+    await deviceRow(hub, projectId)
+    const ask = { projectId, countTotal: false }
+    const first = await owner.invoke('projects_QueryDevices', { ...ask, limit: 1 })
+    expect(first).toMatchObject({ nextCursor: expect.any(String) })
+    expect(first).not.toHaveProperty('total')
+    expect(await owner.invoke('projects_QueryDevices', { ...ask, limit: 2 })).toMatchObject({ total: 2 })
+    for (const filter of [{ text: 'd_' }, { status: 'disconnected' as const }])
+      expect(await owner.invoke('projects_QueryDevices', { ...ask, limit: 1, filter })).not.toHaveProperty(
+        'total',
+      )
+  })
+
   it('does not take a status that there is not', async () => {
     for (const status of ['online', 'Connected', '', 7])
       expect(
