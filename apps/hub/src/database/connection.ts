@@ -111,7 +111,14 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
   // An idle connection that breaks must not end the process; the pool opens another.
   pool.on('error', tell)
   const lookUps = new LookUps(
-    socket => new PreparingClient({ ...options, pipeline: true, stream: () => socket }),
+    socket =>
+      new PreparingClient({
+        ...options,
+        // What is looked up by key has one plan, whatever the values; the server would make up to five more at each discarding.
+        options: `${options.options} -c plan_cache_mode=force_generic_plan`,
+        pipeline: true,
+        stream: () => socket,
+      }),
     { idleMs: IDLE_MS, onError: tell },
   )
   const db = new HubKysely(pool, lookUps)

@@ -1,8 +1,9 @@
 import type { EventSeverity } from '@muster/actions'
 import { type SqlBool, sql } from 'kysely'
 import type { z } from 'zod'
+import { type Db, select } from '../../database/connection.ts'
 import { MAX_DAYS_LATE, NO_DAY } from '../../database/device-events.ts'
-import { queryPage, readCursor } from '../../database/page.ts'
+import { cutPage, queryPage, type RowPlace, readCursor } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../times.ts'
 
@@ -14,33 +15,42 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** The database has no days before the year 1. */
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
+/** Up to so many a page's latest events are looked up with what runs at every request: their bodies are at most 640 KiB. */
+const MAX_LOOK_UP = 10
+
+type Row = {
+  event_id: string
+  category: string | null
+  severity: string
+  body: unknown
+  attributes: unknown
+  emitted_at: Date
+  received_at: Date
+}
+
+/** Days from one on, and those of no date. */
+const LATEST = `
+  select event_id, category, severity, body, attributes, emitted_at, received_at,
+         emitted_at::text as "__key", event_id as "__id"
+    from device_event
+   where device_id = $1 and (event_day >= $2::date or event_day = '${NO_DAY}'::date)
+   order by emitted_at desc, event_id desc limit $3`
+
 export const devices_QueryEvents = handler(
   'devices_QueryEvents',
   async ({ db }, { deviceId, limit = DEFAULT_LIMIT, cursor }) => {
-    const query = db
-      .selectFrom('device_event as e')
-      .where('e.device_id', '=', deviceId)
-      .select([
-        'e.event_id',
-        'e.category',
-        'e.severity',
-        'e.body',
-        'e.attributes',
-        'e.emitted_at',
-        'e.received_at',
-      ])
-    const sorts = { emittedAt: { by: sql`e.emitted_at`, type: 'timestamptz' } } as const
-    const page = { limit, cursor, countTotal: false }
-    const ask = (asked: typeof query) => queryPage(asked, page, sorts, sql`e.event_id`, ORDER)
-
     // Opening the partitions of all days costs more than reading ten rows, so the latest days are tried first.
     const fromMs = latestMs(cursor) - FIRST_DAYS * DAY_MS
-    let { rows, ...rest } = await ask(
-      query.where(sql<SqlBool>`
-      (e.event_day >= ${new Date(fromMs).toISOString().slice(0, 10)}::date or e.event_day = ${NO_DAY}::date)`),
-    )
-    const isWhole = rest.nextCursor !== undefined && isSettled(rows.at(-1)!.emitted_at, fromMs)
-    if (!isWhole) ({ rows, ...rest } = await ask(query))
+    const fromDay = new Date(fromMs).toISOString().slice(0, 10)
+    const isWhole = ({ rows, nextCursor }: { rows: Row[]; nextCursor?: string }): boolean =>
+      nextCursor !== undefined && isSettled(rows.at(-1)!.emitted_at, fromMs)
+    const firstDays =
+      cursor === undefined && limit <= MAX_LOOK_UP
+        ? cutPage(await select<Row & RowPlace>(db, LATEST, [deviceId, fromDay, limit + 1]), limit, ORDER)
+        : await pageOf(db, deviceId, { limit, cursor, fromDay })
+    const { rows, nextCursor } = isWhole(firstDays)
+      ? firstDays
+      : await pageOf(db, deviceId, { limit, cursor })
     return {
       events: rows.map(row => ({
         eventId: row.event_id,
@@ -51,10 +61,33 @@ export const devices_QueryEvents = handler(
         emittedAt: wireTime(row.emitted_at),
         receivedAt: wireTime(row.received_at),
       })),
-      ...rest,
+      nextCursor,
     }
   },
 )
+
+type PageOptions = { limit: number; cursor: string | undefined; fromDay?: string }
+
+/** A page of a device's events, of those from a day on or of all. */
+function pageOf(db: Db, deviceId: string, { fromDay, ...page }: PageOptions) {
+  const query = db
+    .selectFrom('device_event as e')
+    .where('e.device_id', '=', deviceId)
+    .$if(fromDay !== undefined, all =>
+      all.where(sql<SqlBool>`(e.event_day >= ${fromDay}::date or e.event_day = ${NO_DAY}::date)`),
+    )
+    .select([
+      'e.event_id',
+      'e.category',
+      'e.severity',
+      'e.body',
+      'e.attributes',
+      'e.emitted_at',
+      'e.received_at',
+    ])
+  const sorts = { emittedAt: { by: sql`e.emitted_at`, type: 'timestamptz' } } as const
+  return queryPage(query, { ...page, countTotal: false }, sorts, sql`e.event_id`, ORDER)
+}
 
 /** From when on there is nothing more to tell. */
 function latestMs(cursor: string | undefined): number {
