@@ -7,7 +7,7 @@ import { told } from './people.ts'
 import { treeProcessorSecs } from './processes.ts'
 import { startLoadClient, tell, tellGoal } from './yardsticks.ts'
 
-const ROUNDS = 3
+const ROUNDS = 5
 const SECS = 10
 const FLOOD_PER_SEC = 500
 /** For how long a flood has been there when the events begin: its connections and what it makes the hub compile come once. */
