@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type Db, select } from './connection.ts'
 
 /** What a list can be sorted by: the expression, and the type that its text form is read back as. */
 export type SortKey = {
@@ -17,6 +18,8 @@ export type PageInput = {
    * all there is, and counts nothing.
    */
   countTotal?: boolean | 'along' | 'whole'
+  /** The database, for a page of few rows that an index has in order: it is asked for as what is looked up by key (`select`). */
+  lookUpIn?: Db | undefined
 }
 
 // Which tables a query has joined does not matter here, and Kysely's builder is invariant in them.
@@ -32,7 +35,7 @@ type Page<Row> = { rows: Row[]; nextCursor?: string; total?: number }
  */
 export async function queryPage<Row>(
   query: AnyQuery<Row>,
-  { limit, cursor, sort, countTotal = true }: PageInput,
+  { limit, cursor, sort, countTotal = true, lookUpIn }: PageInput,
   sorts: Record<string, SortKey>,
   id: RawBuilder<unknown>,
   defaultSort: string,
@@ -59,7 +62,8 @@ export async function queryPage<Row>(
   }
   if (limit !== undefined) paged = paged.limit(limit + 1)
 
-  const found = (await paged.execute()) as (Row & RowPlace & { __total?: number })[]
+  type Found = Row & RowPlace & { __total?: number }
+  const found = lookUpIn ? await lookUp<Found>(lookUpIn, paged) : ((await paged.execute()) as Found[])
   const page = cutPage(found, limit, order)
   if (!tellsTotal) return page
   if (page.nextCursor === undefined) return { ...page, total: page.rows.length }
@@ -78,6 +82,11 @@ export function cutPage<Row extends RowPlace>(
   if (limit === undefined || found.length <= limit) return { rows: found }
   const last = found[limit - 1]!
   return { rows: found.slice(0, limit), nextCursor: writeCursor(order, last.__key, last.__id) }
+}
+
+function lookUp<Row extends object>(db: Db, query: AnyQuery<unknown>): Promise<Row[]> {
+  const { sql, parameters } = query.compile()
+  return select<Row>(db, sql, [...parameters])
 }
 
 async function count<Row>(query: AnyQuery<Row>): Promise<number> {

@@ -3,7 +3,10 @@ import { PLANNED_BY_VALUES } from '../../database/connection.ts'
 import { partPattern, queryPage } from '../../database/page.ts'
 import { matchesProperty } from '../../database/property-conditions.ts'
 import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../times.ts'
+import { secsBetween, wireTimeOf } from '../../times.ts'
+
+/** Up to so many devices a page is looked up with what runs at every request. */
+const MAX_LOOK_UP = 100
 
 const SORTS = {
   name: { by: sql`coalesce(d.name, '')`, type: 'text' },
@@ -23,11 +26,11 @@ export const projects_QueryDevices = handler(
         'd.device_id',
         'd.name',
         'd.hostname',
-        'd.first_seen',
+        sql<string>`d.first_seen::text`.as('first_seen'),
         'd.is_connected',
         'd.pending_certificates',
         'd.health',
-        'd.last_connected_at',
+        sql<string | null>`d.last_connected_at::text`.as('last_connected_at'),
       ])
     if (filter?.status === 'pending') query = query.where('d.pending_certificates', '>', 0)
     else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
@@ -36,27 +39,36 @@ export const projects_QueryDevices = handler(
     if (filter) query = query.modifyEnd(PLANNED_BY_VALUES)
     // Whether a text or a property matches is seen at the row alone; the states of all devices are in an index.
     const counting = filter?.text || filter?.properties?.length ? 'along' : true
+    // In its own order a page lies in one index.
+    const isLookUp = !filter && page.sort === undefined && (page.limit ?? Infinity) <= MAX_LOOK_UP
     const { rows, ...rest } = await queryPage(
       query,
-      { ...page, countTotal: countTotal === false ? 'whole' : counting },
+      {
+        ...page,
+        countTotal: countTotal === false ? 'whole' : counting,
+        lookUpIn: isLookUp ? db : undefined,
+      },
       SORTS,
       sql`d.device_id`,
       'firstSeen',
     )
     const now = new Date()
     return {
-      devices: rows.map(row => ({
-        deviceId: row.device_id,
-        name: row.name ?? undefined,
-        hostname: row.hostname || undefined,
-        firstSeen: wireTime(row.first_seen),
-        status: statusOf(row.is_connected, row.health),
-        isConnected: row.is_connected,
-        pendingCertificatesCount: row.pending_certificates,
-        lastConnectedAt: row.last_connected_at ? wireTime(row.last_connected_at) : undefined,
-        currentConnectionDurationSecs:
-          row.is_connected && row.last_connected_at ? secsBetween(row.last_connected_at, now) : undefined,
-      })),
+      devices: rows.map(row => {
+        const lastConnectedAt = row.last_connected_at === null ? undefined : wireTimeOf(row.last_connected_at)
+        return {
+          deviceId: row.device_id,
+          name: row.name ?? undefined,
+          hostname: row.hostname || undefined,
+          firstSeen: wireTimeOf(row.first_seen),
+          status: statusOf(row.is_connected, row.health),
+          isConnected: row.is_connected,
+          pendingCertificatesCount: row.pending_certificates,
+          lastConnectedAt,
+          currentConnectionDurationSecs:
+            row.is_connected && lastConnectedAt ? secsBetween(new Date(lastConnectedAt), now) : undefined,
+        }
+      }),
       ...rest,
     }
   },

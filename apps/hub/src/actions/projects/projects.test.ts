@@ -244,6 +244,18 @@ describe('projects_QueryDevices', () => {
     expect(page).toMatchObject({ total: 2, nextCursor: expect.any(String) })
   })
 
+  it.each([
+    ['2026-01-02 03:04:05+00', '2026-01-02T03:04:05.000Z'],
+    ['2026-01-02 03:04:05.1+00', '2026-01-02T03:04:05.100Z'],
+    ['2026-01-02 03:04:05.123999+02', '2026-01-02T01:04:05.123Z'],
+  ])('tells %s as %s', async (stored, told) => {
+    const deviceId = await deviceRow(hub, projectId, { isConnected: true })
+    const times = { first_seen: stored, last_connected_at: stored }
+    await hub.db.updateTable('device').set(times).where('device_id', '=', deviceId).execute()
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    expect(devices).toMatchObject([{ firstSeen: told, lastConnectedAt: told }])
+  })
+
   it('counts nothing when it is told so, and tells how many there are where the page is all', async () => {
     await deviceRow(hub, projectId)
     await deviceRow(hub, projectId)
