@@ -14,13 +14,16 @@ declare module 'vitest' {
   }
 }
 
+/** Files run side by side, each with up to three hubs at once and sessions of its own. */
+const MAX_CONNECTIONS = 200
+
 /** Global set-up of the test run: one real PostgreSQL with a migrated template that each test hub's database is cloned from. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'))
   // As root the server runs under another account, which has to get in; else its files would be elsewhere and stay there.
   await chmod(folder, 0o755)
   const log = createLog('error')
-  const database = await startEmbeddedDatabase(folder, log)
+  const database = await startEmbeddedDatabase(folder, log, { maxConnections: MAX_CONNECTIONS })
   await migrate(database.access.owner, log)
   const client = new pg.Client(database.access.owner)
   await client.connect()

@@ -31,6 +31,8 @@ const STOP_TIMEOUT_MS = 20_000
 /** How long a visitor waits at the door of a hub's server. */
 const VISIT_TIMEOUT_MS = 5_000
 const MAX_RESTART_PAUSE_MS = 2_000
+/** Room for a few hubs, tools and an administrator. */
+const MAX_CONNECTIONS = 60
 const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
@@ -45,9 +47,14 @@ type Secrets = { admin: string; owner: string; hub: string }
 
 /**
  * Starts PostgreSQL from its npm package in `dataDir` and keeps it running: a server that ends by itself is started again. Its
- * only door is a Unix socket in a fresh folder, behind random passwords. Throws `EmbeddedDatabaseError`.
+ * only door is a Unix socket in a fresh folder, behind random passwords. `maxConnections` is for all who use it together. Throws
+ * `EmbeddedDatabaseError`.
  */
-export async function startEmbeddedDatabase(dataDir: string, log: Logger): Promise<EmbeddedDatabase> {
+export async function startEmbeddedDatabase(
+  dataDir: string,
+  log: Logger,
+  { maxConnections = MAX_CONNECTIONS }: { maxConnections?: number } = {},
+): Promise<EmbeddedDatabase> {
   const account = await unprivilegedAccount()
   const { native, version } = await findBinaries()
   const base = await findHome(dataDir, account, version.split('.')[0]!, log)
@@ -65,7 +72,7 @@ export async function startEmbeddedDatabase(dataDir: string, log: Logger): Promi
   })
   const life = new AbortController()
   const start = (): Promise<ChildProcess> =>
-    startServer({ runtime, data, socketDir, account, log, signal: life.signal })
+    startServer({ runtime, data, socketDir, account, maxConnections, log, signal: life.signal })
   let server: ChildProcess
   try {
     server = await start()
@@ -283,7 +290,7 @@ function run(program: string, options: string[], account: Account | undefined): 
 }
 
 /** Settings of the server: acknowledged means durable, one door, small idle memory. */
-function serverOptions(data: string, socketDir: string): string[] {
+function serverOptions({ data, socketDir, maxConnections }: ServerPlace): string[] {
   const settings = {
     listen_addresses: '',
     unix_socket_directories: socketDir,
@@ -292,7 +299,7 @@ function serverOptions(data: string, socketDir: string): string[] {
     synchronous_commit: 'on',
     full_page_writes: 'on',
     password_encryption: 'scram-sha-256',
-    max_connections: '60',
+    max_connections: String(maxConnections),
     shared_buffers: '64MB',
     max_wal_size: '1GB',
     jit: 'off',
@@ -309,6 +316,7 @@ type ServerPlace = {
   data: string
   socketDir: string
   account: Account | undefined
+  maxConnections: number
   log: Logger
   signal: AbortSignal
 }
@@ -351,11 +359,12 @@ function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise(done => child.once('exit', done))
 }
 
-function attemptStart({ runtime, data, socketDir, account, log }: ServerPlace): Promise<ChildProcess> {
+function attemptStart(place: ServerPlace): Promise<ChildProcess> {
+  const { runtime, account, log } = place
   return new Promise((started, failed) => {
     const server = spawn(
       '/bin/sh',
-      ['-c', WATCHDOG, join(runtime, 'bin/postgres'), ...serverOptions(data, socketDir)],
+      ['-c', WATCHDOG, join(runtime, 'bin/postgres'), ...serverOptions(place)],
       {
         ...account,
         cwd: '/',
