@@ -89,6 +89,8 @@ function preparedName(text: string): string | undefined {
   return name
 }
 
+/** Connections of a hub at most, one of them for look-ups. */
+const MAX_CONNECTIONS = 12
 /** How long a connection is kept that nobody uses, in milliseconds. */
 const IDLE_MS = 30_000
 
@@ -102,7 +104,12 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
     options: '-c timezone=UTC',
     types,
   }
-  const pool = new pg.Pool({ Client: PreparingClient, ...options, max: 12, idleTimeoutMillis: IDLE_MS })
+  const pool = new pg.Pool({
+    Client: PreparingClient,
+    ...options,
+    max: MAX_CONNECTIONS - 1,
+    idleTimeoutMillis: IDLE_MS,
+  })
   let isClosing = false
   const tell = (error: Error): void => {
     // A server that stops may end a connection before it has read its goodbye.

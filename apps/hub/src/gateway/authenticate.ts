@@ -6,10 +6,9 @@ import {
   publicIdOf,
   UserToken,
 } from '@muster/actions'
-import type pg from 'pg'
 import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
+import { type Db, select } from '../database/connection.ts'
 import { addCertificate } from '../database/device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from '../database/devices.ts'
 import type { Sessions } from '../http/sessions.ts'
@@ -30,7 +29,6 @@ type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: Certificat
 
 type AuthenticatorOptions = {
   db: Db
-  pool: pg.Pool
   sessions: Sessions
   readCertificate: (request: IncomingMessage) => string
   /** Told after a device or certificate was seen for the first time. */
@@ -48,9 +46,7 @@ type Known = {
   tombstone: 'Rejected' | 'Revoked' | null
 }
 
-const LOOK_UP = {
-  name: 'gateway-look-up',
-  text: `
+const LOOK_UP = `
     select t.token_hash, t.auto_accept, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
            b.status as tombstone
       from deployment_token t
@@ -58,20 +54,13 @@ const LOOK_UP = {
       left join device d on d.project_id = t.project_id and d.fingerprint_hash = $2
       left join device_certificate c on c.device_id = d.device_id and c.fingerprint = $3
       left join device_certificate_tombstone b on b.device_id = d.device_id and b.fingerprint = $3
-     where t.token_id = $1`,
-}
+     where t.token_id = $1`
 
 /**
  * Decides who connects before the connection is accepted (protocol 1.4): token, then fingerprint, then certificate; devices and
  * certificates are made at first sight. Throws `Refusal`.
  */
-export function createAuthenticator({
-  db,
-  pool,
-  sessions,
-  readCertificate,
-  onEnrolled,
-}: AuthenticatorOptions) {
+export function createAuthenticator({ db, sessions, readCertificate, onEnrolled }: AuthenticatorOptions) {
   return async (request: IncomingMessage): Promise<Connected> => {
     const token = bearerOf(request)
     if (UserToken.safeParse(token).success) {
@@ -87,12 +76,11 @@ export function createAuthenticator({
     const tokenId = publicIdOf(token)
     const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')
     const certificate = attempt(() => readCertificate(request))
-    const { rows } = await pool.query<Known>(LOOK_UP, [
+    const [known] = await select<Known>(db, LOOK_UP, [
       tokenId,
       hashSecret(fingerprint),
       certificate.value ?? '',
     ])
-    const known = rows[0]
     if (!known || !matchesSecret(token, known.token_hash)) throw unknownToken()
 
     const place = { organizationId: known.organization_id, projectId: known.project_id }

@@ -94,7 +94,6 @@ export function createGateway(options: GatewayOptions): Gateway {
   const admission = new Admission({ maxRunning: 32, maxWaiting: 20_000, maxWaitMs: 30_000 })
   const authenticate = createAuthenticator({
     db,
-    pool,
     sessions,
     readCertificate: certificateReader(config),
     onEnrolled: ({ caller, isNewDevice, status }) => {
