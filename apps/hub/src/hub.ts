@@ -127,7 +127,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
   const { db, pool } = database
   // Without it the hub can go on: rows of a day that has no partition wait in the default one.
-  await maintainPartitions(db, config.eventRetentionDays).catch(error =>
+  await maintainPartitions(db, config.eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
     log.error({ err: error }, 'no partitions were made'),
   )
 

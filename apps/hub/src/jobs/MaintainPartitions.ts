@@ -1,17 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Db } from '../database/connection.ts'
+import { type Db, sqlState } from '../database/connection.ts'
 import { jobHandler } from './handler.ts'
+
+/**
+ * How long a day is waited for that others read, in milliseconds: everybody who comes later waits behind it, devices with their
+ * events among them, while a backup may read all days for an hour.
+ */
+const LOCK_TIMEOUT_MS = 200
+const LOCK_NOT_AVAILABLE = '55P03'
+
+type Patience = { pauseMs: number; tries: number; signal?: AbortSignal }
+
+/** A quarter of an hour: there are days ahead, and the next job comes an hour later. */
+const PATIENT: Patience = { pauseMs: 5_000, tries: 180 }
 
 export const instance_MaintainPartitions = jobHandler(
   'instance_MaintainPartitions',
-  async ({ db, eventRetentionDays }) => maintainPartitions(db, eventRetentionDays),
+  async ({ db, eventRetentionDays }, _data, { signal }) =>
+    maintainPartitions(db, eventRetentionDays, { ...PATIENT, signal }),
 )
 
-/** Makes the partitions of the coming days and drops those that are older than events and property changes are kept. */
-export async function maintainPartitions(db: Db, retentionDays: number): Promise<void> {
+/**
+ * Makes the partitions of the coming days and drops those that are older than events and property changes are kept, at a moment in
+ * which nobody reads those that change. Fails when there is none in so many tries.
+ */
+export async function maintainPartitions(
+  db: Db,
+  retentionDays: number,
+  { pauseMs, tries, signal }: Patience,
+): Promise<void> {
+  for (let left = tries - 1; ; left--) {
+    try {
+      return await attempt(db, retentionDays)
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || left === 0) throw error
+      await pause(pauseMs, undefined, { signal })
+    }
+  }
+}
+
+async function attempt(db: Db, retentionDays: number): Promise<void> {
   await db.transaction().execute(async tx => {
     // Dropping and moving a day of many devices may take longer than any statement of a request.
     await sql`set local statement_timeout = 0`.execute(tx)
+    await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(tx)
     await sql`select maintain_partitions(${retentionDays})`.execute(tx)
   })
 }

@@ -2,11 +2,20 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { newId } from '@muster/actions'
-import { auditEvents, capturedLog, databaseSession, type TestHub, testHub, until } from '@muster/testkit'
+import {
+  auditEvents,
+  capturedLog,
+  databaseSession,
+  deviceRow,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { createLog } from '../log.ts'
 import type { JobName } from './jobs.ts'
 import type { JobKind } from './kinds.ts'
+import { maintainPartitions } from './MaintainPartitions.ts'
 import { type JobQueue, openQueue, PermanentFailure, type RunningJob } from './queue.ts'
 
 const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1 }
@@ -218,6 +227,33 @@ it('runs every job that runs by itself to its end', async () => {
     'audit_RemoveSealed',
   ] as const)
     expect(await hub.runJob(job, {})).toMatchObject({ job, status: 'Completed' })
+})
+
+it('lets nobody wait for a day that is to be dropped while somebody reads', async () => {
+  await using hub = await testHub()
+  const { owner, projectId } = await hub.fleet()
+  const deviceId = await deviceRow(hub, projectId)
+  await using session = await databaseSession(hub)
+  const countDays = async (): Promise<number> => {
+    const text = `select from pg_inherits where inhparent = 'device_event'::regclass`
+    return (await session.query(text)).length
+  }
+  const before = await countDays()
+  await session.query('begin')
+  await session.query('select from device_event')
+  // As the job of a hub that keeps events for three days.
+  const dropped = maintainPartitions(hub.db, 3, { pauseMs: 100, tries: 100 })
+  await session.waitingStatements(1)
+  const from = performance.now()
+  await owner.invoke('devices_QueryEvents', { deviceId, limit: 10 })
+  expect(performance.now() - from).toBeLessThan(2_000)
+  await session.release()
+  await dropped
+  expect(await countDays()).toBe(before - 4)
+
+  await session.query('begin')
+  await session.query('select from device_event')
+  await expect(maintainPartitions(hub.db, 2, { pauseMs: 1, tries: 2 })).rejects.toThrow('lock timeout')
 })
 
 it('clears away what is over, and keeps the rest', async () => {
