@@ -152,8 +152,8 @@ class HubKysely extends Kysely<Tables> {
 }
 
 /**
- * Looks a few rows up by key with a statement that stands as text, for what runs at every request: building a statement costs as
- * much as sending it. Outside of a transaction it shares a connection, so it must be quick.
+ * Looks a few rows up by key, for what runs at every request; the statement stands as text where it can, since building one costs
+ * as much as sending it. Outside of a transaction it shares a connection, so it must be quick.
  */
 export async function select<Row extends pg.QueryResultRow>(
   db: Db,

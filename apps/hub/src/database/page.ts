@@ -85,8 +85,8 @@ export function cutPage<Row extends RowPlace>(
 }
 
 function lookUp<Row extends object>(db: Db, query: AnyQuery<unknown>): Promise<Row[]> {
-  const { sql, parameters } = query.compile()
-  return select<Row>(db, sql, [...parameters])
+  const { sql: text, parameters } = query.compile()
+  return select<Row>(db, text, [...parameters])
 }
 
 async function count<Row>(query: AnyQuery<Row>): Promise<number> {

@@ -47,14 +47,14 @@ type Known = {
 }
 
 const LOOK_UP = `
-    select t.token_hash, t.auto_accept, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
-           b.status as tombstone
-      from deployment_token t
-      join project p using (project_id)
-      left join device d on d.project_id = t.project_id and d.fingerprint_hash = $2
-      left join device_certificate c on c.device_id = d.device_id and c.fingerprint = $3
-      left join device_certificate_tombstone b on b.device_id = d.device_id and b.fingerprint = $3
-     where t.token_id = $1`
+  select t.token_hash, t.auto_accept, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
+         b.status as tombstone
+    from deployment_token t
+    join project p using (project_id)
+    left join device d on d.project_id = t.project_id and d.fingerprint_hash = $2
+    left join device_certificate c on c.device_id = d.device_id and c.fingerprint = $3
+    left join device_certificate_tombstone b on b.device_id = d.device_id and b.fingerprint = $3
+   where t.token_id = $1`
 
 /**
  * Decides who connects before the connection is accepted (protocol 1.4): token, then fingerprint, then certificate; devices and
