@@ -44,7 +44,7 @@ async function attempt(db: Db, retentionDays: number): Promise<void> {
   await db.transaction().execute(async tx => {
     // Dropping and moving a day of many devices may take longer than any statement of a request.
     await sql`set local statement_timeout = 0`.execute(tx)
-    await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(tx)
+    await sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`.execute(tx)
     await sql`select maintain_partitions(${retentionDays})`.execute(tx)
   })
 }
