@@ -9,7 +9,7 @@ import { SYSTEM } from '../caller.ts'
 import { type Database, openDatabase } from '../database/connection.ts'
 import { loadInstanceKey } from '../instance-key.ts'
 import { type FinalStatus, openAuditAction, recordAuditAction } from './actions.ts'
-import { hashSeal, type Seal, SealKeys, sha256 } from './chain.ts'
+import { hashRows, hashSeal, type Seal, SealKeys, sha256 } from './chain.ts'
 import { recordEvent } from './events.ts'
 import { removeSealed, sealFinishedRows } from './seal.ts'
 import { type AuditReport, verifyAuditLog } from './verify.ts'
@@ -112,6 +112,19 @@ describe('sealing', () => {
     const seals = await audit.db.selectFrom('audit_seal').select('action_count').orderBy('seal_no').execute()
     expect(seals.map(seal => seal.action_count)).toEqual([2000, 2000, 501])
     expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 4501 })
+  })
+
+  it('leaves turns of the event loop to others while it hashes', async () => {
+    const rows = Array.from({ length: 1_000 }, (_, at) => ({ id: `${at}`, place: `${at}`, value: '[1]' }))
+    let turns = 0
+    const count = (): void => {
+      turns++
+      next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    await hashRows(rows, [])
+    clearImmediate(next)
+    expect(turns).toBeGreaterThanOrEqual(9)
   })
 
   it('leaves what is Pending or has just happened for later, and nothing waits for it', async () => {

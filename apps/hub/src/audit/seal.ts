@@ -83,7 +83,7 @@ async function sealBatch(tx: Tx, keys: SealKeys): Promise<(Seal & { hash: Buffer
     returning ${sql.raw(SEALED_EVENT)}`.execute(tx)
   if (actions.length + events.length === 0) return undefined
 
-  const rowHashes = Buffer.concat(hashRows(actions, events).map(row => row.hash))
+  const rowHashes = Buffer.concat((await hashRows(actions, events)).map(row => row.hash))
   const rowsHash = sha256(rowHashes)
   const seal: Seal = {
     sealNo,

@@ -94,7 +94,7 @@ async function verifyChain(
   for await (const seal of sealsOf(client)) {
     verifySeal(seal, report.seals + 1, previousHash, keys)
     const found = { actions: await actions.of(seal.sealNo), events: await events.of(seal.sealNo) }
-    verifyRows(seal, found, keys)
+    await verifyRows(seal, found, keys)
     report.seals++
     if (seal.removedAt === null) {
       report.actions += seal.actionCount
@@ -130,13 +130,13 @@ function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, 
 }
 
 /** That the rows are those that were sealed, or were removed by retention. */
-function verifyRows(
+async function verifyRows(
   seal: StoredSeal,
   { actions, events }: { actions: SealedRow[]; events: SealedRow[] },
   keys: SealKeys,
-): void {
+): Promise<void> {
   const { sealNo } = seal
-  const found = hashRows(actions, events)
+  const found = await hashRows(actions, events)
   if (seal.removedAt !== null) {
     const hash = hashRemoval(seal.hash, seal.removedAt)
     if (!seal.removalSignature || !keys.isSigned(hash, seal.removalSignature))
