@@ -1,4 +1,3 @@
-import './young-heap.ts'
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'
 import { ConfigError, loadConfig, unknownSettings } from './config.ts'
