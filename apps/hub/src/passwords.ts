@@ -25,13 +25,11 @@ const KEEP_MS = 60_000
 
 /** For how long somebody who is refused for want of room, or a wrong password in such a time, is remembered, in milliseconds. */
 const REMEMBER_MS = 10_000
-/** How many strangers may wait in a flood. */
+/** In a flood strangers take turns one by one, so that a core is free of them, and this many may wait. */
+const MAX_RUNNING_IN_FLOOD = 1
 const MAX_WAITING_IN_FLOOD = 4
-/**
- * How often the time that a stranger's wrong password took passes in a flood before the next one's turn: each place gets a fiftieth
- * of a core.
- */
-const REST_IN_FLOOD = 50
+/** How often the time that a stranger's wrong password took passes in a flood before the next one's turn: 4 % of a core. */
+const REST_IN_FLOOD = 25
 
 /**
  * Hashing has a process of low priority: a flood of sign-ins takes what is left of the machine, and nothing from devices, from the
@@ -59,7 +57,7 @@ export async function verifyPassword(password: string, stored: string | null | u
   return matches && stored != null
 }
 
-/** Strangers who wait for their turn, in order. */
+/** Strangers who wait for their turn, in order, and the number of those who have theirs or rest. */
 const waiting: PromiseWithResolvers<void>[] = []
 let strangers = 0
 let crowdedUntil = 0
@@ -74,12 +72,10 @@ export async function verifyStrangersPassword(
   stored: string | null | undefined,
 ): Promise<boolean> {
   refuseWhenCrowded()
-  if (strangers < MAX_RUNNING) strangers++
-  else {
-    const turn = Promise.withResolvers<void>()
-    waiting.push(turn)
-    await turn.promise
-  }
+  const turn = Promise.withResolvers<void>()
+  waiting.push(turn)
+  takeTurns()
+  await turn.promise
   const started = performance.now()
   let restMs = 0
   try {
@@ -92,22 +88,30 @@ export async function verifyStrangersPassword(
     }
     return matches
   } finally {
-    setTimeout(nextStranger, restMs).unref()
+    setTimeout(() => {
+      strangers--
+      takeTurns()
+    }, restMs).unref()
   }
 }
 
-function nextStranger(): void {
-  const turn = waiting.shift()
-  if (turn) turn.resolve()
-  else strangers--
+function takeTurns(): void {
+  const places = isFlooded() ? MAX_RUNNING_IN_FLOOD : MAX_RUNNING
+  while (strangers < places && waiting.length > 0) {
+    strangers++
+    waiting.shift()!.resolve()
+  }
 }
 
 /** Throws `RateLimited` when too many strangers wait: nothing else should be done for who would be refused anyway. */
 export function refuseWhenCrowded(): void {
-  const now = performance.now()
-  if (waiting.length < (now < floodedUntil ? MAX_WAITING_IN_FLOOD : MAX_PENDING)) return
-  crowdedUntil = now + REMEMBER_MS
+  if (waiting.length < (isFlooded() ? MAX_WAITING_IN_FLOOD : MAX_PENDING)) return
+  crowdedUntil = performance.now() + REMEMBER_MS
   throw tooMany()
+}
+
+function isFlooded(): boolean {
+  return performance.now() < floodedUntil
 }
 
 function tooMany(): ActionError {
