@@ -59,7 +59,8 @@ function Devices({ projectId }: { projectId: string }) {
   const isFiltered = Boolean(search.q?.trim() || search.status || conditions.length > 0)
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
-  const total = list.total ?? (isFiltered && !list.isPlaceholderData ? undefined : deviceCount)
+  const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
+  const total = list.total ?? (isSearched ? undefined : countOf(summary, search.status))
 
   // Another filter or order begins at its first page.
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
@@ -168,18 +169,21 @@ function insteadOfRows(list: ReturnType<typeof useDeviceList>, onClear: () => vo
   )
 }
 
-function segmentsOf(
-  summary: { deviceCount: number; connectedCount: number; pendingCount: number } | undefined,
-): SegmentOption<Status | 'all'>[] {
+type Summary = { deviceCount: number; connectedCount: number; pendingCount: number } | undefined
+
+function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
   return [
-    { value: 'all', label: 'All', count: summary?.deviceCount },
-    { value: 'connected', label: 'Connected', count: summary?.connectedCount, mark: 'on' },
-    {
-      value: 'disconnected',
-      label: 'Disconnected',
-      count: summary && summary.deviceCount - summary.connectedCount,
-      mark: 'off',
-    },
-    { value: 'pending', label: 'Pending', count: summary?.pendingCount, mark: 'pending' },
+    { value: 'all', label: 'All', count: countOf(summary, undefined) },
+    { value: 'connected', label: 'Connected', count: countOf(summary, 'connected'), mark: 'on' },
+    { value: 'disconnected', label: 'Disconnected', count: countOf(summary, 'disconnected'), mark: 'off' },
+    { value: 'pending', label: 'Pending', count: countOf(summary, 'pending'), mark: 'pending' },
   ]
+}
+
+function countOf(summary: Summary, status: Status | undefined): number | undefined {
+  if (!summary) return undefined
+  const { deviceCount, connectedCount, pendingCount } = summary
+  const disconnected = deviceCount - connectedCount
+  const counts = { all: deviceCount, connected: connectedCount, disconnected, pending: pendingCount }
+  return counts[status ?? 'all']
 }

@@ -37,7 +37,9 @@ export function devicesInput(
   }
   return {
     ...allDevicesInput(projectId),
-    ...(Object.keys(filter).length > 0 && { filter, countTotal: true }),
+    ...(Object.keys(filter).length > 0 && { filter }),
+    // How many devices have a status the summary tells.
+    ...((text || properties.length > 0) && { countTotal: true }),
     ...(sort !== DEFAULT_SORT && { sort }),
   }
 }
