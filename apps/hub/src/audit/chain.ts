@@ -89,7 +89,7 @@ export async function hashRows(
 ): Promise<{ id: string; hash: Buffer }[]> {
   const hashes: { id: string; hash: Buffer }[] = []
   for (const { id, value } of [...inOrder(actions), ...inOrder(events)]) {
-    if (hashes.length % HASHED_PER_TURN === HASHED_PER_TURN - 1) await nextTurn()
+    if (hashes.length % HASHED_PER_TURN === 0) await nextTurn()
     hashes.push({ id, hash: sha256(canonical(parseExact(value))) })
   }
   return hashes

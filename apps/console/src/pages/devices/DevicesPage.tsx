@@ -56,10 +56,10 @@ function Devices({ projectId }: { projectId: string }) {
   if (list.error && !list.data) throw list.error
 
   const conditions = parseConditions(search.where)
-  const isFiltered = Boolean(search.q?.trim() || search.status || conditions.length > 0)
+  const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
+  const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
-  const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
   const total = list.total ?? (isSearched ? undefined : countOf(summary, search.status))
 
   // Another filter or order begins at its first page.
