@@ -44,7 +44,13 @@ it('reads an instance as the migrations left it, and can still verify what was s
   const { devices } = await hub.pipeline.run(SYSTEM, 'projects_QueryDevices', {
     projectId: device.project_id,
   })
-  expect(devices).toMatchObject([{ name: 'crane-01', status: 'offline' }, { pendingCertificatesCount: 1 }])
+  expect(devices).toMatchObject([
+    { name: 'crane-01', status: 'offline' },
+    { pendingCertificatesCount: 1 },
+    { name: 'crane-03' },
+  ])
+  const project = await hub.pipeline.run(SYSTEM, 'projects_GetDetails', { projectId: device.project_id })
+  expect(project).toMatchObject({ deviceCount: 3 })
   const { properties } = await hub.pipeline.run(SYSTEM, 'devices_QueryProperties', {
     deviceId: device.device_id,
   })

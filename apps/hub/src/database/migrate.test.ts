@@ -103,6 +103,40 @@ describe('migrations', () => {
     expect(await database.query(tables)).toEqual(untouched)
   })
 
+  it('count the devices that there are already, and from then on those that come and go', async () => {
+    await using database = await scratchDatabase()
+    await using before = await folderOf({}, SHIPPED)
+    for (const name of await readdir(before.path)) if (name >= '0006') await rm(join(before.path, name))
+    await migrate(database.connection, log, before.path)
+    const add = (...devices: string[]): Promise<unknown> =>
+      database.query(
+        `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+         values ${devices.map(id => `('${id}', '${id[0]}', '${id}', '${id}')`).join()}`,
+      )
+    const counts = (): Promise<unknown> =>
+      database.query(
+        'select project_id, sum(devices)::integer as devices from project_device_count group by 1 order by 1',
+      )
+    await database.query(`insert into organization (organization_id, name) values ('o', 'Works')`)
+    await database.query(
+      `insert into project (project_id, organization_id, name) values ('p', 'o', 'Quay'), ('q', 'o', 'Shed')`,
+    )
+    await add('p1', 'p2', 'q1')
+    await migrate(database.connection, log)
+    expect(await counts()).toEqual([
+      { project_id: 'p', devices: 2 },
+      { project_id: 'q', devices: 1 },
+    ])
+    await add('p3', 'q2', 'p4')
+    await database.query(`delete from device where device_id in ('p1', 'q1', 'q2')`)
+    expect(await counts()).toEqual([
+      { project_id: 'p', devices: 3 },
+      { project_id: 'q', devices: 0 },
+    ])
+    await database.query(`delete from project where project_id = 'p'`)
+    expect(await counts()).toEqual([{ project_id: 'q', devices: 0 }])
+  })
+
   it('give the tables that the code knows', async () => {
     const { host, user, password } = inject('database')
     const types = await databaseTypes({ host, user, password, database: 'muster' })

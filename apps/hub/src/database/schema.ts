@@ -281,6 +281,12 @@ type ProjectRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type ProjectDeviceCountRow = {
+  project_id: string
+  part: number
+  devices: number
+}
+
 type ProjectRepositoryRow = {
   project_id: string
   repository_id: string
@@ -383,6 +389,7 @@ export type Tables = {
   package_tag_change: PackageTagChangeRow
   package_version: PackageVersionRow
   project: ProjectRow
+  project_device_count: ProjectDeviceCountRow
   project_repository: ProjectRepositoryRow
   proxy_token: ProxyTokenRow
   registration: RegistrationRow

@@ -5,7 +5,7 @@ type Row = { projectId: string; organizationId: string; name: string; deviceCoun
 
 const DETAILS = `
   select p.project_id as "projectId", p.organization_id as "organizationId", p.name,
-         (select count(*) from device d where d.project_id = p.project_id) as "deviceCount"
+         (select coalesce(sum(devices), 0)::bigint from project_device_count c where c.project_id = p.project_id) as "deviceCount"
     from project p where p.project_id = $1`
 
 export const projects_GetDetails = handler('projects_GetDetails', async ({ pool }, { projectId }) => {

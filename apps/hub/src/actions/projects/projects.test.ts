@@ -88,6 +88,17 @@ describe('projects_SetName', () => {
   })
 })
 
+describe('projects_GetDetails', () => {
+  it('counts devices that come and go', async () => {
+    const count = async (): Promise<number> =>
+      (await owner.invoke('projects_GetDetails', { projectId })).deviceCount
+    const devices = await Promise.all(Array.from({ length: 5 }, () => deviceRow(hub, projectId)))
+    expect(await count()).toBe(5)
+    await Promise.all(devices.slice(1).map(deviceId => owner.invoke('devices_Delete', { deviceId })))
+    expect(await count()).toBe(1)
+  })
+})
+
 describe('projects_GetSummary', () => {
   it('of a project without devices is all nought', async () => {
     expect(await owner.invoke('projects_GetSummary', { projectId })).toEqual({
