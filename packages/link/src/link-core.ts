@@ -178,6 +178,11 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#opens?.linkEnded(end)
     for (const channel of channels?.values() ?? []) channel.linkEnded(end)
     this.#resolveEnded?.(end)
+    try {
+      this.#options.onEnded?.(end)
+    } catch (error) {
+      this.report(error)
+    }
   }
 
   // For channels, requests and opens
@@ -419,7 +424,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
           throw new FrameError('too many channel requests')
         }
         requireId(frame.senderId)
-        this.#requests ??= new Requests(this, this.#options.onRequest)
+        this.#requests ??= new Requests(this, this.#options)
         this.#requests.receive(frame)
         break
       case 'ChannelAccept':

@@ -8,12 +8,14 @@ import type { ChannelRequest } from './request.ts'
 import type { Transport } from './transport.ts'
 import { wheelOf } from './wheel.ts'
 
-/** What a link does beyond the protocol's rules. */
+/** What a link does beyond the protocol's rules. The hooks are called as methods of this object. */
 export interface LinkOptions {
   /** Decides on channel requests of the peer, sooner or later; without it every endpoint is unknown. */
   readonly onRequest?: ((request: ChannelRequest) => void) | undefined
   /** Takes what hooks of the application threw; the channel concerned is closed. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** Told the link's end when everything else about it is over; `ended` tells it to those who wait. */
+  readonly onEnded?: ((end: LinkEnd) => void) | undefined
   /** Bounds that differ from DEFAULT_LIMITS; links given the same object share memory. */
   readonly limits?: Partial<LinkLimits> | undefined
   /** The system's clock by default. */

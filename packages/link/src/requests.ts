@@ -2,8 +2,8 @@ import { decodeText, encodeBoundedText } from './bytes.ts'
 import type { Channel } from './channel.ts'
 import { encodeFrame, FRAME, type Frame } from './frames.ts'
 import type { LinkLimits } from './limits.ts'
-import type { Link } from './link.ts'
-import { type ChannelRequest, IncomingRequest, type RequestOwner } from './request.ts'
+import type { Link, LinkOptions } from './link.ts'
+import { IncomingRequest, type RequestOwner } from './request.ts'
 import type { Wheel } from './wheel.ts'
 
 /** What requests of the peer need of their link. */
@@ -25,13 +25,13 @@ export interface RequestsHost {
 /** The channels that the peer asks for (protocol 2.4, 2.10): refused at once, or given to the application. */
 export class Requests implements RequestOwner {
   readonly #host: RequestsHost
-  readonly #onRequest: ((request: ChannelRequest) => void) | undefined
+  readonly #options: Pick<LinkOptions, 'onRequest'>
   // Only while there are any: most links have none for most of their life.
   #pending: Set<IncomingRequest> | undefined = undefined
 
-  constructor(host: RequestsHost, onRequest: ((request: ChannelRequest) => void) | undefined) {
+  constructor(host: RequestsHost, options: Pick<LinkOptions, 'onRequest'>) {
     this.#host = host
-    this.#onRequest = onRequest
+    this.#options = options
   }
 
   /** Requests that wait for a decision. */
@@ -56,8 +56,8 @@ export class Requests implements RequestOwner {
     }
     const endpoint = decodeText(frame.endpoint)
     if (endpoint === undefined) this.#sendReject(frame.senderId, 'invalid endpoint')
-    else if (this.#onRequest === undefined) this.#sendReject(frame.senderId, 'unknown endpoint')
-    else this.#ask(this.#onRequest, new IncomingRequest(this, endpoint, frame))
+    else if (this.#options.onRequest === undefined) this.#sendReject(frame.senderId, 'unknown endpoint')
+    else this.#ask(new IncomingRequest(this, endpoint, frame))
   }
 
   /** Forgets everything: the link is gone. */
@@ -77,12 +77,12 @@ export class Requests implements RequestOwner {
     this.#host.slotFreed()
   }
 
-  #ask(onRequest: (request: ChannelRequest) => void, request: IncomingRequest): void {
+  #ask(request: IncomingRequest): void {
     this.#pending ??= new Set()
     this.#pending.add(request)
     this.#host.wheel.schedule(request, this.#host.limits.requestDecisionMs)
     try {
-      onRequest(request)
+      this.#options.onRequest?.(request)
     } catch (error) {
       request.reject('internal error')
       this.#host.report(error)

@@ -27,6 +27,10 @@ interface SocketLike {
   on(event: 'drain', listener: () => void): unknown
 }
 
+/** Where what delivers to a link keeps it: listeners that all connections share take less memory than some for each. */
+const LINK = Symbol('link')
+type Delivering = { [LINK]?: Link }
+
 /**
  * A WebSocket as the transport of a link (protocol 2.1). What is sent in one turn of the event loop leaves in one write, which is
  * what makes many small acknowledgements cheap.
@@ -51,7 +55,7 @@ export class WebSocketTransport implements Transport {
     if (!this.#isCorked) {
       this.#isCorked = true
       this.#socket.cork()
-      setImmediate(() => this.#uncork())
+      if (corked.push(this) === 1) setImmediate(uncorkAll)
     }
     this.#webSocket.send(message, { binary: true })
   }
@@ -67,19 +71,45 @@ export class WebSocketTransport implements Transport {
 
   /** Hands everything that the WebSocket receives to the link, up to and including its end. No listener throws. */
   deliverTo(link: Link): void {
-    this.#webSocket.on('message', (data, isBinary) => {
-      if (isBinary) link.receive(bytesOf(data))
-      else link.receiveText()
-    })
-    this.#webSocket.on('error', error => link.transportClosed(error.message))
-    this.#webSocket.on('close', (code, reason) => link.transportClosed(closeReason(code, reason)))
-    this.#socket.on('drain', () => link.drained())
+    ;(this.#webSocket as Delivering)[LINK] = link
+    this.#webSocket.on('message', onMessage)
+    this.#webSocket.on('error', onError)
+    this.#webSocket.on('close', onClose)
+    ;(this.#socket as Delivering)[LINK] = link
+    this.#socket.on('drain', onDrain)
   }
 
-  #uncork(): void {
+  /** Lets go what was sent in this turn. */
+  uncork(): void {
     this.#isCorked = false
     this.#socket.uncork()
   }
+}
+
+/** Those that sent something in this turn of the event loop. */
+let corked: WebSocketTransport[] = []
+
+function uncorkAll(): void {
+  const transports = corked
+  corked = []
+  for (const transport of transports) transport.uncork()
+}
+
+function onMessage(this: Delivering, data: WebSocketData, isBinary: boolean): void {
+  if (isBinary) this[LINK]!.receive(bytesOf(data))
+  else this[LINK]!.receiveText()
+}
+
+function onError(this: Delivering, error: Error): void {
+  this[LINK]!.transportClosed(error.message)
+}
+
+function onClose(this: Delivering, code: number, reason: Uint8Array): void {
+  this[LINK]!.transportClosed(closeReason(code, reason))
+}
+
+function onDrain(this: Delivering): void {
+  this[LINK]!.drained()
 }
 
 function bytesOf(data: WebSocketData): Uint8Array {

@@ -17,7 +17,8 @@ import { Refusal } from './refusal.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
 
-type DeviceCaller = Caller & { actor: 'Device' }
+/** A device as who runs actions. */
+export type DeviceCaller = Caller & { actor: 'Device' }
 type PersonCaller = Caller & { actor: 'UserToken' }
 
 /** Who connected: a device with the certificate it showed, or a person's command line. */
@@ -46,6 +47,12 @@ type Known = {
   tombstone: 'Rejected' | 'Revoked' | null
 }
 
+/** Where a token lets devices in. */
+type Place = { tokenId: string; organizationId: string; projectId: string }
+
+/** Tokens whose places are kept at most. */
+const MAX_PLACES = 10_000
+
 const LOOK_UP = `
   select t.token_hash, t.auto_accept, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
          b.status as tombstone
@@ -61,29 +68,39 @@ const LOOK_UP = `
  * certificates are made at first sight. Throws `Refusal`.
  */
 export function createAuthenticator({ db, sessions, readCertificate, onEnrolled }: AuthenticatorOptions) {
+  /** By token: connections live long, and all of a fleet share these strings. */
+  const places = new Map<string, Place>()
+
+  function placeOf(
+    tokenId: string,
+    { organization_id: organizationId, project_id: projectId }: Known,
+  ): Place {
+    let place = places.get(tokenId)
+    if (place?.organizationId !== organizationId || place.projectId !== projectId) {
+      if (places.size >= MAX_PLACES) places.clear()
+      place = { tokenId, organizationId, projectId }
+      places.set(tokenId, place)
+    }
+    return place
+  }
+
   return async (request: IncomingMessage): Promise<Connected> => {
     const token = bearerOf(request)
-    if (UserToken.safeParse(token).success) {
-      const caller = await sessions.callerOf({ bearer: token })
-      if (caller.actor !== 'UserToken') throw unknownToken()
-      return { kind: 'person', caller, userToken: token }
-    }
-    if (!DeploymentToken.safeParse(token).success) throw unknownToken()
-    return authenticateDevice(request, token)
+    if (DeploymentToken.safeParse(token).success) return authenticateDevice(request, token)
+    if (!UserToken.safeParse(token).success) throw unknownToken()
+    const caller = await sessions.callerOf({ bearer: token })
+    if (caller.actor !== 'UserToken') throw unknownToken()
+    return { kind: 'person', caller, userToken: token }
   }
 
   async function authenticateDevice(request: IncomingMessage, token: string): Promise<Connected> {
-    const tokenId = publicIdOf(token)
+    const id = publicIdOf(token)
     const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')
     const certificate = attempt(() => readCertificate(request))
-    const [known] = await select<Known>(db, LOOK_UP, [
-      tokenId,
-      hashSecret(fingerprint),
-      certificate.value ?? '',
-    ])
+    const [known] = await select<Known>(db, LOOK_UP, [id, hashSecret(fingerprint), certificate.value ?? ''])
     if (!known || !matchesSecret(token, known.token_hash)) throw unknownToken()
 
-    const place = { organizationId: known.organization_id, projectId: known.project_id }
+    const { tokenId, ...place } = placeOf(id, known)
     const about = { tokenId, place, ...(known.device_id !== null && { deviceId: known.device_id }) }
     if (!DeviceFingerprint.safeParse(fingerprint).success) {
       throw new Refusal(400, 'Invalid', 'X-Device-Fingerprint is not d_sk_ and 44 base-58 characters', about)
@@ -109,7 +126,9 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
       status = enrolled.status
     }
     if (status !== 'Active') throw refusedCertificate(status, { ...about, deviceId })
-    return { kind: 'device', caller: { actor: 'Device', deviceId, tokenId, ...place }, certificateId }
+    const { organizationId, projectId } = place
+    const caller: DeviceCaller = { actor: 'Device', deviceId, tokenId, organizationId, projectId }
+    return { kind: 'device', caller, certificateId }
   }
 
   /** Makes what is missing of device and certificate. Two connections at once make one device. */

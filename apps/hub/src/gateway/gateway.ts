@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { ActionError, type ConnectionEndReason } from '@muster/actions'
+import { ActionError } from '@muster/actions'
 import {
   type ChannelRequest,
   errorEnvelope,
   Link,
-  type LinkEnd,
   okEnvelopeOfJson,
   serveExecutor,
   WebSocketTransport,
@@ -25,21 +24,20 @@ import type { Logger } from '../log.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { RateLimits } from '../rate-limits.ts'
 import { Admission } from './admission.ts'
-import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
+import { type Connected, claimsOf, createAuthenticator, type DeviceCaller } from './authenticate.ts'
 import { certificateReader, remoteReader } from './client-certificate.ts'
+import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
 import { watchRights } from './ended-rights.ts'
 import { endWith } from './last-answer.ts'
 import type { Presence } from './presence.ts'
 import { Refusal } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
-import type { DeviceRegistry, DeviceSession } from './registry.ts'
+import type { DeviceRegistry } from './registry.ts'
 import { relay } from './relay.ts'
 
 const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message: the largest frame of a link (protocol 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
-/** Time between Pings to a device that pings by itself, which measure the line; others get theirs every five seconds. */
-const MAX_PING_INTERVAL_MS = 60_000
 /**
  * A command line opens a channel for each connection to its local port at once, and one that is refused is lost: they wait for
  * places at the device instead. Devices have the limits of their protocol.
@@ -109,14 +107,21 @@ export function createGateway(options: GatewayOptions): Gateway {
   const rights = watchRights({ db, pool, devices, log })
   /** Sockets that asked for an upgrade and are neither connected nor refused. */
   const arriving = new Set<Socket>()
-  const links = new Set<Link>()
+  /** Links of command lines. */
+  const people = new Set<Link>()
   const connections = new InFlight()
   let isClosing = false
+  const deviceServices: DeviceServices = {
+    presence,
+    devices,
+    connections,
+    log,
+    changed,
+    execute: (caller, ...call) => execute(caller, undefined, ...call),
+    isClosing: () => isClosing,
+  }
 
-  function changed(
-    topic: 'devices' | 'certificates' | 'connections',
-    caller: Caller & { actor: 'Device' },
-  ): void {
+  function changed(topic: 'devices' | 'certificates' | 'connections', caller: DeviceCaller): void {
     const { organizationId, projectId, deviceId } = caller
     live.changed({ topic, organizationId, projectId, deviceId })
   }
@@ -143,9 +148,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (socket.destroyed) return
       socket.off('error', ignore)
       socket.setNoDelay(true)
+      // The answer leaves in one write with the link's first frame.
+      socket.cork()
       webSockets.handleUpgrade(request, socket, head, webSocket =>
         onOpen(connected, webSocket, socket, request),
       )
+      socket.uncork()
     } catch (error) {
       refuse(request, socket, await counted(request, error))
     } finally {
@@ -204,96 +212,42 @@ export function createGateway(options: GatewayOptions): Gateway {
     socket: Socket,
     request: IncomingMessage,
   ): void {
-    const remote = remoteOf(request)
-    const about = { ...idsOf(connected.caller), remote }
-    // What a device asks for before it is known to be let in waits for that.
-    let admitted: Promise<boolean> = Promise.resolve(true)
     const transport = new WebSocketTransport(webSocket, socket)
-    const link = new Link(transport, {
-      limits: connected.kind === 'person' ? COMMAND_LINE_LIMITS : undefined,
-      maxPingIntervalMs: MAX_PING_INTERVAL_MS,
-      onRequest: channel =>
-        void admitted
-          .then(isAdmitted => isAdmitted && serve(connected, remote, channel))
-          .catch(error => log.error({ ...about, err: error }, 'channel not served')),
-      onError: error => log.error({ ...about, err: error }, 'link failed'),
-    })
-    links.add(link)
+    const remote = remoteOf(request)
+    if (connected.kind === 'person') {
+      openToPerson(connected, transport, remote)
+      return
+    }
+    const connection = new DeviceConnection(deviceServices, connected, remote)
+    const link = new Link(transport, connection)
     transport.deliverTo(link)
-    if (connected.kind === 'device') {
-      const isRegistered = request.headers['x-register-connection'] === 'true'
-      const admission = Promise.withResolvers<boolean>()
-      admitted = admission.promise
-      void connections.track(holdDevice(connected, link, isRegistered, about, admission.resolve))
-    }
-    void link.ended.then(end => {
-      links.delete(link)
-      if (connected.kind === 'person') logEnd(about, end)
+    connections.track(connection.begin(link, request.headers['x-register-connection'] === 'true'))
+  }
+
+  function openToPerson(
+    connected: Connected & { kind: 'person' },
+    transport: WebSocketTransport,
+    remote: string,
+  ): void {
+    const about = { ...idsOf(connected.caller), remote }
+    const link = new Link(transport, {
+      limits: COMMAND_LINE_LIMITS,
+      maxPingIntervalMs: MAX_PING_INTERVAL_MS,
+      onRequest: request => {
+        if (request.endpoint === 'executor')
+          serveExecutor(request.accept(), (name, input) =>
+            execute(connected.caller, callerNow(connected, link), link, remote, name, input),
+          )
+        else void forwardTo(connected, request)
+      },
+      onError: error => log.error({ ...about, err: error }, 'link failed'),
+      onEnded: end => {
+        people.delete(link)
+        logEnd(log, about, end)
+      },
     })
-  }
-
-  /** A device from its first frame to its end. */
-  async function holdDevice(
-    { caller, certificateId }: Connected & { kind: 'device' },
-    link: Link,
-    isRegistered: boolean,
-    about: object,
-    admit: (isAdmitted: boolean) => void,
-  ): Promise<void> {
-    const { deviceId, projectId, organizationId, tokenId } = caller
-    const session: DeviceSession = {
-      deviceId,
-      projectId,
-      organizationId,
-      tokenId,
-      certificateId,
-      open: (endpoint, options) => link.open(endpoint, options),
-      close: reason => link.close(reason),
-    }
-    // Who ends a right from here on finds the connection; a right that ended before is seen by the second look.
-    devices.add(session)
-    let connectionId: string | undefined
-    try {
-      if (isRegistered) connectionId = await presence.open({ deviceId, tokenId, certificateId })
-      const isAdmitted =
-        connectionId !== undefined ||
-        (!isRegistered && (await presence.mayConnect({ tokenId, certificateId })))
-      if (!isAdmitted) link.close('certificate or token is no longer valid')
-      else if (connectionId !== undefined && link.isOpen) {
-        devices.register(session)?.close('replaced by a newer connection of this device')
-        log.info({ ...about, connectionId }, 'device connected')
-        changed('devices', caller)
-        changed('connections', caller)
-      }
-      admit(isAdmitted)
-      logEnd({ ...about, connectionId, isRegistered }, await link.ended)
-    } catch (error) {
-      log.error({ ...about, err: error }, 'connection not recorded')
-      link.close('the connection could not be recorded')
-    } finally {
-      admit(false)
-      devices.remove(session)
-    }
-    if (connectionId === undefined) return
-    const reason: ConnectionEndReason = isClosing ? 'ServerShutdown' : 'Disconnected'
-    await presence
-      .close(connectionId, reason)
-      .catch(error => log.error({ ...about, err: error }, 'end of connection not recorded'))
-    changed('devices', caller)
-    changed('connections', caller)
-  }
-
-  function logEnd(about: object, end: LinkEnd): void {
-    const isFault = end.kind === 'Violation' || end.kind === 'ConsumerTooSlow'
-    log[isFault ? 'warn' : 'info']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')
-  }
-
-  function serve(connected: Connected, remote: string, request: ChannelRequest): void {
-    const { endpoint, link } = request
-    if (endpoint === 'executor')
-      serveExecutor(request.accept(), (name, input) => execute(connected, remote, link, name, input))
-    else if (connected.kind === 'person') void forwardTo(connected, request)
-    else request.reject('unknown endpoint')
+    people.add(link)
+    transport.deliverTo(link)
   }
 
   async function forwardTo(
@@ -308,29 +262,30 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
+  /** Runs what came on an executor channel: for a person as who they are now, whom `now` tells. */
   async function execute(
-    connected: Connected,
-    remote: string,
+    who: Caller,
+    now: Promise<Caller> | undefined,
     link: Link,
+    remote: string,
     name: string,
     input: Uint8Array,
   ): Promise<string> {
     const requestId = crypto.randomUUID()
     try {
-      const caller = connected.kind === 'device' ? connected.caller : await callerNow(connected, link)
+      const caller = now === undefined ? who : await now
       return okEnvelopeOfJson(await pipeline.invoke(caller, name, decode(input), requestId, remote))
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
       if (!(error instanceof ActionError))
-        log.error({ err: error, ...idsOf(connected.caller), action: name }, 'executor failed')
+        log.error({ err: error, ...idsOf(who), action: name }, 'executor failed')
       return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: !link.isPeerLegacy })
     }
   }
 
-  /** A device's connection ends with its rights; a person's token is looked at again for each action, as over HTTP. */
-  async function callerNow(connected: Connected, link: Link): Promise<Caller> {
-    if (connected.kind === 'device') return connected.caller
+  /** A person's token is looked at again for each action, as over HTTP; a device's connection ends with its rights. */
+  async function callerNow(connected: Connected & { kind: 'person' }, link: Link): Promise<Caller> {
     const caller = await sessions.callerOf({ bearer: connected.userToken })
     if (caller.actor === 'UserToken') return caller
     link.close('the user token is no longer valid')
@@ -341,7 +296,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     upgrade: (request, socket, head) => void onUpgrade(request, socket, head),
     async close() {
       isClosing = true
-      for (const link of [...links]) link.close('the hub is shutting down')
+      for (const link of [...people, ...devices.sessions]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
       await rights[Symbol.asyncDispose]()
       for (const socket of arriving) socket.destroy()

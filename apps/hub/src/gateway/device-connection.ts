@@ -1,0 +1,182 @@
+import type { ConnectionEndReason } from '@muster/actions'
+import {
+  type Channel,
+  type ChannelRequest,
+  type Link,
+  type LinkEnd,
+  type LinkOptions,
+  type OpenOptions,
+  serveExecutor,
+} from '@muster/link'
+import type { InFlight } from '../in-flight.ts'
+import type { Logger } from '../log.ts'
+import type { Connected, DeviceCaller } from './authenticate.ts'
+import type { Presence } from './presence.ts'
+import type { DeviceRegistry, DeviceSession } from './registry.ts'
+
+/** Time between Pings to a peer that pings by itself, which measure the line; others get theirs every five seconds. */
+export const MAX_PING_INTERVAL_MS = 60_000
+
+/** What the connections of all devices share. */
+export type DeviceServices = {
+  presence: Presence
+  devices: DeviceRegistry
+  /** Counts what has to be recorded before the hub may stop. */
+  connections: InFlight
+  log: Logger
+  /** Tells open consoles. */
+  changed: (topic: 'devices' | 'connections', caller: DeviceCaller) => void
+  /** Runs what a device asks for. */
+  execute: (
+    caller: DeviceCaller,
+    link: Link,
+    remote: string,
+    name: string,
+    input: Uint8Array,
+  ) => Promise<string>
+  isClosing: () => boolean
+}
+
+/**
+ * The connection of a device from its first frame to its end. There are as many as devices, idle most of the time, so it is the
+ * options of its own link, holds nothing twice, and no promise waits for its end.
+ */
+export class DeviceConnection implements DeviceSession, LinkOptions {
+  readonly certificateId: string
+  readonly #services: DeviceServices
+  readonly #caller: DeviceCaller
+  readonly #remote: string
+  #link: Link | undefined
+  /** Until the device is known to be let in or not. What it asks for waits for that. */
+  #admission: Promise<boolean> | undefined
+  /** The connection as recorded, unless it is none that is registered. */
+  #connectionId: string | undefined
+
+  constructor(
+    services: DeviceServices,
+    { caller, certificateId }: Connected & { kind: 'device' },
+    remote: string,
+  ) {
+    this.#services = services
+    this.#caller = caller
+    this.certificateId = certificateId
+    this.#remote = remote
+  }
+
+  get deviceId(): string {
+    return this.#caller.deviceId
+  }
+
+  get projectId(): string {
+    return this.#caller.projectId
+  }
+
+  get organizationId(): string {
+    return this.#caller.organizationId
+  }
+
+  get tokenId(): string {
+    return this.#caller.tokenId
+  }
+
+  get maxPingIntervalMs(): number {
+    return MAX_PING_INTERVAL_MS
+  }
+
+  /** Lets the device in, or ends the link; resolves when that is decided, and recorded where there is something to record. */
+  async begin(link: Link, isRegistered: boolean): Promise<void> {
+    this.#link = link
+    // Who ends a right from here on finds the connection; a right that ended before is seen by the second look.
+    this.#services.devices.add(this)
+    this.#admission = this.#admit(link, isRegistered)
+    await this.#admission
+    this.#admission = undefined
+    if (link.end) await this.#leave(link.end)
+  }
+
+  open(endpoint: string, options?: OpenOptions): Promise<Channel> {
+    return this.#link!.open(endpoint, options)
+  }
+
+  close(reason: string): void {
+    this.#link!.close(reason)
+  }
+
+  onRequest(request: ChannelRequest): void {
+    if (this.#admission === undefined) this.#serve(request)
+    else
+      this.#admission
+        .then(isAdmitted => isAdmitted && this.#serve(request))
+        .catch(error => this.#services.log.error({ ...this.#about, err: error }, 'channel not served'))
+  }
+
+  onError(error: unknown): void {
+    this.#services.log.error({ ...this.#about, err: error }, 'link failed')
+  }
+
+  onEnded(end: LinkEnd): void {
+    // One that is still being recorded leaves after that.
+    if (this.#admission === undefined) this.#services.connections.track(this.#leave(end))
+  }
+
+  async #admit(link: Link, isRegistered: boolean): Promise<boolean> {
+    const { presence, devices, log, changed } = this.#services
+    const { deviceId, tokenId, certificateId } = this
+    try {
+      if (isRegistered) this.#connectionId = await presence.open({ deviceId, tokenId, certificateId })
+      const isAdmitted = isRegistered
+        ? this.#connectionId !== undefined
+        : await presence.mayConnect({ tokenId, certificateId })
+      if (!isAdmitted) link.close('certificate or token is no longer valid')
+      else if (this.#connectionId !== undefined && link.isOpen) {
+        devices.register(this)?.close('replaced by a newer connection of this device')
+        log.info({ ...this.#about, connectionId: this.#connectionId }, 'device connected')
+        changed('devices', this.#caller)
+        changed('connections', this.#caller)
+      }
+      return isAdmitted
+    } catch (error) {
+      log.error({ ...this.#about, err: error }, 'connection not recorded')
+      link.close('the connection could not be recorded')
+      return false
+    }
+  }
+
+  #serve(request: ChannelRequest): void {
+    if (request.endpoint !== 'executor') {
+      request.reject('unknown endpoint')
+      return
+    }
+    const { execute } = this.#services
+    serveExecutor(request.accept(), (name, input) =>
+      execute(this.#caller, this.#link!, this.#remote, name, input),
+    )
+  }
+
+  /** Records the end of the connection. */
+  async #leave(end: LinkEnd): Promise<void> {
+    const { presence, devices, log, changed, isClosing } = this.#services
+    const connectionId = this.#connectionId
+    logEnd(log, { ...this.#about, connectionId }, end)
+    devices.remove(this)
+    if (connectionId === undefined) return
+    const reason: ConnectionEndReason = isClosing() ? 'ServerShutdown' : 'Disconnected'
+    try {
+      await presence.close(connectionId, reason)
+    } catch (error) {
+      log.error({ ...this.#about, err: error }, 'end of connection not recorded')
+    }
+    changed('devices', this.#caller)
+    changed('connections', this.#caller)
+  }
+
+  get #about(): object {
+    return { deviceId: this.deviceId, projectId: this.projectId, remote: this.#remote }
+  }
+}
+
+/** Logs how a link ended. */
+export function logEnd(log: Logger, about: object, end: LinkEnd): void {
+  const isFault = end.kind === 'Violation' || end.kind === 'ConsumerTooSlow'
+  log[isFault ? 'warn' : 'info']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')
+}
