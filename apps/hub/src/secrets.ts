@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash as hashOf, timingSafeEqual } from 'node:crypto'
 
 /** What is stored of a secret. Secrets are long and random, so one round of SHA-256 is enough. */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hashOf('sha256', secret, 'buffer')
 }
 
 /** Compares a secret with its stored hash in constant time. */

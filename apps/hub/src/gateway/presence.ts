@@ -58,6 +58,9 @@ const MAY_CONNECT = {
     ) as "mayConnect"`,
 }
 
+/** Least time between two batches in milliseconds: in a storm the statement costs more than the few rows that came meanwhile. */
+const LINGER_MS = 20
+
 /** Rows that say who is connected where, written in batches and in order: a storm of devices is a few statements. */
 export class Presence {
   readonly #pool: pg.Pool
@@ -71,6 +74,7 @@ export class Presence {
       parallel: 1,
       maxBatch: 500,
       maxWaiting: 200_000,
+      lingerMs: LINGER_MS,
       // An end that is not recorded would show a device as connected for ever.
       retryForMs: Number.POSITIVE_INFINITY,
       weigh: () => 1,

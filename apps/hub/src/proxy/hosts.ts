@@ -18,6 +18,8 @@ export const TOKEN_PARAMETER = 'muster_token'
 export class ProxyHosts {
   readonly #hub: URL
   readonly #suffix: string
+  /** The header looked at last: a fleet that comes back sends one and the same. */
+  #latest: { header: string | undefined; host: string | undefined } = { header: undefined, host: undefined }
 
   constructor({ proxyDomain }: Pick<Config, 'proxyDomain'>, publicUrl: string) {
     this.#hub = new URL(publicUrl)
@@ -31,6 +33,12 @@ export class ProxyHosts {
 
   /** The device host that a `Host` header names, without port and in lower case; nothing for the hub's own and foreign ones. */
   deviceHost(hostHeader: string | undefined): string | undefined {
+    if (hostHeader !== this.#latest.header)
+      this.#latest = { header: hostHeader, host: this.#deviceHost(hostHeader) }
+    return this.#latest.host
+  }
+
+  #deviceHost(hostHeader: string | undefined): string | undefined {
     const host = URL.parse(`http://${hostHeader ?? ''}`)?.hostname
     if (host === undefined || host === this.#hub.hostname || !host.endsWith(this.#suffix)) return undefined
     return host
