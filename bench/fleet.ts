@@ -220,6 +220,8 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   const probing = probe.run()
   const database = new pg.Client(hub.database)
   await database.connect()
+  // Nobody is let in before it is recorded, so there is nothing to count as long as somebody is missing.
+  const run = await back
   let shown = 0
   const deadline = performance.now() + STORM_LIMIT_MS
   while (shown < devices && performance.now() < deadline) {
@@ -229,7 +231,6 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   }
   const shownAt = Date.now()
   const microsecs = ((treeProcessorSecs(hub.pid) - cpu) / devices) * 1e6
-  const run = await back
   const invokes = await probing.end()
   const { rows } = await database.query<{ open: string; different: string }>(
     'select count(*) as open, count(distinct device_id) as different from device_connection where ended_at is null',
