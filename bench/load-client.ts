@@ -16,6 +16,7 @@ export type LoadCommand =
   | { endLedger: true }
   | { echo: { connect: { port: number; tls?: TlsFiles; count: number; parallel: number } } }
   | { echo: { secs: number; window: number; messageBytes: number } }
+  | { echo: { pings: true } }
 
 type TlsFiles = { cert: string; key: string }
 
@@ -54,6 +55,9 @@ const RETRY_MS = 50
 
 const devices: LeanDevice[] = []
 const echoes: RawSocket[] = []
+/** Whether the clients of an echo send a Ping as often as devices do. */
+let doEchoesPing = false
+const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
 let ledger: { isOver: boolean; ended: Promise<LedgerRun> } | undefined
 
@@ -68,6 +72,7 @@ process.on('disconnect', () => process.exit(0))
 let turn = 0
 setInterval(() => {
   for (let at = turn; at < devices.length; at += PING_TURNS) devices[at]!.ping()
+  if (doEchoesPing) for (let at = turn; at < echoes.length; at += PING_TURNS) echoes[at]!.write(ECHO_PING)
   turn = (turn + 1) % PING_TURNS
 }, PING_MS / PING_TURNS)
 
@@ -79,7 +84,10 @@ async function run(command: LoadCommand): Promise<unknown> {
   if ('setProperty' in command) return setProperty(command.setProperty)
   if ('keepLedger' in command) return keepLedger(command.keepLedger)
   if ('endLedger' in command) return endLedger()
-  return 'connect' in command.echo ? connectEchoes(command.echo.connect) : echo(command.echo)
+  if ('connect' in command.echo) return connectEchoes(command.echo.connect)
+  if ('secs' in command.echo) return echo(command.echo)
+  doEchoesPing = true
+  return {}
 }
 
 /** Connects devices, each new to the hub; they share one certificate, whose making is not what is measured. */
