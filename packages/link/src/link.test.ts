@@ -361,6 +361,27 @@ describe('the end of a link', () => {
     expect(await aborted.a.ended).toEqual({ kind: 'TransportClosed', reason: '' })
   })
 
+  it('is told once, to a method of the options, when everything else about the link is over', () => {
+    const told: unknown[] = []
+    class Owner {
+      readonly link: Link = new Link(
+        { bufferedBytes: 0, send: () => {}, close: () => told.push('closed') },
+        this,
+      )
+      onEnded(end: unknown): void {
+        told.push(end, this.link.isOpen)
+        throw new Error('a hook')
+      }
+      onError(error: unknown): void {
+        told.push(error)
+      }
+    }
+    const { link } = new Owner()
+    link.close('enough')
+    link.transportClosed()
+    expect(told).toEqual(['closed', { kind: 'LocalClose', reason: 'enough' }, false, new Error('a hook')])
+  })
+
   it('does not follow from an error in this package alone', () => {
     const errors: unknown[] = []
     const transport = {

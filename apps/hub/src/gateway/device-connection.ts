@@ -116,7 +116,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
 
   onEnded(end: LinkEnd): void {
     // One that is still being recorded leaves after that.
-    if (this.#admission === undefined) this.#services.connections.track(this.#leave(end))
+    if (this.#admission === undefined) void this.#services.connections.track(this.#leave(end))
   }
 
   async #admit(link: Link, isRegistered: boolean): Promise<boolean> {

@@ -221,7 +221,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const connection = new DeviceConnection(deviceServices, connected, remote)
     const link = new Link(transport, connection)
     transport.deliverTo(link)
-    connections.track(connection.begin(link, request.headers['x-register-connection'] === 'true'))
+    void connections.track(connection.begin(link, request.headers['x-register-connection'] === 'true'))
   }
 
   function openToPerson(

@@ -60,6 +60,12 @@ async function certificateIdOf(owner: TestUser, deviceId: string): Promise<strin
   return (await owner.invoke('devices_GetDetails', { deviceId })).certificates[0]!.certificateId
 }
 
+it('is encrypted by what costs a small device least, of what both know', async () => {
+  const { token } = await hub.fleet()
+  await using device = await connect(token, await deviceIdentity())
+  expect(tlsOf(device).getCipher().name).toBe('TLS_AES_128_GCM_SHA256')
+})
+
 describe('a resumed session', () => {
   it('is taken, with the certificate that the device had shown', async () => {
     const { token } = await hub.fleet()
