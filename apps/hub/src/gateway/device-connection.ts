@@ -157,7 +157,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   async #leave(end: LinkEnd): Promise<void> {
     const { presence, devices, log, changed, isClosing } = this.#services
     const connectionId = this.#connectionId
-    logEnd(log, { ...this.#about, connectionId }, end)
+    logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
     devices.remove(this)
     if (connectionId === undefined) return
     const reason: ConnectionEndReason = isClosing() ? 'ServerShutdown' : 'Disconnected'
