@@ -117,7 +117,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     connections,
     log,
     changed,
-    execute: (caller, ...call) => execute(caller, undefined, ...call),
+    execute,
     isClosing: () => isClosing,
   }
 
@@ -236,7 +236,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       onRequest: request => {
         if (request.endpoint === 'executor')
           serveExecutor(request.accept(), (name, input) =>
-            execute(connected.caller, callerNow(connected, link), link, remote, name, input),
+            execute(connected.caller, link, remote, name, input, callerNow(connected, link)),
           )
         else void forwardTo(connected, request)
       },
@@ -262,14 +262,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Runs what came on an executor channel: for a person as who they are now, whom `now` tells. */
+  /** Runs what came on an executor channel: as who connected, or as who they are `now`. */
   async function execute(
     who: Caller,
-    now: Promise<Caller> | undefined,
     link: Link,
     remote: string,
     name: string,
     input: Uint8Array,
+    now?: Promise<Caller>,
   ): Promise<string> {
     const requestId = crypto.randomUUID()
     try {
