@@ -19,20 +19,24 @@ function newFolder(): Promise<string> {
   return mkdtemp(join(root, 'data-'))
 }
 
-/** Another process that tries to lock at a moment, says how that went, and keeps what it got until it is killed. */
-async function otherProcess(dataDir: string, at = 0) {
+/** Another process that tries to lock folders, one every 20 ms from a moment on, tells how that went, and keeps what it got until it is killed. */
+async function otherProcess(dataDirs: string[], at = 0) {
   const module = join(import.meta.dirname, 'data-lock.ts')
   const script = `
     const { lockDataDir } = await import(${JSON.stringify(module)})
-    while (Date.now() < ${at});
-    await lockDataDir(${JSON.stringify(dataDir)}).then(() => console.log('held'), error => console.log(error.message))
+    const answers = []
+    for (const [index, dataDir] of ${JSON.stringify(dataDirs)}.entries()) {
+      while (Date.now() < ${at} + 20 * index);
+      answers.push(await lockDataDir(dataDir).then(() => 'held', error => error.message))
+    }
+    console.log(JSON.stringify(answers))
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.add(child)
-  const [answer] = (await once(child.stdout, 'data')) as [Buffer]
-  return { pid: child.pid!, answer: answer.toString().trim(), end: () => end(child) }
+  const [answers] = (await once(child.stdout, 'data')) as [Buffer]
+  return { pid: child.pid!, answers: JSON.parse(answers.toString()) as string[], end: () => end(child) }
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -54,8 +58,8 @@ describe('a data folder', () => {
 
   it('that another process holds is refused with its number, until that process is killed', async () => {
     const dataDir = await newFolder()
-    const other = await otherProcess(dataDir)
-    expect(other.answer).toBe('held')
+    const other = await otherProcess([dataDir])
+    expect(other.answers).toEqual(['held'])
     await expect(lockDataDir(dataDir)).rejects.toThrow(
       new ConfigError(
         `MUSTER_DATA_DIR: found ${dataDir} in use by the hub with process id ${other.pid}, expected a folder of this hub's own.`,
@@ -83,16 +87,17 @@ describe('a data folder', () => {
     ['free', undefined],
     ['left by a crash', '4194304 1'],
   ])('that is %s goes to one of many who want it at the same moment', async (_what, content) => {
-    for (let round = 0; round < 2; round++) {
-      const dataDir = await newFolder()
-      if (content !== undefined) await writeFile(join(dataDir, 'hub.lock'), content)
-      const at = Date.now() + 1_500
-      const processes = await Promise.all(Array.from({ length: 6 }, () => otherProcess(dataDir, at)))
-      const holders = processes.filter(({ answer }) => answer === 'held')
+    const dataDirs = await Promise.all(Array.from({ length: 50 }, newFolder))
+    if (content !== undefined)
+      for (const dataDir of dataDirs) await writeFile(join(dataDir, 'hub.lock'), content)
+    const at = Date.now() + 1_500
+    const processes = await Promise.all(Array.from({ length: 6 }, () => otherProcess(dataDirs, at)))
+    for (const [index, dataDir] of dataDirs.entries()) {
+      const holders = processes.filter(({ answers }) => answers[index] === 'held')
       expect(holders).toHaveLength(1)
-      for (const { answer, pid } of processes)
-        if (pid !== holders[0]!.pid) expect(answer).toContain(`process id ${holders[0]!.pid}`)
-      await Promise.all(processes.map(other => other.end()))
+      for (const { answers, pid } of processes)
+        if (pid !== holders[0]!.pid) expect(answers[index]).toContain(`process id ${holders[0]!.pid}`)
+      expect(await readdir(dataDir)).toEqual(['hub.lock'])
     }
   })
 })
