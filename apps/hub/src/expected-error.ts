@@ -4,17 +4,24 @@ import { refusal } from './access/authorize.ts'
 import { isConnectionError, sqlState } from './database/connection.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
+const QUERY_CANCELED = '57014'
 
 /**
- * The error as one that was foreseen: our own, a database out of reach, a value that it cannot hold, or something that was
+ * The error as one that was foreseen: our own, a database out of reach or too slow, a value that it cannot hold, or something that was
  * deleted between the permission check and its use, which is answered like everything that is not there. Nothing for a bug.
  */
 export function expectedError(error: unknown): ActionError | undefined {
   if (error instanceof ActionError) return error
+  const state = sqlState(error)
+  if (state === QUERY_CANCELED) {
+    return new ActionError('Internal', 'The database took too long for this; nothing was changed.', {
+      status: 503,
+      cause: error,
+    })
+  }
   if (isConnectionError(error)) {
     return new ActionError('Internal', 'The database is not available.', { status: 503, cause: error })
   }
-  const state = sqlState(error)
   if (state?.startsWith('22')) {
     return new ActionError('Invalid', 'The input has a value that cannot be stored.', { cause: error })
   }

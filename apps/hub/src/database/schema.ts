@@ -179,6 +179,11 @@ type DevicePropertyChangeRow = {
   changed_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type DeviceRemovalRow = {
+  device_id: string
+  removed_at: ColumnType<Date, Date | string, Date | string>
+}
+
 type InstanceSettingRow = {
   key: string
   value: ColumnType<JsonValue, string, string>
@@ -376,6 +381,7 @@ export type Tables = {
   device_event: DeviceEventRow
   device_property: DevicePropertyRow
   device_property_change: DevicePropertyChangeRow
+  device_removal: DeviceRemovalRow
   instance_setting: InstanceSettingRow
   mailed_token: MailedTokenRow
   migration: MigrationRow

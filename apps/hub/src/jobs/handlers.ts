@@ -8,6 +8,7 @@ import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
 import { users_SendPasswordEmail } from './SendPasswordEmail.ts'
 import { users_SendRegistrationEmail } from './SendRegistrationEmail.ts'
 import { repositories_SweepBlobs } from './SweepBlobs.ts'
+import { devices_SweepHistory } from './SweepHistory.ts'
 
 /** The work of every kind of job. */
 export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
@@ -16,6 +17,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   organizations_SendInvitationEmail,
   instance_CleanupExpired,
   instance_MaintainPartitions,
+  devices_SweepHistory,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

@@ -7,6 +7,7 @@ export type JobData = {
   organizations_SendInvitationEmail: { invitationId: string }
   instance_CleanupExpired: Nothing
   instance_MaintainPartitions: Nothing
+  devices_SweepHistory: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

@@ -7,7 +7,8 @@ export const devices_SetName = handler(
       .updateTable('device')
       .set({ name: name ?? null })
       .where('device_id', '=', deviceId)
-      .execute()
+      .returning('device_id')
+      .executeTakeFirstOrThrow()
     await events.emit('devices_NameChanged', {
       projectId: scope.projectId!,
       deviceId,

@@ -1,8 +1,9 @@
-import { type ActionError, newId } from '@muster/actions'
+import { type ActionError, newDatedId, newId } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
   connectDevice,
+  databaseSession,
   deviceRow,
   liveStream,
   randomFingerprint,
@@ -174,10 +175,11 @@ describe('devices_Delete', () => {
     expect((await device.link.ended).reason).toBe('this device was deleted')
     expect((await oneShot.link.ended).reason).toBe('this device was deleted')
     expect(neighbour.link.isOpen).toBe(true)
+    await hub.runJob('devices_SweepHistory', {})
     const { rows: tables } = await hub.pool.query<{ table: string }>(`
       select table_name as table from information_schema.columns
        where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'
-         and table_name !~ '_(\\d{8}|default)$'`)
+         and table_name !~ '_(\\d{8}|default)$' and table_name <> 'device_removal'`)
     expect(tables.map(({ table }) => table).sort()).toEqual([
       'device',
       'device_certificate',
@@ -204,6 +206,57 @@ describe('devices_Delete', () => {
     await until('it is told', () =>
       console.changes.some(change => change.topic === 'devices' && change.deviceId === device.deviceId),
     )
+  })
+
+  it('leaves nothing of an event that is stored at the same moment', async () => {
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query('select from device where device_id = $1 for key share', [deviceId])
+    const deleted = owner.invoke('devices_Delete', { deviceId })
+    await session.waitingStatements(1)
+    const event = { eventId: newDatedId('d_ev'), severity: 'Info', body: 1, attributes: {} } as const
+    const emittedAt = new Date().toISOString()
+    await device.invoke('devices_PublishEvents', { deviceId, events: [{ ...event, emittedAt }] })
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    await session.release()
+    expect(await deleted).toEqual({})
+
+    const left = (table: string) =>
+      session.query(`select device_id from ${table} where device_id = $1`, [deviceId])
+    await hub.runJob('devices_SweepHistory', {})
+    expect(await left('device_event')).toEqual([])
+    expect(await left('device_property_change')).toEqual([])
+    // Another may still come, of a statement that began before.
+    expect(await left('device_removal')).toEqual([{ device_id: deviceId }])
+    await session.query(
+      `insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
+       values ($1, 'late', current_date, 'Info', '1', '{}', now())`,
+      [deviceId],
+    )
+    await session.query(`update device_removal set removed_at = now() - interval '6 minutes'`)
+    await hub.runJob('devices_SweepHistory', {})
+    expect(await left('device_event')).toEqual([])
+    expect(await left('device_removal')).toEqual([])
+  })
+
+  it('has one winner, and whoever comes behind it finds no device', async () => {
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query('select from device where device_id = $1 for update', [deviceId])
+    const first = owner.invoke('devices_Delete', { deviceId })
+    await session.waitingStatements(1)
+    const late = [
+      owner.invoke('devices_Delete', { deviceId }),
+      owner.invoke('devices_SetName', { deviceId, name: 'ghost' }),
+    ]
+    await session.waitingStatements(3)
+    await session.release()
+    expect(await first).toEqual({})
+    for (const { status, reason } of (await Promise.allSettled(late)) as PromiseRejectedResult[])
+      expect({ status, reason }).toMatchObject({ status: 'rejected', reason: { kind: 'Forbidden' } })
+    expect((await auditEvents(hub)).map(({ event }) => event)).toEqual(['devices_Deleted'])
   })
 
   it('lets the same machine come back as a new device', async () => {

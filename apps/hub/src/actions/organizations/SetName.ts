@@ -3,7 +3,12 @@ import { handler } from '../../handler.ts'
 export const organizations_SetName = handler(
   'organizations_SetName',
   async ({ tx, events, changed }, { organizationId, name }) => {
-    await tx.updateTable('organization').set({ name }).where('organization_id', '=', organizationId).execute()
+    await tx
+      .updateTable('organization')
+      .set({ name })
+      .where('organization_id', '=', organizationId)
+      .returning('organization_id')
+      .executeTakeFirstOrThrow()
     await events.emit('organizations_NameChanged', { organizationId, name })
     changed('organizations')
     return {}

@@ -3,7 +3,11 @@ import { handler } from '../../handler.ts'
 export const projects_DeleteDeploymentToken = handler(
   'projects_DeleteDeploymentToken',
   async ({ tx, events, scope, changed, afterCommit, services }, { tokenId }) => {
-    await tx.deleteFrom('deployment_token').where('token_id', '=', tokenId).execute()
+    await tx
+      .deleteFrom('deployment_token')
+      .where('token_id', '=', tokenId)
+      .returning('token_id')
+      .executeTakeFirstOrThrow()
     await events.emit('projects_DeploymentTokenDeleted', { projectId: scope.projectId!, tokenId })
     afterCommit(() => services.devices.closeWhere({ tokenId }, 'the deployment token was deleted'))
     changed('tokens')

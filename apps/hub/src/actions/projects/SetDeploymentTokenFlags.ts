@@ -8,7 +8,8 @@ export const projects_SetDeploymentTokenFlags = handler(
       .updateTable('deployment_token')
       .set({ auto_accept: autoAccept })
       .where('token_id', '=', tokenId)
-      .execute()
+      .returning('token_id')
+      .executeTakeFirstOrThrow()
     await events.emit('projects_DeploymentTokenFlagsChanged', {
       projectId: scope.projectId!,
       tokenId,

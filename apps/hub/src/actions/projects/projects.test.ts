@@ -450,6 +450,7 @@ describe('projects_Delete', () => {
 
     expect((await device.link.ended).reason).toBe('the project of this device was deleted')
     expect(bystander.link.isOpen).toBe(true)
+    await hub.runJob('devices_SweepHistory', {})
     for (const table of [
       'device',
       'device_event',

@@ -6,7 +6,11 @@ export const repositories_DeletePackage = handler(
   async ({ tx, scope, events, changed }, { packageId }) => {
     await lockTags(tx, packageId)
     await refuseWhileLocked(tx, packageId)
-    await tx.deleteFrom('package').where('package_id', '=', packageId).execute()
+    await tx
+      .deleteFrom('package')
+      .where('package_id', '=', packageId)
+      .returning('package_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageDeleted', { repositoryId: scope.repositoryId!, packageId })
     changed('packages')
     return {}

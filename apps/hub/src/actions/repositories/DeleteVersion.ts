@@ -9,7 +9,11 @@ export const repositories_DeleteVersion = handler(
     await lockTags(tx, packageId)
     await refuseWhileLocked(tx, packageId, versionId)
     await removeAllTags(context, packageId, versionId)
-    await tx.deleteFrom('package_version').where('version_id', '=', versionId).execute()
+    await tx
+      .deleteFrom('package_version')
+      .where('version_id', '=', versionId)
+      .returning('version_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageVersionDeleted', {
       repositoryId: scope.repositoryId!,
       packageId,

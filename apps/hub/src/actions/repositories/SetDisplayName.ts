@@ -7,7 +7,8 @@ export const repositories_SetDisplayName = handler(
       .updateTable('repository')
       .set({ display_name: displayName })
       .where('repository_id', '=', repositoryId)
-      .execute()
+      .returning('repository_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_DisplayNameChanged', { repositoryId, displayName })
     changed('repositories')
     return {}

@@ -7,7 +7,8 @@ export const repositories_SetPackageKind = handler(
       .updateTable('package')
       .set({ kind: kind ?? null })
       .where('package_id', '=', packageId)
-      .execute()
+      .returning('package_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageKindChanged', {
       repositoryId: scope.repositoryId!,
       packageId,

@@ -7,7 +7,8 @@ export const repositories_SetPackageMetadata = handler(
       .updateTable('package')
       .set({ metadata: JSON.stringify(metadata) })
       .where('package_id', '=', packageId)
-      .execute()
+      .returning('package_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageMetadataChanged', { repositoryId: scope.repositoryId!, packageId })
     changed('packages')
     return {}

@@ -12,7 +12,12 @@ export const repositories_SetPackageName = handler(
       .select('package_id')
       .executeTakeFirst()
     if (other) return { result: 'NameAlreadyExists' as const }
-    await tx.updateTable('package').set({ name }).where('package_id', '=', packageId).execute()
+    await tx
+      .updateTable('package')
+      .set({ name })
+      .where('package_id', '=', packageId)
+      .returning('package_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageNameChanged', { repositoryId, packageId, name })
     changed('packages')
     return { result: 'Success' as const }

@@ -47,7 +47,8 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         .updateTable('repository')
         .set({ store_id: savedId })
         .where('repository_id', '=', repositoryId)
-        .execute()
+        .returning('repository_id')
+        .executeTakeFirstOrThrow()
       await events.emit('repositories_S3ConfigChanged', { repositoryId })
       changed('repositories')
       return {}

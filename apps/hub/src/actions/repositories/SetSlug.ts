@@ -10,7 +10,12 @@ export const repositories_SetSlug = handler(
       .select('repository_id')
       .executeTakeFirst()
     if (other) return { result: 'SlugAlreadyExists' as const }
-    await tx.updateTable('repository').set({ slug }).where('repository_id', '=', repositoryId).execute()
+    await tx
+      .updateTable('repository')
+      .set({ slug })
+      .where('repository_id', '=', repositoryId)
+      .returning('repository_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PublicNameChanged', { repositoryId, publicName: slug })
     changed('repositories')
     return { result: 'Success' as const }

@@ -7,7 +7,8 @@ export const repositories_SetVersionMetadata = handler(
       .updateTable('package_version')
       .set({ metadata: JSON.stringify(metadata) })
       .where('version_id', '=', versionId)
-      .execute()
+      .returning('version_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageVersionMetadataChanged', {
       repositoryId: scope.repositoryId!,
       versionId,

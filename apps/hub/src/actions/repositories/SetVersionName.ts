@@ -7,7 +7,8 @@ export const repositories_SetVersionName = handler(
       .updateTable('package_version')
       .set({ name: name ?? null })
       .where('version_id', '=', versionId)
-      .execute()
+      .returning('version_id')
+      .executeTakeFirstOrThrow()
     await events.emit('repositories_PackageVersionNameChanged', {
       repositoryId: scope.repositoryId!,
       versionId,
