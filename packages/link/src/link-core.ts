@@ -22,8 +22,9 @@ const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() })
 const PING = encodeFrame({ type: 'Ping' })
 const PONG = encodeFrame({ type: 'Pong' })
 
-// A peer whose second frame is a Ping sent right after its Hello is of the old kind; newer ones wait 5 s (protocol 1.7).
-const LEGACY_PING_TICKS = 1000 / TICK_MS
+// A peer whose second frame is a Ping sent right after its Hello is of the old kind, however slow the line; newer ones wait 5 s
+// (protocol 1.7).
+const LEGACY_PING_TICKS = 3000 / TICK_MS
 
 // Bounds of the round trip that decides about window growth. Before the first Pong, on a local network, and where a peer's
 // machine is busy for longer than a Ping takes, small values would keep windows at 16 KiB and make so many Adjusts that a current

@@ -224,6 +224,10 @@ describe('R-12', () => {
   })
 
   it('knows old peers by a Ping right after their Hello', () => {
+    const late = new RawPeer()
+    late.clock.advance(2900)
+    late.send({ type: 'Ping' })
+    expect(late.link.isPeerLegacy).toBe(true)
     const slow = new RawPeer()
     slow.clock.advance(4000)
     slow.send({ type: 'Ping' })

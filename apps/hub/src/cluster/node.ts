@@ -67,6 +67,17 @@ export async function runningNodes(db: Db) {
     .execute()
 }
 
+/** Whether there is another node, or was one in the last minute. */
+export async function hasHadCompany(db: Db): Promise<boolean> {
+  const nodes = await db
+    .selectFrom('cluster_node')
+    .where('last_heartbeat', '>', sql<Date>`now() - interval '1 minute'`)
+    .select('node_id')
+    .limit(2)
+    .execute()
+  return nodes.length > 1
+}
+
 /** Renews the heartbeat; tells whether another node had buried this one. */
 async function sayAlive(db: Db, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ wasBuried: boolean }>`

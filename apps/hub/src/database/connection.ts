@@ -73,9 +73,10 @@ class PreparingClient extends pg.Client {
     const isOne =
       typeof config === 'string' && Array.isArray(values) && values.length > 0 && !config.endsWith(UNPREPARED)
     const name = isOne ? preparedName(config) : undefined
-    return name
-      ? super.query({ name, text: config, values }, callback)
-      : super.query(config, values, callback)
+    if (name) return super.query({ name, text: config, values }, callback)
+    // What comes with a name of its own is what all devices wait for.
+    if (config?.name) return super.query({ ...config, query_timeout: SILENT_MS }, values, callback)
+    return super.query(config, values, callback)
   }
 }
 
@@ -94,12 +95,21 @@ const MAX_CONNECTIONS = 12
 /** How long a connection is kept that nobody uses, in milliseconds. */
 const IDLE_MS = 30_000
 
+/**
+ * After this a statement that all devices wait for is given up with its connection, in milliseconds: the server would have ended it
+ * before, so it does not hear us any more.
+ */
+const SILENT_MS = 35_000
+
 /** The hub's connections. Statements that run longer than 30 s are ended by the server. */
 export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) => void): Database {
   const options: pg.ClientConfig = {
     ...connection,
     connectionTimeoutMillis: 10_000,
     statement_timeout: 30_000,
+    // Asks whether the other end is there still, on connections on which nothing happens.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'muster',
     options: '-c timezone=UTC',
     types,
@@ -191,7 +201,7 @@ export function isConnectionError(error: unknown): boolean {
     return true
   return (
     error instanceof Error &&
-    /Connection terminated|timeout (exceeded when trying to connect|expired)|Client has encountered a connection error/.test(
+    /Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client has encountered a connection error/.test(
       error.message,
     )
   )

@@ -72,6 +72,8 @@ export class LookUps {
     socket.setTimeout(this.#idleMs, () => {
       forget()
       void client.end()
+      // What is under way on a connection that has gone silent must not wait for a goodbye.
+      socket.destroySoon()
     })
     const connection = connecting()
     connection.catch(forget)

@@ -69,6 +69,25 @@ describe('what is added while a batch is under way', () => {
     await Promise.all(added)
     await all.add(10)
   })
+
+  it('is a share for each owner, of whom one item may always wait', async () => {
+    const first = gate()
+    const all = batcher({
+      weigh: item => item,
+      ownerOf: item => (item % 2 === 0 ? 'even' : 'odd'),
+      maxWaitingEach: 10,
+      write: () => first.promise,
+    })
+    const added = [all.add(1)]
+    await passing(1)
+    added.push(all.add(12))
+    await expect(all.add(2)).rejects.toMatchObject({ kind: 'Internal', status: 503 })
+    added.push(all.add(3), all.add(7))
+    await expect(all.add(5)).rejects.toMatchObject({ status: 503 })
+    first.resolve()
+    await Promise.all(added)
+    await Promise.all([all.add(2), all.add(8)])
+  })
 })
 
 describe('a batch', () => {

@@ -10,6 +10,10 @@ export type BatcherOptions<Item> = {
   maxBatch: number
   /** Most weight that may wait; over it callers are refused, so that a slow database costs no memory. */
   maxWaiting: number
+  /** Whose an item is, where each has a share of that only: one who sends all it can must not take the places of all others. */
+  ownerOf?: (item: Item) => string
+  /** Most weight that may wait of one owner; one item always may. */
+  maxWaitingEach?: number
   /** Batches under way at once. */
   parallel: number
   /** Least time between the starts of two batches, in milliseconds, where a statement costs more than its rows; none when absent. */
@@ -28,6 +32,7 @@ export class Batcher<Item> {
   readonly #options: BatcherOptions<Item>
   #waiting: Waiting<Item>[] = []
   #waitingWeight = 0
+  readonly #weightByOwner = new Map<string, number>()
   #running = 0
   #isScheduled = false
   #startedAtMs = Number.NEGATIVE_INFINITY
@@ -39,7 +44,7 @@ export class Batcher<Item> {
   /** Resolves when the item is durable; rejects with `Internal` (503) when too much waits or the database stays away. */
   add(item: Item): Promise<void> {
     const weight = this.#options.weigh(item)
-    if (this.#waitingWeight + weight > this.#options.maxWaiting) {
+    if (this.#waitingWeight + weight > this.#options.maxWaiting || !this.#hasShare(item, weight)) {
       return Promise.reject(
         new ActionError('Internal', 'The hub cannot store data fast enough.', { status: 503 }),
       )
@@ -47,8 +52,24 @@ export class Batcher<Item> {
     return new Promise((done, failed) => {
       this.#waiting.push({ item, weight, done, failed })
       this.#waitingWeight += weight
+      this.#count(item, weight)
       this.#schedule()
     })
+  }
+
+  #hasShare(item: Item, weight: number): boolean {
+    const { ownerOf, maxWaitingEach = Number.POSITIVE_INFINITY } = this.#options
+    const before = ownerOf && this.#weightByOwner.get(ownerOf(item))
+    return before === undefined || before + weight <= maxWaitingEach
+  }
+
+  /** Adds to what waits of an item's owner, or takes away. */
+  #count(item: Item, weight: number): void {
+    const owner = this.#options.ownerOf?.(item)
+    if (owner === undefined) return
+    const now = (this.#weightByOwner.get(owner) ?? 0) + weight
+    if (now === 0) this.#weightByOwner.delete(owner)
+    else this.#weightByOwner.set(owner, now)
   }
 
   /** Items of one tick of the event loop go together, and those of a moment while batches follow each other. */
@@ -92,6 +113,7 @@ export class Batcher<Item> {
     const batch = this.#waiting.slice(0, count)
     this.#waiting = this.#waiting.slice(count)
     this.#waitingWeight -= weight
+    for (const taken of batch) this.#count(taken.item, -taken.weight)
     return batch
   }
 

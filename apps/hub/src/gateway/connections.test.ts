@@ -17,6 +17,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
+import { SYSTEM } from '../caller.ts'
 import { loadConfig } from '../config.ts'
 import { createHub, type Hub } from '../hub.ts'
 
@@ -174,6 +175,51 @@ describe('the presence of a device', () => {
     await second[Symbol.asyncDispose]()
     expect(await there.link.ended).toEqual({ kind: 'PeerClose', reason: 'the hub is shutting down' })
     expect(await isShownConnected(owner, deviceId)).toBe(false)
+  })
+
+  it('is where it was when another one ended before it was recorded', async () => {
+    const { owner, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = device
+    await using session = await databaseSession(hub)
+    await session.lock('device_connection')
+    const broken = await rawDevice({ url: hub.url, token, identity })
+    await session.waitingStatements(1)
+    broken.send({ type: 'Ping' })
+    await broken.closed
+    await session.release()
+    await until('the broken one is recorded', async () =>
+      (await endReasonsOf(owner, deviceId)).includes('Disconnected'),
+    )
+    expect(device.link.isOpen).toBe(true)
+    expect(await isShownConnected(owner, deviceId)).toBe(true)
+    await device[Symbol.asyncDispose]()
+    await until('the device is offline', async () => !(await isShownConnected(owner, deviceId)))
+  })
+
+  it('gives way within seconds to one that the device made at another node', async () => {
+    const { owner, token } = await hub.fleet()
+    await using second = await secondNode(hub, capturedLog())
+    await using older = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = older
+    await using newer = await connectDevice({ url: second.url, token, identity })
+    const reason = 'replaced by a newer connection of this device'
+    expect(await older.link.ended).toEqual({ kind: 'PeerClose', reason })
+    expect(newer.link.isOpen).toBe(true)
+    expect(await isShownConnected(owner, deviceId)).toBe(true)
+  })
+
+  it('ends when its right ended at a node that has left since', async () => {
+    const { owner, token } = await hub.fleet()
+    const second = await secondNode(hub, capturedLog())
+    await using device = await connectDevice({ url: hub.url, token })
+    const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
+    await second.pipeline.run(SYSTEM, 'devices_SetCertificateStatus', {
+      certificateId: certificates[0]!.certificateId,
+      status: 'Revoked',
+    })
+    await second[Symbol.asyncDispose]()
+    expect(await device.link.ended).toMatchObject({ reason: 'certificate or token is no longer valid' })
   })
 
   it('ends within seconds when its right ended at another node', async () => {

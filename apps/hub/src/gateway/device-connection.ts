@@ -12,7 +12,7 @@ import type { InFlight } from '../in-flight.ts'
 import type { Logger } from '../log.ts'
 import type { Connected, DeviceCaller } from './authenticate.ts'
 import type { Presence } from './presence.ts'
-import type { DeviceRegistry, DeviceSession } from './registry.ts'
+import { type DeviceRegistry, type DeviceSession, REPLACED } from './registry.ts'
 
 /** Time between Pings to a peer that pings by itself, which measure the line; others get theirs every five seconds. */
 export const MAX_PING_INTERVAL_MS = 60_000
@@ -79,6 +79,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     return this.#caller.tokenId
   }
 
+  get connectionId(): string | undefined {
+    return this.#connectionId
+  }
+
   get maxPingIntervalMs(): number {
     return MAX_PING_INTERVAL_MS
   }
@@ -122,6 +126,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   async #admit(link: Link, isRegistered: boolean): Promise<boolean> {
     const { presence, devices, log, changed } = this.#services
     const { deviceId, tokenId, certificateId } = this
+    if (!link.isOpen) return false
     try {
       if (isRegistered) this.#connectionId = await presence.open({ deviceId, tokenId, certificateId })
       const isAdmitted = isRegistered
@@ -129,7 +134,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
         : await presence.mayConnect({ tokenId, certificateId })
       if (!isAdmitted) link.close('certificate or token is no longer valid')
       else if (this.#connectionId !== undefined && link.isOpen) {
-        devices.register(this)?.close('replaced by a newer connection of this device')
+        devices.register(this)?.close(REPLACED)
         log.info({ ...this.#about, connectionId: this.#connectionId }, 'device connected')
         changed('devices', this.#caller)
         changed('connections', this.#caller)

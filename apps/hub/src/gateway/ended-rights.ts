@@ -1,38 +1,45 @@
 import type pg from 'pg'
-import { runningNodes } from '../cluster/node.ts'
+import { hasHadCompany } from '../cluster/node.ts'
 import type { Db } from '../database/connection.ts'
 import type { Logger } from '../log.ts'
-import type { DeviceRegistry } from './registry.ts'
+import { type DeviceRegistry, REPLACED } from './registry.ts'
 
 /** How often a node looks for rights that ended at another one, in milliseconds. */
 const LOOK_MS = 5_000
 
 type Options = { db: Db; pool: pg.Pool; devices: DeviceRegistry; log: Logger }
-type Right = { tokenId: string; certificateId: string }
+type Ended = { at: number; isReplaced: boolean }
 
 const ENDED = {
   name: 'gateway-ended-rights',
   text: `
-    select distinct i.token_id as "tokenId", i.certificate_id as "certificateId"
-      from unnest($1::text[], $2::text[]) as i (token_id, certificate_id)
+    select (i.at - 1)::int as at, not (t.token_id is null or c.certificate_id is null) as "isReplaced"
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+        with ordinality as i (token_id, certificate_id, device_id, connection_id, at)
       left join deployment_token t on t.token_id = i.token_id
       left join device_certificate c on c.certificate_id = i.certificate_id and c.status = 'Active'
-     where t.token_id is null or c.certificate_id is null`,
+      left join device d on d.device_id = i.device_id
+     where t.token_id is null or c.certificate_id is null
+        or (i.connection_id is not null and d.connection_id is distinct from i.connection_id)`,
 }
 
 /**
  * Ends connections whose token or certificate lost its right at another node, which tells nobody (decisions: nodes poll
- * revocations). What deletes a device, a project or an organization deletes these. A node that is alone asks nothing.
+ * revocations), and those of devices that have connected there since (decisions: the newest wins). What deletes a device, a project
+ * or an organization deletes their tokens and certificates. A node that is alone asks nothing, once all is seen that others did.
  */
 export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
   const look = async (): Promise<void> => {
     const { sessions } = devices
-    if (sessions.length === 0 || (await runningNodes(db)).length < 2) return
-    const { rows } = await pool.query<Right>(ENDED, [
+    if (sessions.length === 0 || !(await hasHadCompany(db))) return
+    const { rows } = await pool.query<Ended>(ENDED, [
       sessions.map(({ tokenId }) => tokenId),
       sessions.map(({ certificateId }) => certificateId),
+      sessions.map(({ deviceId }) => deviceId),
+      sessions.map(({ connectionId }) => connectionId),
     ])
-    for (const right of rows) devices.closeWhere(right, 'certificate or token is no longer valid')
+    for (const { at, isReplaced } of rows)
+      sessions[at]!.close(isReplaced ? REPLACED : 'certificate or token is no longer valid')
   }
   let looking: Promise<void> | undefined
   const timer = setInterval(() => {

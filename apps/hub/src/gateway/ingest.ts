@@ -16,7 +16,7 @@ import type { LiveHub } from '../live/live-hub.ts'
 import { Batcher } from './batcher.ts'
 
 type DeviceCaller = Caller & { actor: 'Device' }
-type EventCall = { rows: EventRow[] }
+type EventCall = { deviceId: string; rows: EventRow[] }
 type PropertyWrite = { deviceId: string; name: string; text: string; actor: string; isStored: boolean }
 
 // All parts see the rows as they were before the statement, so "old" is the value that the change replaces.
@@ -74,12 +74,14 @@ export class Ingest {
     const limits = {
       maxBatch: 1024 * 1024,
       maxWaiting: 64 * 1024 * 1024,
+      maxWaitingEach: 8 * 1024 * 1024,
       lingerMs: LINGER_MS,
       retryForMs: 30_000,
     }
     this.#events = new Batcher({
       ...limits,
       parallel: 2,
+      ownerOf: call => call.deviceId,
       weigh: call => call.rows.reduce((sum, row) => sum + row.body.length + row.attributes.length + 200, 0),
       write: calls => this.#writeEvents(calls),
     })
@@ -87,6 +89,7 @@ export class Ingest {
     this.#properties = new Batcher({
       ...limits,
       parallel: 1,
+      ownerOf: write => write.deviceId,
       weigh: write => write.text.length + 200,
       write: writes => this.#writeProperties(writes),
     })
@@ -95,7 +98,8 @@ export class Ingest {
   /** Stores events; one whose id is known of this device is not stored again. Throws `Invalid` for one that is too large. */
   async publishEvents(device: { deviceId: string } & Place, events: DeviceEvent[]): Promise<void> {
     if (events.length === 0) return
-    await this.#events.add({ rows: events.map(event => eventRow(device.deviceId, event)) })
+    const { deviceId } = device
+    await this.#events.add({ deviceId, rows: events.map(event => eventRow(deviceId, event)) })
     this.changed('events', device)
   }
 

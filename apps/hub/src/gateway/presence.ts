@@ -34,6 +34,7 @@ const OPEN = {
     select connection_id from opened`,
 }
 
+// One that was never registered, because it ended while it was being recorded, replaced nobody: the device is where it was before.
 const CLOSE = {
   name: 'presence-close',
   text: `
@@ -43,8 +44,13 @@ const CLOSE = {
        where c.connection_id = i.connection_id and c.ended_at is null
       returning c.connection_id, c.device_id
     )
-    update device d set is_connected = false, connection_id = null
-      from closed where d.device_id = closed.device_id and d.connection_id = closed.connection_id`,
+    update device d set is_connected = other.connection_id is not null, connection_id = other.connection_id
+      from closed left join lateral (
+        select connection_id from device_connection c
+         where c.device_id = closed.device_id and c.ended_at is null and c.connection_id <> all ($1)
+         order by connected_at desc, connection_id desc limit 1
+      ) other on true
+     where d.device_id = closed.device_id and d.connection_id = closed.connection_id`,
 }
 
 const MAY_CONNECT = {

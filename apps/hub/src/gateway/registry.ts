@@ -7,11 +7,16 @@ export type DeviceSession = {
   readonly organizationId: string
   readonly tokenId: string
   readonly certificateId: string
+  /** The connection as recorded; nothing before that, and for one that is not registered. */
+  readonly connectionId: string | undefined
   /** Opens a channel to the device (protocol 3.1); rejects with the errors of a link. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Ends the connection; the reason goes to the device and to the log. */
   close(reason: string): void
 }
+
+/** Why a connection ends when its device has made another. */
+export const REPLACED = 'replaced by a newer connection of this device'
 
 /** Every device connection that this node holds, registered or not, so that what ends a right ends the connection too. */
 export class DeviceRegistry {

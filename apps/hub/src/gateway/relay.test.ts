@@ -9,6 +9,7 @@ import {
   databaseSession,
   type FakeDevice,
   forwardLocally,
+  publicAgent,
   type TestHub,
   testHub,
   until,
@@ -144,6 +145,14 @@ it('carries nothing before the audit log has it, also when the same port is aske
   expect(accepted).toBe(0)
   await session.release()
   await Promise.all(opening)
+})
+
+it('is over as a whole when an agent of 2025 finds nobody at its port, which it tells after it accepted', async () => {
+  await using agent = await publicAgent({ age: '2025', url: hub.url, token: fleet.token })
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
+  const channel = await cli.open(endpoint(agent.deviceId, 1))
+  expect(await channel.read()).toBe(null)
+  await until('the way there is closed, too', () => channel.hasPeerStopped)
 })
 
 it('is refused in words for what is not there, not theirs or not open', async () => {

@@ -57,6 +57,15 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
   })
 })
 
+it('serves who offers another protocol as if they had not', async () => {
+  const { socket, answer } = await opened(
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n',
+  )
+  await until('it answers', () => answer().includes('alive'))
+  expect(answer()).toMatch(/^HTTP\/1\.1 200 /)
+  socket.destroy()
+})
+
 it('lets a client go whose body does not come in time', async () => {
   const app = await createServer({
     config: loadConfig({ MUSTER_PORT: '0' }),

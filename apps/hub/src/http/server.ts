@@ -1,4 +1,9 @@
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
@@ -179,6 +184,8 @@ function openServer(
     ServerResponse: responseWith(securityHeaders(config)),
     headersTimeout: HEAD_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    // Some clients offer HTTP/2 with every request: who offers what we do not speak is served as if they had not (RFC 9110, 7.8).
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? ''),
     // What goes to a device may take as long as it likes; the hub's own requests have their time in `limitTime`.
     requestTimeout: 0,
   }

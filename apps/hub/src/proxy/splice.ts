@@ -11,6 +11,7 @@ export async function splice(one: Channel, other: Channel): Promise<void> {
 async function pump(from: Channel, to: Channel): Promise<void> {
   // Who reads no more makes the writing of the other side pointless.
   to.onPeerStopped = () => from.stopReading()
+  if (to.hasPeerStopped) from.stopReading()
   try {
     for (let bytes = await from.read(); bytes !== null; bytes = await from.read()) await to.write(bytes)
     to.end()
