@@ -285,6 +285,23 @@ describe('projects and devices', () => {
     })
   })
 
+  it('lists as many events as asked for, however large they are', async () => {
+    const { deviceId } = device
+    const body = 'x'.repeat(60_000)
+    const at = new Date()
+    const events = Array.from({ length: 110 }, () => ({
+      eventId: newDatedId('d_ev', at),
+      severity: 'Info',
+      body,
+      attributes: {},
+      emittedAt: at.toISOString(),
+    }))
+    await device.invoke('devices_PublishEvents', { deviceId, events })
+    expect(await cli.json<unknown[]>('devices', 'events', 'list', deviceId, '--limit', '109')).toHaveLength(
+      109,
+    )
+  })
+
   it('prints a link to the web page of a device', async () => {
     const { code, out } = await cli.run(['http-proxy', 'issue-url', device.deviceId, '--port', '8080'])
     expect(code).toBe(0)

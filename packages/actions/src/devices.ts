@@ -18,6 +18,7 @@ import {
   CertificateFingerprint,
   Empty,
   HostName,
+  JsonObject,
   Name,
   PropertyName,
   Timestamp,
@@ -66,7 +67,7 @@ const EventInput = z.object({
   category: optionalText(text(128)),
   severity: EventSeverity,
   body: AnyJson,
-  attributes: z.record(z.string(), z.unknown()),
+  attributes: JsonObject,
   emittedAt: Timestamp,
 })
 
@@ -210,7 +211,9 @@ export const devices = {
     summary: 'Latest events of a device, newest first.',
     input: z.object({
       deviceId: DeviceId,
-      limit: optional(z.int().min(1).max(1000)).describe('100 when missing.'),
+      limit: optional(z.int().min(1).max(1000)).describe(
+        '100 when missing; a longer page ends early where events are large.',
+      ),
       cursor: optionalText(text(1024)).describe('`nextCursor` of the page before.'),
     }),
     output: z.object({ events: z.array(EventOutput), nextCursor: z.string().optional() }),

@@ -140,5 +140,13 @@ export const U32 = z.int().min(0).max(4294967295)
 /** Any JSON value, which must be present but may be `null`. */
 export const AnyJson = z.unknown().refine(value => value !== undefined, 'required')
 
+/** A JSON object, taken as it is: a schema of a record makes another one, without a member named `__proto__`. */
+export const JsonObject = z
+  .custom<Record<string, unknown>>(
+    value => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'expected an object',
+  )
+  .meta({ type: 'object', propertyNames: { type: 'string' }, additionalProperties: {} })
+
 /** What an action answers that has nothing to say. */
 export const Empty = z.object({})

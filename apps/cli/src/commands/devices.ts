@@ -149,7 +149,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('list the latest, newest first')
     .option('--limit <count>', 'show at most so many', wholeNumber(1, 1000), 100)
     .action(async (deviceId: string, { limit }: { limit: number }, command: Command) => {
-      const { events } = await invoke(command, 'devices_QueryEvents', { deviceId, limit })
+      const events = await readList(context, command, 'devices_QueryEvents', { deviceId }, limit)
       printTable(command, events, [
         { title: 'Emitted', of: row => row.emittedAt },
         { title: 'Severity', of: row => row.severity },

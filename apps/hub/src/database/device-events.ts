@@ -10,7 +10,10 @@ export type DeviceEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
 export type EventRow = {
   deviceId: string
   eventId: string
+  /** The partition that it lies in. */
   day: string
+  /** The day inside its id, where the event lies elsewhere because it was emitted late. */
+  lateDay: string | null
   severity: string
   category: string | null
   body: string
@@ -30,12 +33,54 @@ export const INSERT_NEW_EVENTS = {
 }
 
 /** As `INSERT_NEW_EVENTS`, but an event that a device has already is left as it is, which costs a quarter more for each. */
-export const INSERT_EVENTS = {
+const INSERT_EVENTS = {
   name: 'ingest-events',
   text: `${INSERT_NEW_EVENTS.text} on conflict do nothing`,
 }
 
-/** The parameters of both. */
+/** When a row was emitted that is no event and claims the id of a late one: before all of them. */
+export const CLAIMED_AT = '-infinity'
+
+/**
+ * As `INSERT_EVENTS`, where some events are late. Ids are unique in a partition only, so a late one first claims its id in that of
+ * its day and is stored only if the id was free there: of two with one id the first is kept, whichever of them is late.
+ */
+const INSERT_LATE_EVENTS = {
+  name: 'ingest-late-events',
+  text: `
+    with input as (
+      select i.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::text[], $9::text[])
+        as i (device_id, event_id, event_day, severity, category, body, attributes, emitted_at, late_day)
+        join device using (device_id)
+    ), claimed as (
+      insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
+      select device_id, event_id, late_day::date, severity, 'null', '{}', '${CLAIMED_AT}' from input where late_day is not null
+      on conflict do nothing
+      returning device_id, event_id
+    )
+    insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
+    select device_id, event_id, event_day::date, severity, category, body, attributes, emitted_at::timestamptz
+      from input
+     where late_day is null or (device_id, event_id) in (select device_id, event_id from claimed)
+    on conflict do nothing`,
+}
+
+/** The statement that stores events of which a device may have some already, with its parameters. */
+export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
+  if (!hasLate(rows)) return { ...INSERT_EVENTS, values: columns }
+  const lateDays = binaryArray(
+    'text',
+    rows.map(row => row.lateDay),
+  )
+  return { ...INSERT_LATE_EVENTS, values: [...columns, lateDays] }
+}
+
+/** Whether some of the events were emitted late, which `INSERT_NEW_EVENTS` does not take. */
+export function hasLate(rows: EventRow[]): boolean {
+  return rows.some(row => row.lateDay !== null)
+}
+
+/** The parameters of `INSERT_NEW_EVENTS`. */
 export function eventColumns(rows: EventRow[]): Buffer[] {
   const texts = (of: (row: EventRow) => string | null): Buffer => binaryArray('text', rows.map(of))
   const jsons = (of: (row: EventRow) => string): Buffer => binaryArray('json', rows.map(of))
@@ -54,7 +99,8 @@ export function eventColumns(rows: EventRow[]): Buffer[] {
 /** Stores events of one device in a transaction. Throws `Invalid` for one that is too large. */
 export async function insertEvents(tx: Tx, deviceId: string, events: DeviceEvent[]): Promise<void> {
   const rows = events.map(event => eventRow(deviceId, event))
-  await tx.executeQuery(CompiledQuery.raw(INSERT_EVENTS.text, eventColumns(rows)))
+  const { text, values } = insertion(rows)
+  await tx.executeQuery(CompiledQuery.raw(text, values))
 }
 
 /** The row of an event. Throws `Invalid` for one that is too large. */
@@ -68,10 +114,13 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
       `The event ${event.eventId} has ${sizeBytes} bytes; at most ${MAX_EVENT_BYTES} are stored.`,
     )
   }
+  const idDay = dayOf(event.eventId)
+  const isLate = Date.parse(event.emittedAt) >= idDay.startMs + (MAX_DAYS_LATE + 1) * DAY_MS
   return {
     deviceId,
     eventId: event.eventId,
-    day: dayOf(event),
+    day: isLate ? NO_DAY : idDay.day,
+    lateDay: isLate ? idDay.day : null,
     severity: event.severity,
     category: event.category ?? null,
     body,
@@ -93,15 +142,17 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** The day that was asked for last: nearly all events are of today. */
 let lastDay = { digits: '', day: '', startMs: 0 }
 
-/** The partition of an event: the UTC date inside its id, so that one that is sent twice meets itself. */
-function dayOf({ eventId, emittedAt }: Pick<DeviceEvent, 'eventId' | 'emittedAt'>): string {
+/** The UTC date inside an id, so that an event that is sent twice meets itself; `startMs` is no number where there is none. */
+function dayOf(eventId: string): { day: string; startMs: number } {
   const digits = eventId.slice('d_ev_'.length, 'd_ev_'.length + 8)
   if (digits !== lastDay.digits) {
     const day = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`
-    lastDay = { digits, day, startMs: isDate(day) ? Date.parse(day) : Number.NaN }
+    lastDay =
+      isDate(day) && day !== NO_DAY
+        ? { digits, day, startMs: Date.parse(day) }
+        : { digits, day: NO_DAY, startMs: Number.NaN }
   }
-  const isInTime = Date.parse(emittedAt) < lastDay.startMs + (MAX_DAYS_LATE + 1) * DAY_MS
-  return isInTime ? lastDay.day : NO_DAY
+  return lastDay
 }
 
 /** Ids are checked for digits only. */

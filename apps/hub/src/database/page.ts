@@ -84,6 +84,19 @@ export function cutPage<Row extends RowPlace>(
   return { rows: found.slice(0, limit), nextCursor: writeCursor(order, last.__key, last.__id) }
 }
 
+/**
+ * Where a page of large rows ends: the number of its first rows that have at most `maxBytes` together, one at least. The next page
+ * goes on there.
+ */
+export function rowsWithin(maxBytes: number, measured: { bytes: number }[]): number {
+  let bytes = 0
+  const tooMany = measured.findIndex(row => {
+    bytes += row.bytes
+    return bytes > maxBytes
+  })
+  return Math.max(1, tooMany === -1 ? measured.length : tooMany)
+}
+
 function lookUp<Row extends object>(db: Db, query: AnyQuery<unknown>): Promise<Row[]> {
   const { sql: text, parameters } = query.compile()
   return select<Row>(db, text, [...parameters])

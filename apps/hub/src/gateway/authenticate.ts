@@ -38,7 +38,6 @@ type AuthenticatorOptions = {
 
 type Known = {
   token_hash: Buffer
-  auto_accept: boolean
   project_id: string
   organization_id: string
   device_id: string | null
@@ -54,7 +53,7 @@ type Place = { tokenId: string; organizationId: string; projectId: string }
 const MAX_PLACES = 10_000
 
 const LOOK_UP = `
-  select t.token_hash, t.auto_accept, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
+  select t.token_hash, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
          b.status as tombstone
     from deployment_token t
     join project p using (project_id)
@@ -135,11 +134,11 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
   async function enrol(tokenId: string, known: Known, fingerprint: string, certificate: string) {
     const { project_id: projectId, organization_id: organizationId } = known
     const enrolled = await db.transaction().execute(async tx => {
-      // Holds the token, and with it the project: one that is deleted meanwhile enrols nobody.
+      // Holds the token, and with it the project: one that is deleted meanwhile enrols nobody, and what it says last counts.
       const token = await tx
         .selectFrom('deployment_token')
         .where('token_id', '=', tokenId)
-        .select('token_id')
+        .select('auto_accept')
         .forKeyShare()
         .executeTakeFirst()
       if (!token) throw unknownToken()
@@ -178,7 +177,7 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
         .limit(1)
         .executeTakeFirst()
       // Only the very first certificate of a device is accepted by itself; a later one needs a person (decisions).
-      const status: CertificateStatus = known.auto_accept && !before ? 'Active' : 'Pending'
+      const status: CertificateStatus = token.auto_accept && !before ? 'Active' : 'Pending'
       const certificateId = await addCertificate(tx, caller, deviceId, certificate, status)
       await recordEvent(tx, { caller, scope }, 'devices_CertificateAdded', {
         projectId,

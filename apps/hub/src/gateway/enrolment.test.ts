@@ -191,8 +191,22 @@ describe('first connections at the same moment', () => {
   })
 })
 
-describe('a token deleted while a device connects for the first time', () => {
-  it('makes no device', async () => {
+describe('a token changed while a device connects for the first time', () => {
+  it('accepts nobody once it is told to', async () => {
+    const { owner, projectId, token, tokenId } = await hub.fleet()
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query('select from deployment_token where token_id = $1 for update', [tokenId])
+    const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
+    // The look-up found a token that accepts; the enrolment waits for what becomes of it.
+    await session.waitingStatements(1)
+    await session.query('update deployment_token set auto_accept = false where token_id = $1', [tokenId])
+    await session.query('commit')
+    expect(await connecting).toMatchObject(REFUSED)
+    expect(await devicesOf(owner, projectId)).toMatchObject([{ pendingCertificatesCount: 1 }])
+  })
+
+  it('makes no device when it is deleted', async () => {
     const { owner, projectId, token, tokenId } = await hub.fleet()
     await using session = await databaseSession(hub)
     await session.query('begin')

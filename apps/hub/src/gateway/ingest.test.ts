@@ -15,6 +15,8 @@ const captured = capturedLog()
 const hub = await testHub({}, captured.log)
 afterAll(() => hub[Symbol.asyncDispose]())
 
+const DAY_MS = 24 * 60 * 60 * 1000
+
 function newEvent(body: unknown = 'x', at = new Date()) {
   return {
     eventId: newDatedId('d_ev', at),
@@ -191,6 +193,37 @@ describe('an event', () => {
     // Its number is unique per device, not in the world.
     await publish(other, ...events)
     expect(await storedEvents([other.deviceId])).toHaveLength(3)
+  })
+
+  it.each([
+    ['late', [0, 3]],
+    ['late first', [3, 0]],
+    ['late both times', [3, 5]],
+  ] as const)('that is sent twice at once is stored once, %s', async (_what, days) => {
+    await using fleet = await fleetOf(1)
+    const [{ deviceId, identity }] = fleet.devices as [FakeDevice]
+    const { token } = await hub.token(fleet.owner, await projectOf(fleet.devices[0]!))
+    const senders = await Promise.all(
+      days.map(() => connectDevice({ url: hub.url, token, identity, register: false })),
+    )
+    const now = Date.now()
+    const event = newEvent()
+    const events = days.map(late => ({ ...event, emittedAt: new Date(now + late * DAY_MS).toISOString() }))
+    await using session = await databaseSession(hub)
+    await session.lock('device_event')
+    const sent = [publish(senders[0]!, events[0]!)]
+    await session.waitingStatements(1)
+    // Another batch, and a person's command.
+    sent.push(publish(senders[1]!, events[1]!, newEvent('new')))
+    await session.waitingStatements(2)
+    sent.push(fleet.owner.invoke('devices_PublishEvents', { deviceId, events: events as never }))
+    await session.waitingStatements(3)
+    await session.release()
+    await Promise.all(sent)
+    const stored = await fleet.owner.invoke('devices_QueryEvents', { deviceId })
+    expect(stored.events.map(({ eventId }) => eventId).filter(id => id === event.eventId)).toHaveLength(1)
+    expect(stored.events).toHaveLength(2)
+    await Promise.all(senders.map(sender => sender[Symbol.asyncDispose]()))
   })
 
   it.each(['20000101', '19991231', '99991231', '20260230', '00000000', '20991231'])(

@@ -8,8 +8,9 @@ import {
   type EventRow,
   eventColumns,
   eventRow,
-  INSERT_EVENTS,
+  hasLate,
   INSERT_NEW_EVENTS,
+  insertion,
 } from '../database/device-events.ts'
 import { isPlainJson, protectedError, SYSTEM_INFO, summaryOf } from '../database/device-properties.ts'
 import type { LiveHub } from '../live/live-hub.ts'
@@ -129,8 +130,9 @@ export class Ingest {
   }
 
   async #writeEvents(calls: EventCall[]): Promise<void> {
-    const columns = eventColumns(calls.flatMap(call => call.rows))
-    if (performance.now() >= this.#resendsUntilMs) {
+    const rows = calls.flatMap(call => call.rows)
+    const columns = eventColumns(rows)
+    if (performance.now() >= this.#resendsUntilMs && !hasLate(rows)) {
       try {
         await this.#pool.query(INSERT_NEW_EVENTS, columns)
         return
@@ -139,7 +141,7 @@ export class Ingest {
         this.#resendsUntilMs = performance.now() + RESENDS_MS
       }
     }
-    await this.#pool.query(INSERT_EVENTS, columns)
+    await this.#pool.query(insertion(rows, columns))
   }
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {

@@ -387,6 +387,22 @@ describe('who may not see a device', () => {
     expect(expired).toMatchObject({ status: 303, headers: { location: redirect } })
     await expect(opened({ redirect: 'https://evil.example/' })).rejects.toMatchObject({ kind: 'Invalid' })
   })
+
+  it.each([
+    ['/漢字/ä?q=ß#ö', '/%E6%BC%A2%E5%AD%97/%C3%A4?q=%C3%9F#%C3%B6'],
+    ['/a b\r\nx-evil: 1', '/a%20bx-evil:%201'],
+    ['/\ud83d\ude00\u007f\u0001.', '/%F0%9F%98%80%7F%01.'],
+  ])('leads back to %j, as an address is written', async (redirect, location) => {
+    const late = await opened({ redirect: `${hub.publicUrl}${redirect}` })
+    await hub.db
+      .updateTable('proxy_token')
+      .set({ expires_at: new Date(0) })
+      .execute()
+    expect(await ask(late.host, late.path)).toMatchObject({
+      status: 303,
+      headers: { location: `${hub.publicUrl}${location}` },
+    })
+  })
 })
 
 describe('a device that cannot show its page', () => {

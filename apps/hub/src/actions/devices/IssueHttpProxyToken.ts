@@ -18,7 +18,8 @@ export const devices_IssueHttpProxyToken = handler(
     if (!person) throw new ActionError('Invalid', 'A link to a device is issued to a person.')
     const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId)
     if (hostname !== undefined) await tokens.claimHost(tx, hosts, host, deviceId)
-    if (redirect !== undefined && URL.parse(redirect)?.origin !== publicUrl)
+    const address = redirect === undefined ? undefined : URL.parse(redirect)
+    if (address !== undefined && address?.origin !== publicUrl)
       throw new ActionError('Invalid', `redirect: expected an address that begins with ${publicUrl}/.`)
     const jwt = await tokens.issue(tx, {
       deviceId,
@@ -27,7 +28,8 @@ export const devices_IssueHttpProxyToken = handler(
       userId: person.userId,
       sessionId: person.actor === 'User' ? person.sessionId : undefined,
       userTokenId: person.actor === 'UserToken' ? person.tokenId : undefined,
-      redirect,
+      // As it goes into a header, which takes neither line breaks nor letters beyond ASCII.
+      redirect: address?.href,
       validForSecs: Math.min(validForSecs, MAX_SECS),
     })
     return { jwt, url: hosts.linkTo(host, jwt) }

@@ -1,13 +1,16 @@
-import type { EventSeverity } from '@muster/actions'
+import { type EventSeverity, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { type SqlBool, sql } from 'kysely'
 import type { z } from 'zod'
 import { type Db, select } from '../../database/connection.ts'
-import { MAX_DAYS_LATE, NO_DAY } from '../../database/device-events.ts'
-import { cutPage, queryPage, type RowPlace, readCursor } from '../../database/page.ts'
+import { CLAIMED_AT, MAX_DAYS_LATE, NO_DAY } from '../../database/device-events.ts'
+import { cutPage, queryPage, type RowPlace, readCursor, rowsWithin } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../times.ts'
 
+/** The largest events of a page of so many fit a body (`MAX_EVENT_BYTES`), with what stands around them. */
 const DEFAULT_LIMIT = 100
+/** Bodies and attributes of a longer page; the rest of the largest body is for what stands around them. */
+const MAX_BODIES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const ORDER = '-emittedAt'
 /** How many days are looked at first, which is all that most devices need. */
 const FIRST_DAYS = 2
@@ -33,7 +36,7 @@ const LATEST = `
   select event_id, category, severity, body, attributes, emitted_at, received_at,
          emitted_at::text as "__key", event_id as "__id"
     from device_event
-   where device_id = $1 and (event_day >= $2::date or event_day = '${NO_DAY}'::date)
+   where device_id = $1 and emitted_at > '${CLAIMED_AT}' and (event_day >= $2::date or event_day = '${NO_DAY}'::date)
    order by emitted_at desc, event_id desc limit $3`
 
 export const devices_QueryEvents = handler(
@@ -69,24 +72,34 @@ export const devices_QueryEvents = handler(
 type PageOptions = { limit: number; cursor: string | undefined; fromDay?: string }
 
 /** A page of a device's events, of those from a day on or of all. */
-function pageOf(db: Db, deviceId: string, { fromDay, ...page }: PageOptions) {
-  const query = db
+async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: PageOptions) {
+  const sorts = { emittedAt: { by: sql`e.emitted_at`, type: 'timestamptz' } } as const
+  const page = { limit, cursor, countTotal: false }
+  const events = db
     .selectFrom('device_event as e')
     .where('e.device_id', '=', deviceId)
+    .where(sql<SqlBool>`e.emitted_at > ${CLAIMED_AT}::timestamptz`)
     .$if(fromDay !== undefined, all =>
       all.where(sql<SqlBool>`(e.event_day >= ${fromDay}::date or e.event_day = ${NO_DAY}::date)`),
     )
-    .select([
-      'e.event_id',
-      'e.category',
-      'e.severity',
-      'e.body',
-      'e.attributes',
-      'e.emitted_at',
-      'e.received_at',
-    ])
-  const sorts = { emittedAt: { by: sql`e.emitted_at`, type: 'timestamptz' } } as const
-  return queryPage(query, { ...page, countTotal: false }, sorts, sql`e.event_id`, ORDER)
+  if (limit > DEFAULT_LIMIT) {
+    const sizes = events.select(
+      sql<number>`octet_length(e.body::text) + octet_length(e.attributes::text)`.as('bytes'),
+    )
+    const { rows: measured } = await queryPage(sizes, page, sorts, sql`e.event_id`, ORDER)
+    // Events may be large: a page ends before they are more than a body holds, and the next one goes on there.
+    page.limit = Math.max(DEFAULT_LIMIT, rowsWithin(MAX_BODIES_BYTES, measured))
+  }
+  const columns = events.select([
+    'e.event_id',
+    'e.category',
+    'e.severity',
+    'e.body',
+    'e.attributes',
+    'e.emitted_at',
+    'e.received_at',
+  ])
+  return queryPage(columns, page, sorts, sql`e.event_id`, ORDER)
 }
 
 /** From when on there is nothing more to tell. */

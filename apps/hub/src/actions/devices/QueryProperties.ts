@@ -3,11 +3,17 @@ import { sql } from 'kysely'
 import { PROPERTY_COLUMNS, propertyOf } from '../../database/device-properties.ts'
 import { handler } from '../../handler.ts'
 
+/** The most that an answer has around a property besides its name, which is there twice, and around all of them. */
+const AROUND_BYTES = 160
+
 export const devices_QueryProperties = handler('devices_QueryProperties', async ({ db }, { deviceId }) => {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
   // A device may store more than any door can carry; its memory is not spent before that is known.
   const { bytes } = await properties
-    .select(sql<number>`coalesce(sum(octet_length(value::text)), 0)::bigint`.as('bytes'))
+    .select(
+      sql<number>`${AROUND_BYTES} * (count(*) + 1)
+        + coalesce(sum(octet_length(value::text) + 2 * octet_length(name)), 0)`.as('bytes'),
+    )
     .executeTakeFirstOrThrow()
   if (bytes > MAX_ACTION_BODY_BYTES) {
     throw new ActionError(

@@ -1,7 +1,7 @@
 import { type Actor, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { sql } from 'kysely'
 import { actorName } from '../../audit/log-query.ts'
-import { queryPage } from '../../database/page.ts'
+import { queryPage, rowsWithin } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../times.ts'
 
@@ -22,12 +22,7 @@ export const devices_QueryPropertyHistory = handler(
     const sizes = changes.select(sql<number>`coalesce(octet_length(c.value::text), 0)`.as('bytes'))
     const { rows: measured } = await queryPage(sizes, page, SORTS, sql`c.version`, '-changedAt')
     // Values may be large: a page ends before they are more than a body holds, and the next one goes on there.
-    let bytes = 0
-    const tooMany = measured.findIndex(row => {
-      bytes += row.bytes
-      return bytes > MAX_VALUES_BYTES
-    })
-    if (tooMany !== -1) page.limit = Math.max(1, tooMany)
+    page.limit = rowsWithin(MAX_VALUES_BYTES, measured)
     const columns = changes.select([
       'c.version',
       'c.value',

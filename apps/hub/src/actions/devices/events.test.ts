@@ -1,8 +1,17 @@
-import { type ActionError, type ActionInput, MAX_EVENT_BYTES, newDatedId, newId } from '@muster/actions'
+import {
+  type ActionError,
+  type ActionInput,
+  type ActionOutput,
+  MAX_EVENT_BYTES,
+  newDatedId,
+  newId,
+} from '@muster/actions'
+import { ExecutorClient } from '@muster/link'
 import {
   auditEvents,
   auditRows,
   connectDevice,
+  connectPerson,
   deviceRow,
   type FakeDevice,
   liveStream,
@@ -47,6 +56,10 @@ function event(values: Partial<EventInput> = {}): EventInput {
     emittedAt: new Date().toISOString(),
     ...values,
   }
+}
+
+function daysLater(days: number): string {
+  return new Date(Date.now() + days * 24 * 60 * 60 * 1000).toISOString()
 }
 
 function publish(...events: unknown[]): Promise<unknown> {
@@ -116,6 +129,39 @@ describe('devices_PublishEvents', () => {
     await publish({ ...one, body: 'again', emittedAt: '2020-01-01T00:00:00Z' })
     await owner.invoke('devices_PublishEvents', { deviceId, events: [{ ...one, body: 'by a person' }] })
     expect(await bodies()).toEqual(['first'])
+  })
+
+  it.each([
+    [0, 3],
+    [3, 0],
+    [3, 5],
+    [2, -400, 1],
+  ])('stores an event once when it is sent with the time of %i and %i days later', async (...days) => {
+    const one = event()
+    for (const [at, late] of days.entries())
+      await publish({ ...one, body: at, emittedAt: daysLater(late) }, event({ body: 'other' }))
+    expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
+    // A person's are stored by another statement.
+    const events = days.map(late => ({ ...one, body: 'by a person', emittedAt: daysLater(late) }))
+    await owner.invoke('devices_PublishEvents', { deviceId, events })
+    expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
+    await hub.db.deleteFrom('device_event').execute()
+    await publish(...events)
+    expect(await bodies()).toEqual(['by a person'])
+    expect(await eventsNow({ limit: 1 })).not.toHaveProperty('nextCursor')
+  })
+
+  it('keeps attributes of any name', async () => {
+    const attributes = '{"b":1,"__proto__":{"a":[1]},"constructor":null,"":{"__proto__":2}}'
+    await publish(event({ attributes: JSON.parse(attributes) }))
+    expect(JSON.stringify((await eventsNow()).events[0]!.attributes)).toBe(attributes)
+  })
+
+  it.each([[undefined], [null], [[]], ['text'], [1]])('takes no %j for attributes', async attributes => {
+    await expect(publish({ ...event(), attributes })).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('events.0.attributes: expected an object'),
+    })
   })
 
   it('keeps events of the same id apart when they are of two devices', async () => {
@@ -264,6 +310,30 @@ describe('devices_QueryEvents', () => {
       await publish(event({ body: 'new', emittedAt: '2026-06-01T00:00:00Z' }))
     } while (cursor)
     expect(seen).toEqual(whole)
+  })
+
+  it('ends a page early where events are large, and goes on there', async () => {
+    // Newest first: those of the default page fit a body however large they are.
+    const sizes = [...Array(100).fill(MAX_EVENT_BYTES - 4), ...Array(160).fill(30_000)] as number[]
+    const sent = sizes.map((size, at) => event({ body: 'x'.repeat(size), emittedAt: daysLater(-at / 1000) }))
+    await publish(...sent.slice(0, 100))
+    await publish(...sent.slice(100))
+    await using person = await connectPerson(hub.url, await hub.userToken(owner))
+    const executor = new ExecutorClient(await person.open('executor'))
+    const seen: string[][] = []
+    for (let cursor: string | undefined; ; ) {
+      const page = (await executor.invoke('devices_QueryEvents', {
+        deviceId,
+        limit: 1000,
+        cursor,
+      })) as ActionOutput<'devices_QueryEvents'>
+      seen.push(page.events.map(({ eventId }) => eventId))
+      cursor = page.nextCursor
+      if (cursor === undefined) break
+    }
+    executor.close()
+    expect(seen.map(page => page.length)).toEqual([100, 139, 21])
+    expect(seen.flat()).toEqual(sent.map(({ eventId }) => eventId))
   })
 
   it('does not take the cursor of another list, and takes an empty one for none', async () => {

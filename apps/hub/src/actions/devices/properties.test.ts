@@ -13,6 +13,7 @@ import {
   until,
 } from '@muster/testkit'
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../../caller.ts'
 
@@ -449,6 +450,28 @@ describe('devices_QueryProperties', () => {
     ).toMatchObject({
       value,
     })
+  })
+
+  it('counts names and what stands around values, and answers what just fits', async () => {
+    await using large = await connectDevice({
+      url: hub.url,
+      token: (await hub.token(owner, projectId)).token,
+    })
+    const { deviceId } = large
+    const query = () => large.invoke('devices_QueryProperties', { deviceId })
+    const set = (name: string, length: number) =>
+      large.invoke('devices_SetProperty', { deviceId, name, value: 'x'.repeat(length) })
+    for (let at = 0; at < 7; at++) await set(`large.${at}`, MAX_PROPERTY_VALUE_BYTES - 2)
+    // The values alone would fit to the byte.
+    await set('large.7', MAX_PROPERTY_VALUE_BYTES - 2)
+    await expect(query()).rejects.toMatchObject({ kind: 'Invalid' })
+    await set('large.7', MAX_PROPERTY_VALUE_BYTES - 2_048)
+    const { properties } = (await query()) as { properties: object }
+    expect(Object.keys(properties)).toHaveLength(8)
+    await sql`delete from device_property where device_id = ${deviceId}`.execute(hub.db)
+    await sql`insert into device_property (device_id, name, value)
+      select ${deviceId}, rpad(n::text, 256, 'x'), '1' from generate_series(1, 13000) n`.execute(hub.db)
+    await expect(query()).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
   it('is for administrators of the instance too, who may read everywhere, and is on the record then', async () => {
