@@ -4,6 +4,8 @@ import { databaseOf } from './hub-child.ts'
 import { expectGoodScreen, openStage, type Stage, signIn } from './people.ts'
 
 const DEVICES = 1_000
+/** What an id is made of, from the number of a device. */
+const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
 
 let stage: Stage
 let page: Page
@@ -13,16 +15,10 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   await using database = await databaseOf(stage.hub.dataDir)
-  const id = `left(translate(md5(i::text), '0', 'z'), 22)`
-  await database.query(
-    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen, is_connected)
-     select 'd_' || ${id}, project_id, 'd_pk_' || ${id}, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
-            now() - (${DEVICES} - i) * interval '1 minute', i % 5 <> 0
-       from project, generate_series(1, ${DEVICES}) i`,
-  )
+  await addDevices(1, DEVICES)
   await database.query(
     `insert into device_property (device_id, name, value, value_json)
-     select 'd_' || ${id}, name, value::json, value
+     select 'd_' || ${ID}, name, value::json, value
        from generate_series(1, ${DEVICES}) i,
             lateral (values ('version', to_jsonb('2.' || i % 20 || '.0')), ('floor', to_jsonb(i % 90))) as p (name, value)`,
   )
@@ -109,9 +105,14 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
   await page.goBack()
   await page.getByRole('link', { name, exact: true }).waitFor()
   expect(await page.getByText('The list starts further down.').count()).toBe(0)
+  const table = page.getByRole('table', { name: 'Devices' })
+  expect(await table.getAttribute('aria-rowcount')).toBe('801')
   await page.reload()
   await page.getByText('The list starts further down.').waitFor()
   const [topAgain] = await names()
+  // Which rows these are is not known, so none is told.
+  expect(await table.getAttribute('aria-rowcount')).toBe('-1')
+  expect(await table.locator('[aria-rowindex]').count()).toBe(0)
   // Behind the first page of 50.
   expect(numberOf(topAgain!)).toBeGreaterThan(50)
   expect(Math.abs(numberOf(topAgain!) - numberOf(top!))).toBeLessThan(300)
@@ -146,6 +147,122 @@ it('draws only the rows near the window, however many were loaded', async () => 
   expect((await names()).length).toBeLessThan(100)
   expect(stage.faults).toEqual([])
 })
+
+it('keeps rows in their places when devices arrive before them, and shows these on a click', async () => {
+  await page.goto(`${address}?sort=-firstSeen`)
+  await page.getByRole('cell', { name: 'gateway-1000', exact: true }).waitFor()
+  const seen = (await names()).slice(0, 50)
+  const place = await page.locator('tr[data-index="3"]').boundingBox()
+  const expectSame = async (): Promise<void> => {
+    expect((await names()).slice(0, 50)).toEqual(seen)
+    expect(await page.locator('tr[data-index="3"]').boundingBox()).toEqual(place)
+  }
+
+  await addDevices(1_001, 1_001)
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByRole('button', { name: '1 new device, show', exact: true }).waitFor()
+  await expectSame()
+  // More than a page holds.
+  await addDevices(1_002, 1_060)
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByRole('button', { name: '60 new devices, show', exact: true }).waitFor()
+  await expectSame()
+  await page.getByText('1,060 devices').waitFor()
+  expect(await page.getByRole('table', { name: 'Devices' }).getAttribute('aria-rowcount')).toBe('1001')
+
+  await page.getByRole('button', { name: '60 new devices, show' }).click()
+  await page.getByRole('cell', { name: 'gateway-1060', exact: true }).waitFor()
+  expect((await names())[0]).toBe('gateway-1060')
+  expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
+  expect(await page.getByRole('button', { name: /new devices?, show/ }).count()).toBe(0)
+
+  await change(`delete from device where name > 'gateway-1000'`)
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await expect.poll(async () => (await names())[0]).toBe('gateway-1000')
+})
+
+it('has the head of the table in reach wherever one is, and hides nothing focused below it', async () => {
+  await page.goto(address)
+  for (const width of [1440, 1024]) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.evaluate('scrollTo(0, 0)')
+    await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+    await expect
+      .poll(
+        async () => {
+          await page.mouse.wheel(0, 3_000)
+          return numberOf((await names()).at(-1)!)
+        },
+        { timeout: 30_000 },
+      )
+      .toBeGreaterThan(200)
+    const head = await page.getByRole('columnheader', { name: 'First Seen' }).boundingBox()
+    // Right below the top bar.
+    expect(head).toMatchObject({ y: 56, height: 36 })
+    const rows = page.locator('tr[data-index]')
+    const view = await rows.nth(20).getByRole('link', { name: /^View/ }).boundingBox()
+    expect(view!.x + view!.width).toBeLessThan(width)
+
+    await rows.nth(20).locator('.nm').focus()
+    for (let back = 0; back < 60; back++) await page.keyboard.press('Shift+Tab')
+    const focused = page.locator('tr[data-index] :focus')
+    await expect.poll(async () => (await focused.boundingBox())!.y).toBeGreaterThanOrEqual(56 + 36)
+  }
+  await page.getByRole('button', { name: 'Name', exact: true }).click()
+  await page.waitForURL(/sort=name/)
+})
+
+it('cuts names at the end of their column, whatever the width of the window', async () => {
+  await change(
+    `update device set name = case when name = 'gateway-0001' then 'gateway-0001 ' || repeat('of the northern hall ', 3) end,
+                       hostname = 'display-ghent-' || substr(name, 9)
+      where name < 'gateway-0003'`,
+  )
+  await page.goto(address)
+  await page.getByText('display-ghent-0002').waitFor()
+  for (const width of [1920, 1440, 1366, 1281, 1180, 1024, 960, 900, 821, 820, 390, 320]) {
+    await page.setViewportSize({ width, height: 900 })
+    const overlaps = await page.evaluate(OVERLAPS)
+    expect({ width, overlaps }).toEqual({ width, overlaps: [] })
+  }
+  // Where the columns do not fit, the names stay while the rest scrolls.
+  await page.setViewportSize({ width: 821, height: 900 })
+  const name = page.getByRole('cell', { name: /^gateway-0001 of/ })
+  expect(await name.locator('[title]').getAttribute('title')).toMatch(
+    /^gateway-0001 (of the northern hall ){3}$/,
+  )
+  const before = await name.boundingBox()
+  const view = page.getByRole('link', { name: /^View gateway-0001 of/ })
+  const edge = (await view.boundingBox())!.x
+  await page.evaluate(`document.querySelector('.sheet:has(> table)').scrollTo(1000, 0)`)
+  expect((await view.boundingBox())!.x).toBeLessThan(edge)
+  expect(await name.boundingBox()).toEqual(before)
+  const head = await page.getByRole('columnheader', { name: 'Name' }).boundingBox()
+  const atHead = `document.elementFromPoint(${head!.x + head!.width - 2}, ${head!.y + 10}).innerText`
+  expect(await page.evaluate(atHead)).toBe('Name')
+  expect(stage.faults).toEqual([])
+})
+
+/** What reaches out of its cell to the right in the first rows. */
+const OVERLAPS = `[...document.querySelectorAll('tr[data-index]')].slice(0, 5).flatMap(row =>
+  [...row.cells].flatMap(cell =>
+    [...cell.querySelectorAll('a, time, .idt, .row > *')]
+      .filter(part => part.getBoundingClientRect().right > cell.getBoundingClientRect().right + 0.5)
+      .map(part => part.textContent)))`
+
+async function addDevices(first: number, last: number): Promise<void> {
+  await change(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen, is_connected)
+     select 'd_' || ${ID}, project_id, 'd_pk_' || ${ID}, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
+            now() - (${DEVICES} - i) * interval '1 minute', i % 5 <> 0
+       from project, generate_series(${first}, ${last}) i`,
+  )
+}
+
+async function change(statement: string): Promise<void> {
+  await using database = await databaseOf(stage.hub.dataDir)
+  await database.query(statement)
+}
 
 async function addCondition(property: string, condition: string, value?: string): Promise<void> {
   await page.getByRole('button', { name: 'Add a condition' }).click()

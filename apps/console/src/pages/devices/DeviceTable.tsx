@@ -29,16 +29,6 @@ const VIRTUAL_FROM = 201
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
-// Fixed, or columns would move while rows come and go.
-const FIXED: CSSProperties = { tableLayout: 'fixed', minWidth: 900 }
-const WIDTHS = [
-  { column: 'Id', width: 222 },
-  { column: 'First Seen', width: 136 },
-  { column: 'Status', width: 136 },
-  { column: 'Pending Certificates', width: 164 },
-  { column: 'Actions', width: 92 },
-]
-
 // Rows that become cards on phones would lose what they are for screen readers there.
 const TABLE = { role: 'table' }
 const GROUP = { role: 'rowgroup' }
@@ -48,6 +38,8 @@ const CELL = { role: 'cell' }
 type DeviceTableProps = {
   devices: readonly DeviceRow[]
   total: number | undefined
+  /** Whether the first row is the first of all; where it is not, nobody knows which one it is. */
+  isFromFirst: boolean
   sort: string
   onSort: (sort: string) => void
   onView: (firstRow: number, lastRow: number) => void
@@ -57,7 +49,16 @@ type DeviceTableProps = {
 }
 
 /** The device list as a table: up to 200 rows whole, above that only those near the window. */
-export function DeviceTable({ devices, total, sort, onSort, onView, isBusy, children }: DeviceTableProps) {
+export function DeviceTable({
+  devices,
+  total,
+  isFromFirst,
+  sort,
+  onSort,
+  onView,
+  isBusy,
+  children,
+}: DeviceTableProps) {
   const table = useRef<HTMLTableElement>(null)
   const [scrollMargin, setScrollMargin] = useState(0)
   const focused = useRef<number>(undefined)
@@ -88,14 +89,14 @@ export function DeviceTable({ devices, total, sort, onSort, onView, isBusy, chil
   let end = scrollMargin
   const items = rows.getVirtualItems()
   const head = { sort, onSort }
+  const rowIndexOf = (index: number) => (isFromFirst ? index + 2 : undefined)
   return (
     <table
       {...TABLE}
       ref={table}
-      className="tbl stackable"
-      style={isNarrow ? undefined : FIXED}
+      className="tbl stackable devices"
       aria-busy={isBusy}
-      {...(total !== undefined && { 'aria-rowcount': total + 1 })}
+      aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
       onFocus={({ target }) => {
         const row = target.closest('tr')?.dataset.index
         focused.current = row === undefined ? undefined : Number(row)
@@ -107,12 +108,14 @@ export function DeviceTable({ devices, total, sort, onSort, onView, isBusy, chil
       <caption className="sr">Devices</caption>
       <colgroup>
         <col />
-        {WIDTHS.map(({ column, width }) => (
-          <col key={column} style={{ width }} />
-        ))}
+        <col className="w-id" />
+        <col className="w-seen" />
+        <col className="w-stat" />
+        <col className="w-pend" />
+        <col className="w-view" />
       </colgroup>
       <thead {...GROUP}>
-        <tr {...ROW} aria-rowindex={1}>
+        <tr {...ROW} aria-rowindex={isFromFirst ? 1 : undefined}>
           <SortHead {...head} field="name">
             Name
           </SortHead>
@@ -147,13 +150,20 @@ export function DeviceTable({ devices, total, sort, onSort, onView, isBusy, chil
                         ref={rows.measureElement}
                         device={devices[index]!}
                         index={index}
+                        rowIndex={rowIndexOf(index)}
                         isCard={isNarrow}
                       />
                     </Fragment>
                   )
                 })
               : devices.map((device, index) => (
-                  <Row key={device.deviceId} device={device} index={index} isCard={isNarrow} />
+                  <Row
+                    key={device.deviceId}
+                    device={device}
+                    index={index}
+                    rowIndex={rowIndexOf(index)}
+                    isCard={isNarrow}
+                  />
                 )))}
           {!children && isVirtual && <Gap height={rows.getTotalSize() + scrollMargin - end} />}
         </TimesTogether>
@@ -179,26 +189,30 @@ function Gap({ height }: { height: number }) {
   )
 }
 
-type RowProps = { device: DeviceRow; index: number; isCard: boolean; ref?: Ref<HTMLTableRowElement> }
+type RowProps = {
+  device: DeviceRow
+  index: number
+  rowIndex: number | undefined
+  isCard: boolean
+  ref?: Ref<HTMLTableRowElement>
+}
 
 // On a card the last line holds the count and View.
 const LAST_LINE_START: CSSProperties = { gridArea: '3 / 1' }
 const LAST_LINE_END: CSSProperties = { gridArea: '3 / 2', justifyContent: 'flex-end' }
 
-const Row = memo(function Row({ device, index, isCard, ref }: RowProps) {
+const Row = memo(function Row({ device, index, rowIndex, isCard, ref }: RowProps) {
   const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
   const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
   return (
-    <tr {...ROW} ref={ref} data-index={index} aria-rowindex={index + 2}>
+    <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex}>
       <td {...CELL} className="c-name">
-        <Link {...link} className="nm" style={name === undefined ? { flexShrink: 0 } : undefined}>
-          {name ?? <span className="un">unnamed</span>}
-        </Link>
-        {name === undefined && hostname !== undefined && (
-          <span className="muted trunc" style={{ marginInlineStart: 8 }}>
-            {hostname}
-          </span>
-        )}
+        <div className="row grow" title={name ?? hostname}>
+          <Link {...link} className="nm trunc" style={name === undefined ? { flexShrink: 0 } : undefined}>
+            {name ?? <span className="un">unnamed</span>}
+          </Link>
+          {name === undefined && hostname !== undefined && <span className="muted trunc">{hostname}</span>}
+        </div>
       </td>
       <td {...CELL} className="c-id">
         <Id id={deviceId} what="device id" />

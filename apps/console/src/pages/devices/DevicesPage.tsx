@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
 import { formatCount } from '../../lib/format.ts'
 import { useChangeSearch } from '../../lib/search.ts'
+import { focusHeading } from '../../shell/use-route-focus.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
@@ -25,7 +26,6 @@ import { DeviceTable } from './DeviceTable.tsx'
 import { type DeviceSearch, sortOf } from './devices-input.ts'
 import { FleetSummary } from './FleetSummary.tsx'
 import { InstallGuide } from './InstallGuide.tsx'
-import { SCROLL_BOX } from './scroll-box.ts'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
@@ -71,6 +71,22 @@ function Devices({ projectId }: { projectId: string }) {
   return (
     <Page width="list">
       <PageHead title="Devices" count={deviceCount}>
+        {/* Here, because above the table it would itself move the rows. */}
+        {list.heldCount > 0 && (
+          <div className="arrived">
+            <Button
+              onClick={() => {
+                list.showHeld()
+                scrollTo({ top: 0 })
+                focusHeading()
+              }}
+            >
+              {list.heldCount === 1
+                ? '1 new device, show'
+                : `${formatCount(list.heldCount)} new devices, show`}
+            </Button>
+          </div>
+        )}
         {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
@@ -133,10 +149,11 @@ function Devices({ projectId }: { projectId: string }) {
               </Button>
             </div>
           )}
-          <div className="sheet" style={SCROLL_BOX}>
+          <div className="sheet">
             <DeviceTable
               devices={list.devices}
-              total={total}
+              total={total === undefined ? undefined : total - list.heldCount}
+              isFromFirst={list.startsAtFirst}
               sort={sortOf(search)}
               onSort={sort => change({ sort })}
               onView={list.onView}

@@ -1,8 +1,10 @@
-import type { ActionOutput } from '@muster/actions/client'
+import { type ActionOutput, MAX_PAGE_SIZE } from '@muster/actions/client'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { actionPagesQuery } from '../../api/queries.ts'
+import { PAGE_SIZE } from './all-devices-input.ts'
 import { type DeviceSearch, devicesInput } from './devices-input.ts'
+import { holdBack, upToItsEnd } from './held-devices.ts'
 
 type ListPage = ActionOutput<'projects_QueryDevices'>
 
@@ -15,7 +17,8 @@ export type DeviceRow = ListPage['devices'][number]
  */
 export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (cursor: string) => void) {
   const queryClient = useQueryClient()
-  const base = actionPagesQuery('projects_QueryDevices', devicesInput(projectId, search))
+  const input = devicesInput(projectId, search)
+  const base = actionPagesQuery('projects_QueryDevices', input)
   // The cursor in the address follows what is in view; only one that came with the address is where the list starts, unless that
   // place is still known from before.
   const [start, setStart] = useState(() => {
@@ -53,21 +56,38 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
         missed.current.pages.add(at)
         return known
       }
-      const answer = await (options.queryFn as PageFetcher)(context)
+      const ask = (pageParam: string, other: Partial<typeof input>) =>
+        (actionPagesQuery('projects_QueryDevices', { ...input, ...other }).queryFn as PageFetcher)({
+          ...context,
+          pageParam,
+        })
+      // A page that others have come into is longer than one that is asked for the first time.
+      const limit = Math.min(Math.max(PAGE_SIZE, known?.devices.length ?? 0), MAX_PAGE_SIZE)
+      const answer = await ask(cursor, { limit })
       missed.current.pages.delete(at)
-      return answer
+      if (!known) return answer
+      return upToItsEnd(known, answer, next => ask(next, { limit: MAX_PAGE_SIZE, countTotal: false }))
     },
   })
   const { data, isPlaceholderData, isFetching, hasNextPage, fetchNextPage, refetch } = query
   // A place in another list is none in this one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is when it ends
   useEffect(() => () => clearTimeout(moving.current), [list])
-  const devices = useMemo(() => unique(data?.pages ?? []), [data])
+  const all = useMemo(() => unique(data?.pages ?? []), [data])
+  const [shown, setShown] = useState({ list, ids: new Set<string>() })
+  // The rows of the list before stand as they are until this one is there.
+  if (shown.list !== list && !isPlaceholderData) setShown({ list, ids: new Set() })
+  const { devices, held } = useMemo(() => {
+    const rows = holdBack(all, shown.ids)
+    for (const { deviceId } of rows.devices) shown.ids.add(deviceId)
+    return rows
+  }, [all, shown])
 
   /** Tells which rows are on screen: pages that have missed a refresh are asked again, the next one is asked ahead. */
   function onView(firstRow: number, lastRow: number) {
     if (!data || isPlaceholderData) return
-    const { first, last } = { first: pageOf(data.pages, firstRow), last: pageOf(data.pages, lastRow) }
+    const first = pageOf(data.pages, devices[firstRow])
+    const last = pageOf(data.pages, devices[lastRow])
     view.current = { first, last }
     clearTimeout(moving.current)
     moving.current = setTimeout(() => onMove(String(data.pageParams[first] ?? '')), STILL_MS)
@@ -77,7 +97,16 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     else if (hasNextPage && lastRow >= devices.length - AHEAD_ROWS) void fetchNextPage()
   }
 
-  return { ...query, devices, total: totalOf(data?.pages ?? []), onView, startsAtFirst: start === '' }
+  return {
+    ...query,
+    devices,
+    total: totalOf(data?.pages ?? []),
+    /** Devices that have arrived above or between the rows, and wait to be shown. */
+    heldCount: held.length,
+    showHeld: () => setShown({ ...shown, ids: new Set() }),
+    onView,
+    startsAtFirst: start === '',
+  }
 }
 
 type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Promise<ListPage>
@@ -88,12 +117,8 @@ const STILL_MS = 300
 /** Rows before the end at which the next page is asked for. */
 const AHEAD_ROWS = 25
 
-function pageOf(pages: readonly ListPage[], row: number): number {
-  let rest = row
-  const index = pages.findIndex(page => {
-    rest -= page.devices.length
-    return rest < 0
-  })
+function pageOf(pages: readonly ListPage[], row: DeviceRow | undefined): number {
+  const index = pages.findIndex(page => page.devices.some(({ deviceId }) => deviceId === row?.deviceId))
   return index === -1 ? pages.length - 1 : index
 }
 

@@ -1,0 +1,37 @@
+type Row = { deviceId: string }
+
+type Page<R> = { devices: R[]; nextCursor?: string | undefined }
+
+/**
+ * Rows that may be shown without moving others, and those held back because they would come in above or between rows that were
+ * shown before.
+ */
+export function holdBack<R extends Row>(rows: readonly R[], shown: ReadonlySet<string>) {
+  const last = rows.findLastIndex(({ deviceId }) => shown.has(deviceId))
+  const isHeld = ({ deviceId }: R, index: number) => index < last && !shown.has(deviceId)
+  return {
+    devices: rows.filter((row, index) => !isHeld(row, index)),
+    held: rows.filter(isHeld),
+  }
+}
+
+/** A page asked again, up to the row that ended it before: devices that came in must not push rows that are shown out of it. */
+export async function upToItsEnd<P extends Page<Row>>(
+  before: P,
+  answer: P,
+  askFrom: (cursor: string) => Promise<P>,
+): Promise<P> {
+  const last = before.devices.at(-1)?.deviceId
+  const endOf = ({ devices }: Page<Row>) => devices.findIndex(({ deviceId }) => deviceId === last)
+  if (answer.nextCursor === undefined || endOf(answer) !== -1) return answer
+  const more = await askFrom(answer.nextCursor)
+  const end = endOf(more)
+  // The row is gone or far away.
+  if (end === -1) return answer
+  const isLast = before.nextCursor === undefined
+  return {
+    ...answer,
+    devices: [...answer.devices, ...(isLast ? more.devices : more.devices.slice(0, end + 1))],
+    nextCursor: isLast ? more.nextCursor : before.nextCursor,
+  }
+}
