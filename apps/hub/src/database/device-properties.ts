@@ -9,7 +9,7 @@ import type { Tables } from './schema.ts'
 /** Columns of a property as it is told. */
 export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
 
-/** Properties in which a device describes its system, newer name first; they rewrite themselves, so no history is kept. */
+/** Properties in which a device describes its system; they rewrite themselves, so no history is kept. */
 export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
 /** Property in which a device tells its health (protocol 4.3). */
 const SYSTEM_HEALTH = 'dev.nexigon.system.health'
@@ -71,34 +71,35 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
   if (expectedVersion !== undefined && before?.version !== expectedVersion) {
     return before ? { result: 'VersionConflict', currentVersion: before.version } : { result: 'Deleted' }
   }
+  const version = (before?.version ?? 0) + 1
   const values = {
     value: text,
     value_json: (isPlainJson(text) ? sql`${text}::jsonb` : sql`jsonb_or_null(${text})`) as never,
+    version,
+    last_updated: sql`clock_timestamp()` as never,
     ...(write.protected !== undefined && { protected: write.protected }),
   }
-  const { version } = await tx
-    .insertInto('device_property')
-    .values({ device_id: deviceId, name, ...values })
-    .onConflict(conflict =>
-      conflict.columns(['device_id', 'name']).doUpdateSet({
-        ...values,
-        version: sql<number>`device_property.version + 1`,
-        last_updated: sql`now()` as never,
-      }),
-    )
-    .returning('version')
-    .executeTakeFirstOrThrow()
+  if (before) {
+    await tx
+      .updateTable('device_property')
+      .set(values)
+      .where('device_id', '=', deviceId)
+      .where('name', '=', name)
+      .execute()
+  } else {
+    const created = await tx
+      .insertInto('device_property')
+      .values({ device_id: deviceId, name, ...values })
+      .onConflict(conflict => conflict.columns(['device_id', 'name']).doNothing())
+      .returning('version')
+      .executeTakeFirst()
+    // Somebody else created it meanwhile: it is there to be locked now.
+    if (!created) return writeProperty(tx, caller, write)
+  }
   if (before?.value.text !== text && !SYSTEM_INFO.includes(name)) {
     await recordChange(tx, caller, { deviceId, name, version, value: text })
   }
-  const { hostname, health } = summaryOf(name, text)
-  if (hostname !== null || health !== null) {
-    await tx
-      .updateTable('device')
-      .set({ ...(hostname !== null && { hostname }), ...(health !== null && { health }) })
-      .where('device_id', '=', deviceId)
-      .execute()
-  }
+  await summarize(tx, deviceId, name)
   return { result: 'Set' }
 }
 
@@ -113,14 +114,29 @@ export async function removeProperty(
   if (!before) return false
   await tx.deleteFrom('device_property').where('device_id', '=', deviceId).where('name', '=', name).execute()
   await recordChange(tx, caller, { deviceId, name, version: before.version + 1, value: null })
-  const column = summaryColumnOf(name)
-  if (column)
-    await tx
-      .updateTable('device')
-      .set({ [column]: null })
-      .where('device_id', '=', deviceId)
-      .execute()
+  await summarize(tx, deviceId, name)
   return true
+}
+
+/** Writes into the device's row what is summarised there of a property that was changed: of two names the one written last (R-21). */
+async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
+  const column = summaryColumnOf(name)
+  if (!column) return
+  // Who changes the other name of the same thing waits, and sees what was written here.
+  await tx.selectFrom('device').where('device_id', '=', deviceId).select('name').forNoKeyUpdate().execute()
+  const latest = await tx
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', 'in', column === 'hostname' ? SYSTEM_INFO : [name])
+    .select(['name', 'value'])
+    .orderBy('last_updated', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  await tx
+    .updateTable('device')
+    .set({ [column]: latest ? summaryOf(latest.name, latest.value.text)[column] : null })
+    .where('device_id', '=', deviceId)
+    .execute()
 }
 
 async function lock(tx: Tx, caller: Caller, deviceId: string, name: string) {
@@ -153,6 +169,8 @@ async function recordChange(
       version: change.version,
       value: change.value,
       actor: JSON.stringify(wireActor(caller)),
+      // Not when the transaction began: a change that was committed since is older.
+      changed_at: sql`clock_timestamp()` as never,
     })
     .execute()
 }

@@ -20,34 +20,47 @@ type DeviceCaller = Caller & { actor: 'Device' }
 type EventCall = { deviceId: string; rows: EventRow[] }
 type PropertyWrite = { deviceId: string; name: string; text: string; actor: string; isStored: boolean }
 
-// All parts see the rows as they were before the statement, so "old" is the value that the change replaces.
+/**
+ * All parts see the rows as they were before the statement, but a locked row as it is once its lock is got: "old" is the value that
+ * the change replaces. Locks are taken in one order, lest two batches wait for each other. Who finds a row that was not there to
+ * lock leaves it to the next statement, which sees what it replaces. Answers those that were not written.
+ */
 const UPSERT_PROPERTIES = `
     with input as (
-      select i.* from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[])
-        as i (device_id, name, value, is_plain, actor, hostname, health)
-        join device using (device_id)
+      select i.*, d.device_id is not null as is_known
+        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[])
+          as i (device_id, name, value, is_plain, actor, hostname, health)
+        left join device d using (device_id)
     ), old as (
-      select p.device_id, p.name, p.value::text as value from device_property p join input using (device_id, name)
+      select p.device_id, p.name, p.value::text as value, p.version, p.protected
+        from input i join device_property p on p.device_id = i.device_id and p.name = i.name
+       order by p.device_id, p.name for no key update of p
+    ), change as (
+      select i.*, old.value as old_value, coalesce(old.version, 0) + 1 as version, coalesce(old.protected, false) as is_refused
+        from input i left join old using (device_id, name)
     ), written as (
-      insert into device_property (device_id, name, value, value_json)
-      select device_id, name, value::json, case when is_plain then value::jsonb else jsonb_or_null(value) end from input
+      insert into device_property (device_id, name, value, value_json, version, last_updated)
+      select device_id, name, value::json, case when is_plain then value::jsonb else jsonb_or_null(value) end,
+             version, clock_timestamp()
+        from change where is_known and not is_refused order by device_id, name
       on conflict (device_id, name) do update set value = excluded.value, value_json = excluded.value_json,
-        version = device_property.version + 1, last_updated = now()
-        where not device_property.protected
-      returning device_id, name, version
+        version = excluded.version, last_updated = excluded.last_updated
+        where device_property.version = excluded.version - 1
+      returning device_id, name
     ), history as (
-      insert into device_property_change (device_id, name, version, value, actor)
-      select device_id, name, w.version, i.value::json, i.actor::jsonb
-        from written w join input i using (device_id, name) left join old using (device_id, name)
-       where old.value is distinct from i.value and name <> all ($8::text[])
+      insert into device_property_change (device_id, name, version, value, actor, changed_at)
+      select device_id, name, version, value::json, actor::jsonb, clock_timestamp()
+        from written join change using (device_id, name)
+       where old_value is distinct from value and name <> all ($8::text[])
     ), summary as (
       update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)
         from (select device_id, max(hostname) as hostname, max(health) as health
-                from written join input using (device_id, name)
+                from written join change using (device_id, name)
                where hostname is not null or health is not null group by device_id) s
        where d.device_id = s.device_id
     )
-    select device_id, name from written`
+    select device_id, name, is_known and not is_refused as is_late
+      from change left join written w using (device_id, name) where w.name is null`
 
 /** Properties in a statement up to which its plan is kept; one for few rows compares each of thousands with each. */
 const MAX_PLANNED_ROWS = 32
@@ -151,23 +164,23 @@ export class Ingest {
       const round = new Map<string, PropertyWrite>()
       const later: PropertyWrite[] = []
       for (const write of rest) {
-        const key = `${write.deviceId} ${write.name}`
+        const key = keyOf(write.deviceId, write.name)
         if (round.has(key)) later.push(write)
         else round.set(key, write)
       }
-      await this.#upsertProperties(round)
-      rest = later
+      rest = [...(await this.#upsertProperties(round)), ...later]
     }
   }
 
-  async #upsertProperties(round: Map<string, PropertyWrite>): Promise<void> {
+  /** Returns the writes of properties that somebody else created meanwhile, which are to be tried again before later ones. */
+  async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
     const statement = {
       text: UPSERT_PROPERTIES,
       ...(rows.length <= MAX_PLANNED_ROWS && { name: 'ingest-properties' }),
     }
-    const { rows: written } = await this.#pool.query<{ device_id: string; name: string }>(statement, [
+    const { rows: unwritten } = await this.#pool.query<Unwritten>(statement, [
       rows.map(row => row.deviceId),
       rows.map(row => row.name),
       rows.map(row => row.text),
@@ -177,8 +190,19 @@ export class Ingest {
       summaries.map(summary => summary.health),
       SYSTEM_INFO,
     ])
-    for (const { device_id, name } of written) round.get(`${device_id} ${name}`)!.isStored = true
+    for (const row of rows) row.isStored = true
+    return unwritten.flatMap(({ device_id, name, is_late }) => {
+      const write = round.get(keyOf(device_id, name))!
+      write.isStored = false
+      return is_late ? [write] : []
+    })
   }
+}
+
+type Unwritten = { device_id: string; name: string; is_late: boolean }
+
+function keyOf(deviceId: string, name: string): string {
+  return `${deviceId} ${name}`
 }
 
 type Place = { organizationId: string; projectId: string }

@@ -531,29 +531,56 @@ describe('what a property says of its device', () => {
         expect((await shown()).hostname).toBe(`a${'x'.repeat(252)}`)
         await set(name, [1])
         expect((await shown()).hostname).toBeUndefined()
+        await owner.invoke('devices_RemoveProperty', { deviceId, name })
       }
+    },
+  )
+
+  it.each(['owner', 'device'] as const)(
+    'is what the name of the system information says that was written last, whichever of both the %s changes',
+    async by => {
+      const set = setters[by]
+      const remove = (name: string) =>
+        (by === 'owner' ? owner : device).invoke('devices_RemoveProperty', { deviceId, name })
+      const hostname = async () => (await shown()).hostname
+      await set(OLDER_INFO, { hostname: 'older' })
+      expect(await hostname()).toBe('older')
+      await set(INFO, { hostname: 'newer' })
+      expect(await hostname()).toBe('newer')
+      await set(OLDER_INFO, { hostname: 'late' })
+      expect(await hostname()).toBe('late')
+      await set(INFO, { hostname: 'newest' })
+      expect(await hostname()).toBe('newest')
+      await remove(OLDER_INFO)
+      expect(await hostname()).toBe('newest')
+      await set(OLDER_INFO, { hostname: 'late again' })
+      await remove(INFO)
+      expect(await hostname()).toBe('late again')
+      await remove(OLDER_INFO)
+      expect(await hostname()).toBeUndefined()
     },
   )
 
   it('is told to open consoles, and forgotten when the property is removed', async () => {
     await using console = await liveStream(hub, owner)
-    const told = async (): Promise<void> => {
+    const told = async (change: () => Promise<unknown>): Promise<void> => {
       console.changes.length = 0
-      await until('the device list is told', () => console.changes.some(change => change.topic === 'devices'))
+      await change()
+      await until('the device list is told', () => console.changes.some(({ topic }) => topic === 'devices'))
     }
-    await setters.owner(HEALTH, { status: 'error' })
-    await setters.owner(INFO, { hostname: 'gate-1' })
+    await told(async () => {
+      await setters.owner(HEALTH, { status: 'error' })
+      await setters.owner(INFO, { hostname: 'gate-1' })
+    })
     expect(await shown()).toEqual({ status: 'error', hostname: 'gate-1' })
-    await told()
-    await owner.invoke('devices_RemoveProperty', { deviceId, name: HEALTH })
-    await owner.invoke('devices_RemoveProperty', { deviceId, name: INFO })
+    await told(async () => {
+      await owner.invoke('devices_RemoveProperty', { deviceId, name: HEALTH })
+      await owner.invoke('devices_RemoveProperty', { deviceId, name: INFO })
+    })
     expect(await shown()).toEqual({ status: 'healthy', hostname: undefined })
-    await told()
-    await setters.device(HEALTH, { status: 'error' })
-    await told()
-    await device.invoke('devices_RemoveProperty', { deviceId, name: HEALTH })
+    await told(() => setters.device(HEALTH, { status: 'error' }))
+    await told(() => device.invoke('devices_RemoveProperty', { deviceId, name: HEALTH }))
     expect((await shown()).status).toBe('healthy')
-    await told()
   })
 
   it('has no history where it rewrites itself', async () => {

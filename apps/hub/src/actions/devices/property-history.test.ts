@@ -1,19 +1,31 @@
 import { MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
-import { ask, connectDevice, type FakeDevice, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import {
+  ask,
+  connectDevice,
+  databaseSession,
+  type FakeDevice,
+  type TestHub,
+  type TestUser,
+  testHub,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Caller } from '../../caller.ts'
 
 let hub: TestHub
 let owner: TestUser
 let device: FakeDevice
 let deviceId: string
 let tokenId: string
+let asDevice: Caller & { actor: 'Device' }
 
 beforeAll(async () => {
   hub = await testHub()
   const fleet = await hub.fleet()
+  const { organizationId, projectId } = fleet
   ;({ owner, tokenId } = fleet)
   device = await connectDevice({ url: hub.url, token: fleet.token })
   deviceId = device.deviceId
+  asDevice = { actor: 'Device', deviceId, tokenId, projectId, organizationId }
 })
 afterAll(async () => {
   await device[Symbol.asyncDispose]()
@@ -94,6 +106,164 @@ describe('devices_QueryPropertyHistory', () => {
     expect(sizes).toEqual([4, 4, 1])
     expect(seen.map(one => one.length === value(0).length && Number(one[0]))).toEqual([
       8, 7, 6, 5, 4, 3, 2, 1, 0,
+    ])
+  })
+})
+
+describe('the history of a property that two change at once', () => {
+  async function historyOf(name: string) {
+    const { changes } = await owner.invoke('devices_QueryPropertyHistory', { deviceId, name })
+    return changes.map(({ version, value, isRemoved }) => [version, isRemoved ? 'removed' : value])
+  }
+
+  async function propertyNow(name: string) {
+    const property = await owner.invoke('devices_GetProperty', { deviceId, name })
+    if (property.result !== 'Found') throw new Error(`${name} is ${property.result}`)
+    return property
+  }
+
+  const byDevice = (input: object) => device.invoke('devices_SetProperty', { deviceId, ...input })
+  const byOwner = (input: { name: string; value: string; protected?: true }) =>
+    owner.invoke('devices_SetProperty', { deviceId, ...input })
+
+  /** Runs a person's command, and what then waits for it before it is committed; resolves with what the latter came to. */
+  async function meanwhile<T>(command: () => Promise<unknown>, other: () => Promise<T>): Promise<T> {
+    await using session = await databaseSession(hub)
+    await session.lock('audit_event')
+    const first = command()
+    await session.waitingStatements(1)
+    const second = other()
+    second.catch(() => {})
+    await session.waitingStatements(2)
+    await session.release()
+    await first
+    return second
+  }
+
+  it('has the value that a device sets again over what a person set', async () => {
+    const name = 'set.again'
+    await byDevice({ name, value: 'A' })
+    await meanwhile(
+      () => byOwner({ name, value: 'B' }),
+      () => byDevice({ name, value: 'A' }),
+    )
+    expect(await propertyNow(name)).toMatchObject({ value: 'A', version: 3 })
+    expect(await historyOf(name)).toEqual([
+      [3, 'A'],
+      [2, 'B'],
+      [1, 'A'],
+    ])
+  })
+
+  it('has no change where a device sets what a person has set', async () => {
+    const name = 'set.alike'
+    await byDevice({ name, value: 'A' })
+    await meanwhile(
+      () => byOwner({ name, value: 'B' }),
+      () => byDevice({ name, value: 'B' }),
+    )
+    expect(await propertyNow(name)).toMatchObject({ value: 'B', version: 3 })
+    expect(await historyOf(name)).toEqual([
+      [2, 'B'],
+      [1, 'A'],
+    ])
+  })
+
+  it.each([
+    ['device', byDevice],
+    ['person', byOwner],
+  ])('has the value that a %s sets again after a removal', async (who, set) => {
+    const name = `removed.${who}`
+    await byDevice({ name, value: 'A' })
+    await meanwhile(
+      () => owner.invoke('devices_RemoveProperty', { deviceId, name }),
+      () => set({ name, value: 'A' }),
+    )
+    expect(await propertyNow(name)).toMatchObject({ value: 'A', version: 1 })
+    expect(await historyOf(name)).toEqual([
+      [1, 'A'],
+      [2, 'removed'],
+      [1, 'A'],
+    ])
+  })
+
+  it.each([
+    ['device', byDevice],
+    ['person', byOwner],
+  ])('has one change where a person and a %s create it alike, two where not', async (who, set) => {
+    const alike = `alike.${who}`
+    await meanwhile(
+      () => byOwner({ name: alike, value: 'A' }),
+      () => set({ name: alike, value: 'A' }),
+    )
+    expect(await propertyNow(alike)).toMatchObject({ value: 'A', version: 2 })
+    expect(await historyOf(alike)).toEqual([[1, 'A']])
+    const other = `different.${who}`
+    await meanwhile(
+      () => byOwner({ name: other, value: 'A' }),
+      () => set({ name: other, value: 'B' }),
+    )
+    expect(await propertyNow(other)).toMatchObject({ value: 'B', version: 2 })
+    expect(await historyOf(other)).toEqual([
+      [2, 'B'],
+      [1, 'A'],
+    ])
+  })
+
+  it('has nothing of a device that comes after a person who protected it', async () => {
+    const name = 'guarded'
+    const refused = meanwhile(
+      () => byOwner({ name, value: 'A', protected: true }),
+      () => byDevice({ name, value: 'B' }),
+    )
+    await expect(refused).rejects.toMatchObject({ kind: 'Forbidden' })
+    expect(await propertyNow(name)).toMatchObject({ value: 'A', version: 1 })
+    expect(await historyOf(name)).toEqual([[1, 'A']])
+  })
+
+  it('is newest first also where the later change began earlier', async () => {
+    const name = 'waits'
+    await byDevice({ name, value: 'A' })
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    // In the way of a person, who locks the row against its removal too, and not of a device.
+    await session.query('select from device_property where name = $1 for key share', [name])
+    const later = byOwner({ name, value: 'C' })
+    await session.waitingStatements(1)
+    await byDevice({ name, value: 'B' })
+    const before = await propertyNow(name)
+    await session.release()
+    await later
+    const { value, version, lastUpdated } = await propertyNow(name)
+    expect([value, version]).toEqual(['C', 3])
+    expect(Date.parse(lastUpdated)).toBeGreaterThanOrEqual(Date.parse(before.lastUpdated))
+    expect(await historyOf(name)).toEqual([
+      [3, 'C'],
+      [2, 'B'],
+      [1, 'A'],
+    ])
+  })
+
+  it('is newest first also where a batch of devices began earlier', async () => {
+    const setBoth = (text: string) =>
+      Promise.all(['batch.2', 'batch.1'].map(name => hub.services.ingest.setProperty(asDevice, name, text)))
+    await setBoth('"A"')
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query(`select from device_property where name = 'batch.1' for update`)
+    const batch = setBoth('"C"')
+    await session.waitingStatements(1)
+    await byOwner({ name: 'batch.2', value: 'B' })
+    const before = await propertyNow('batch.2')
+    await session.release()
+    await batch
+    const { value, version, lastUpdated } = await propertyNow('batch.2')
+    expect([value, version]).toEqual(['C', 3])
+    expect(Date.parse(lastUpdated)).toBeGreaterThanOrEqual(Date.parse(before.lastUpdated))
+    expect(await historyOf('batch.2')).toEqual([
+      [3, 'C'],
+      [2, 'B'],
+      [1, 'A'],
     ])
   })
 })
