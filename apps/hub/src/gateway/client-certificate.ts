@@ -39,13 +39,14 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
   const isLocalHub = isLoopback(config.publicUrl)
   return request => {
     // What the device proved to this very process comes before whatever anybody says.
-    const proven = request.socket instanceof TLSSocket ? request.socket.getPeerX509Certificate() : undefined
+    const isTls = request.socket instanceof TLSSocket
+    const proven = isTls ? (request.socket as TLSSocket).getPeerX509Certificate() : undefined
     if (proven) return fingerprintOf(proven)
     const header = request.headers['x-client-cert']
     const isBelieved =
       config.allowPlaintextDevices ||
       isProxy(request) ||
-      (isLocalHub && isLoopbackAddress(remoteAddress(request)))
+      (isLocalHub && !isTls && isLoopbackAddress(remoteAddress(request)))
     if (typeof header !== 'string' || header === '')
       throw new Refusal(403, 'Forbidden', 'no client certificate')
     if (!isBelieved) {

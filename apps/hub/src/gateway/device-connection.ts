@@ -98,6 +98,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     if (link.end) await this.#leave(link.end)
   }
 
+  get ended(): Promise<LinkEnd> {
+    return this.#link!.ended
+  }
+
   open(endpoint: string, options?: OpenOptions): Promise<Channel> {
     return this.#link!.open(endpoint, options)
   }

@@ -9,6 +9,8 @@ export type DeviceSession = {
   readonly certificateId: string
   /** The connection as recorded; nothing before that, and for one that is not registered. */
   readonly connectionId: string | undefined
+  /** Resolves when the connection is over. */
+  readonly ended: Promise<unknown>
   /** Opens a channel to the device (protocol 3.1); rejects with the errors of a link. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Ends the connection; the reason goes to the device and to the log. */
@@ -53,7 +55,7 @@ export class DeviceRegistry {
   }
 
   /** Ends every connection that matches, for example those of a deleted project. */
-  closeWhere(match: Partial<Omit<DeviceSession, 'close' | 'open'>>, reason: string): void {
+  closeWhere(match: Partial<Omit<DeviceSession, 'close' | 'ended' | 'open'>>, reason: string): void {
     const entries = Object.entries(match)
     for (const session of [...this.#sessions]) {
       if (entries.every(([key, value]) => session[key as keyof DeviceSession] === value))

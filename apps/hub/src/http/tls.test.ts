@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -101,6 +101,8 @@ it('lets people in by HTTPS without a certificate, and devices with theirs', asy
   await expect(
     connectDevice({ url: hub.url, token, headers: { 'x-client-cert': undefined } }),
   ).rejects.toMatchObject({ status: 403 })
+  // A header is believed from this machine over plain HTTP only.
+  await expect(connectDevice({ url: hub.url, token, identity: other })).rejects.toMatchObject({ status: 403 })
 })
 
 it('serves a crowd that comes at once, whatever becomes of some of it', async () => {
@@ -161,6 +163,28 @@ it('takes a renewed certificate without a restart, and keeps the old one while t
   await until('it is taken', async () => (await shownBy(port)) !== before)
   expect(await isResumed(port, session)).toBe(true)
   expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
+  server.close()
+})
+
+it('keeps the certificate while its folder cannot be read', async () => {
+  const folderNow = join(folder, 'now')
+  const files = { certPath: join(folderNow, 'hub.pem'), keyPath: join(folderNow, 'hub-key.pem') }
+  await symlink(folder, folderNow)
+  const { log, lines } = capturedLog()
+  const { createServer } = await import('node:https')
+  const server = createServer(tlsOptions(files, instanceKey)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  using _watch = watchTls(files, instanceKey, [server], log, 20)
+  const { port } = server.address() as { port: number }
+  const before = await shownBy(port)
+  await rm(folderNow)
+  await symlink(folderNow, folderNow)
+  await until('it is told', () => lines.some(({ msg }) => msg === 'the new certificate cannot be used'))
+  expect(await shownBy(port)).toBe(before)
+  await rm(folderNow)
+  await symlink(folder, folderNow)
+  await newFiles('hub')
+  await until('it is taken', async () => (await shownBy(port)) !== before)
   server.close()
 })
 

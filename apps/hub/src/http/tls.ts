@@ -60,15 +60,15 @@ export function watchTls(
 ): Disposable {
   let seen = changedAt(files)
   const timer = setInterval(() => {
-    const now = changedAt(files)
-    if (now === seen) return
     try {
+      const now = changedAt(files)
+      if (now === seen) return
       const options = tlsOptions(files, instanceKey)
       for (const server of servers) server.setSecureContext(options)
       log.info({ validTo: new X509Certificate(options.cert as string).validTo }, 'certificate renewed')
       seen = now
     } catch (error) {
-      // The two files are not written at once: it may be right the next time.
+      // The two files are not written at once, nor may their folder be readable at any time: it may be right the next time.
       log.warn({ err: error }, 'the new certificate cannot be used')
     }
   }, watchMs)

@@ -159,8 +159,16 @@ it('keeps connections for the next request, on both sides of the hub', async () 
   expect(sockets.size).toBe(1)
 })
 
-/** A door to the device's page that waits so long for answers. */
-async function door(answerTimeoutMs = IMPATIENT_MS) {
+function raise(message: string): never {
+  throw new Error(message)
+}
+
+/** A door to the device's page that waits so long for answers, and for a place to ask; `spoil` is done to each response before. */
+async function door(
+  answerTimeoutMs = IMPATIENT_MS,
+  waitTimeoutMs = 60_000,
+  spoil: (response: ServerResponse) => void = () => {},
+) {
   const { hosts, tokens } = hub.services.proxy
   const proxy = createHttpProxy({
     publicUrl: hub.publicUrl,
@@ -169,8 +177,12 @@ async function door(answerTimeoutMs = IMPATIENT_MS) {
     devices: hub.devices,
     log: createLog('silent'),
     answerTimeoutMs,
+    waitTimeoutMs,
   })
-  const server = createServer((request, response) => void proxy.handle(request, response))
+  const server = createServer((request, response) => {
+    spoil(response)
+    void proxy.handle(request, response)
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     server,
@@ -192,6 +204,33 @@ it('tells in a page that a service does not answer', async () => {
   expect(asked).toContain('/silent')
   const next = await page.ask('/after', { port })
   expect(await textOf(next)).toBe('hello')
+})
+
+it('tells who waits too long for others that the device is busy', async () => {
+  using hurried = await door(60_000, IMPATIENT_MS)
+  const { port } = hurried
+  const held: ClientRequest[] = []
+  const before = asked.length
+  for (let n = 0; n < 8; n++)
+    page.ask('/silent', { port, agent: false }, outgoing => held.push(outgoing.end())).catch(() => {})
+  await until('they have their answers to wait for', () => asked.length === before + 8)
+  const answer = await page.ask('/waiting', { port, method: 'POST', agent: false })
+  expect(answer.statusCode).toBe(503)
+  expect(await textOf(answer)).toContain('Too many requests')
+  for (const outgoing of held) outgoing.destroy()
+  expect(await textOf(await page.ask('/after', { port }))).toBe('hello')
+  expect(asked).not.toContain('/waiting')
+})
+
+it('goes on when a request fails in a way that nobody thought of', async () => {
+  let isSpoilt = true
+  using broken = await door(60_000, 60_000, response => {
+    if (isSpoilt) response.writeHead = () => raise('no head')
+  })
+  const { port } = broken
+  await expect(page.ask('/first', { port, agent: false })).rejects.toThrow('socket hang up')
+  isSpoilt = false
+  expect(await textOf(await page.ask('/after', { port }))).toBe('hello')
 })
 
 it('lets a service take its time once it has begun to answer, though the request was still coming', async () => {

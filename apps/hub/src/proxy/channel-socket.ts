@@ -16,6 +16,8 @@ export class ChannelSocket extends Duplex {
   constructor(channel: Channel) {
     super({ allowHalfOpen: false })
     this.#channel = channel
+    // Between the HTTP client and whoever takes over nobody listens: a broken link must not become an uncaught error.
+    this.on('error', () => {})
     channel.onReadable = () => this.#pump()
     channel.onWritable = () => this.#settle()
     void channel.closed.then(() => this.#settle())
@@ -27,7 +29,7 @@ export class ChannelSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#idleTimer?.refresh()
-    if (!this.#channel.canWrite) done(new Error('the device reads no more'))
+    if (!this.#channel.canWrite) done(this.#failure())
     else if (this.#channel.tryWrite(chunk)) done()
     else this.#written = done
   }
@@ -82,7 +84,7 @@ export class ChannelSocket extends Duplex {
       if (bytes === undefined) return
       this.#idleTimer?.refresh()
       if (bytes === null) {
-        if (this.#channel.isTruncated) this.destroy(new Error('the connection to the device broke'))
+        if (this.#channel.isTruncated) this.destroy(this.#failure())
         else this.push(null)
         return
       }
@@ -93,6 +95,12 @@ export class ChannelSocket extends Duplex {
   #settle(): void {
     const done = this.#written
     this.#written = undefined
-    done?.(this.#channel.canWrite ? null : new Error('the device reads no more'))
+    done?.(this.#channel.canWrite ? null : this.#failure())
+  }
+
+  /** Why nothing more can be written: the link is gone, or the service has closed its side as sockets are reset. */
+  #failure(): Error {
+    if (this.#channel.isTruncated) return new Error('the connection to the device broke')
+    return Object.assign(new Error('the device reads no more'), { code: 'ECONNRESET' })
   }
 }

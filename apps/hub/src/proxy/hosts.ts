@@ -60,9 +60,14 @@ export class ProxyHosts {
     )
   }
 
+  /** How the addresses below a host begin for browsers. */
+  originOf(host: string): string {
+    const { protocol, port } = this.#hub
+    return `${protocol}//${host}${port && `:${port}`}`
+  }
+
   /** The address with which a browser comes in for the first time. */
   linkTo(host: string, jwt: string): string {
-    const { protocol, port } = this.#hub
-    return `${protocol}//${host}${port && `:${port}`}/?${TOKEN_PARAMETER}=${jwt}`
+    return `${this.originOf(host)}/?${TOKEN_PARAMETER}=${jwt}`
   }
 }

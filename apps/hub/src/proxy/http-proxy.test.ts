@@ -79,8 +79,11 @@ function application(incoming: IncomingMessage, response: ServerResponse): void 
       'x-accel-redirect': '/api/v1/blobs/1',
       'x-accel-expires': '3600',
       'x-accel-buffering': 'no',
+      'clear-site-data': '"cookies"',
     })
     response.end()
+  } else if (url.pathname === '/moved') {
+    response.writeHead(301, { location: url.search.slice(1), 'content-location': url.search.slice(1) }).end()
   } else if (url.pathname === '/silent') {
     // Never answers.
   } else response.end(`you asked ${incoming.method} ${incoming.url}`)
@@ -204,6 +207,28 @@ describe('a web application on a device', () => {
     expect(answer.headers['x-accel-redirect']).toBeUndefined()
     expect(answer.headers['x-accel-expires']).toBeUndefined()
     expect(answer.headers['x-accel-buffering']).toBe('no')
+    // Cookies of the console may be below the same domain.
+    expect(answer.headers['clear-site-data']).toBeUndefined()
+  })
+
+  it('redirects to itself as browsers reach it, and elsewhere as it says', async () => {
+    const { host, cookie } = await opened()
+    const to = async (location: string) => {
+      const { headers } = await ask(host, `/moved?${location}`, { headers: { cookie } })
+      expect(headers['content-location']).toBe(headers.location)
+      return headers.location
+    }
+    const own = `http://${host}:${hub.address.port}`
+    expect(await to(`http://${host}:18099/dir/?x=http://${host}/`)).toBe(`${own}/dir/?x=http://${host}/`)
+    expect(await to(`https://${host}/dir`)).toBe(`${own}/dir`)
+    expect(await to(`HTTP://${host.toUpperCase()}`)).toBe(own)
+    for (const other of [
+      `http://${host}.example/`,
+      `http://${host}:80@evil.example/`,
+      'https://muster.example:8080/',
+      '/dir/',
+    ])
+      expect(await to(other)).toBe(other)
   })
 
   it('takes uploads and gives downloads, whole and by head, unchanged', async () => {
@@ -243,6 +268,23 @@ describe('a web application on a device', () => {
     const [chunk] = (await once(answer, 'data')) as [Buffer]
     expect(chunk.toString()).toBe('data: first\n\n')
     outgoing.destroy()
+  })
+
+  it('gives the place of a WebSocket back, and lets as many be open as there are places', async () => {
+    const { host, cookie } = await opened()
+    const open = async (): Promise<WebSocket> => {
+      const socket = new WebSocket(`ws://127.0.0.1:${hub.address.port}/socket`, {
+        headers: { host, cookie, origin: `http://${host}` },
+      })
+      await once(socket, 'open')
+      return socket
+    }
+    for (let round = 0; round < 3; round++) {
+      const sockets = await Promise.all(Array.from({ length: 7 }, open))
+      expect(await ask(host, '/', { headers: { cookie } })).toMatchObject({ status: 200 })
+      for (const socket of sockets) socket.close()
+      await Promise.all(sockets.map(socket => once(socket, 'close')))
+    }
   })
 
   it('speaks WebSocket', async () => {

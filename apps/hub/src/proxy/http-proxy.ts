@@ -1,9 +1,9 @@
 import {
-  Agent,
   type ClientRequest,
   request as httpRequest,
   type IncomingMessage,
   type ServerResponse,
+  STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -11,40 +11,16 @@ import { ChannelRejectedError } from '@muster/link'
 import { endWith } from '../gateway/last-answer.ts'
 import type { DeviceRegistry, DeviceSession } from '../gateway/registry.ts'
 import type { Logger } from '../log.ts'
-import { ChannelSocket } from './channel-socket.ts'
+import { ChannelAgent } from './channel-agent.ts'
+import { Gate } from './gate.ts'
+import { cookiesOf, hasBody, headText, isSafe, reasonOf, requestHeaders, responseHeaders } from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
-import { PAGES, pageHtml } from './pages.ts'
+import { PAGES, pageHtml, Unreachable } from './pages.ts'
 import type { ProxyTokens } from './proxy-tokens.ts'
 import { endWithRight } from './recheck.ts'
 
-/** Connections to one port of one device, below what public agents forward at once (protocol 3.3). */
-const MAX_CONNECTIONS = 8
-/** Requests that wait for one of them; further ones are told to come back. */
-const MAX_WAITING = 128
-/** How long an idle connection is kept for the next request, in milliseconds: each takes one of the device's channels. */
-const KEEP_MS = 4_000
-/** How long the device may take to accept a connection, in milliseconds. */
-const OPEN_TIMEOUT_MS = 15_000
 /** How long a service may take to begin its answer when nothing else is said, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
-
-/** Headers that are about one connection and not about the message (RFC 9110, 7.6.1). */
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-/** Headers that say who asked and how; the hub says it itself. */
-const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.*)$/
-/** Headers by which a server tells a proxy in front what to send or keep: that one is the operator's and not the device's to direct. */
-const DIRECTIONS =
-  /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
 
 type ProxyOptions = {
   publicUrl: string
@@ -54,27 +30,24 @@ type ProxyOptions = {
   log: Logger
   /** How long a service may take to begin its answer, in milliseconds. */
   answerTimeoutMs?: number
+  /** How long a request waits for its turn, in milliseconds. */
+  waitTimeoutMs?: number
 }
 
 /** Serves the web pages of devices under host names of their own. */
 export type HttpProxy = {
   /** Whether a request is for a device and not for the hub. */
   isFor(request: IncomingMessage): boolean
+  /** Answers a request; never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Takes a request for an upgrade; never rejects. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
 type PageName = keyof typeof PAGES
 
-/** Why a request does not reach a device. */
-class Unreachable extends Error {
-  readonly page: PageName
-
-  constructor(page: PageName, cause?: unknown) {
-    super(PAGES[page].title, { cause })
-    this.page = page
-  }
-}
+/** The way to one port of a device, for as long as its link lasts. */
+type Port = { gate: Gate; agent: ChannelAgent }
 
 export function createHttpProxy({
   publicUrl,
@@ -83,18 +56,22 @@ export function createHttpProxy({
   devices,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
+  waitTimeoutMs,
 }: ProxyOptions): HttpProxy {
   const isSecure = publicUrl.startsWith('https:')
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
-  const agents = new WeakMap<DeviceSession, Map<number, Agent>>()
+  const ports = new WeakMap<DeviceSession, Map<number, Port>>()
 
-  /** The connections to one port of a connected device; they are pooled and end with its link. */
-  function agentOf(session: DeviceSession, port: number): Agent {
-    const ofSession = agents.get(session) ?? new Map<number, Agent>()
-    agents.set(session, ofSession)
-    const agent = ofSession.get(port) ?? new ChannelAgent(session, port)
-    ofSession.set(port, agent)
-    return agent
+  /** The way to one port of a connected device; its connections are pooled and end with its link. */
+  function portOf(session: DeviceSession, port: number): Port {
+    const ofSession = ports.get(session) ?? new Map<number, Port>()
+    ports.set(session, ofSession)
+    const known = ofSession.get(port)
+    if (known) return known
+    const made = { gate: new Gate(waitTimeoutMs), agent: new ChannelAgent(session, port) }
+    ofSession.set(port, made)
+    void session.ended.then(() => made.gate.close())
+    return made
   }
 
   /** A token in the address becomes the cookie of this host alone, and leaves the address. */
@@ -136,108 +113,124 @@ export function createHttpProxy({
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
-    const agent = agentOf(session, access.port)
-    const waiting = Object.values(agent.requests).reduce((sum, list) => sum + (list?.length ?? 0), 0)
-    if (waiting >= MAX_WAITING) throw new Unreachable('busy')
+    const isWithBody = hasBody(request, isUpgrade)
+    const { gate, agent } = portOf(session, access.port)
     // Who left meanwhile closes nothing any more: what began now would never end.
-    if (over.destroyed) throw new Error('the browser went away')
-    const upstream = httpRequest({
-      agent,
-      method: request.method!,
-      path: request.url!,
-      host,
-      headers: requestHeaders(request, cookieName, isSecure, isUpgrade) as never,
-      setHost: false,
-    })
+    if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = endWithRight(isAllowed, () => request.socket.destroy())
-    over.once('close', () => {
-      stop()
-      upstream.destroy()
-    })
-    return answerOf(upstream, request, answerTimeoutMs)
+    over.once('close', stop)
+    const send = (): Promise<Answer> => {
+      if (request.socket.destroyed) throw leftError()
+      const upstream = httpRequest({
+        agent,
+        method: request.method!,
+        path: request.url!,
+        host,
+        headers: requestHeaders(request, cookieName, isSecure, isUpgrade) as never,
+        setHost: false,
+      })
+      over.once('close', () => upstream.destroy())
+      // A request that breaks off in the middle must not look whole to the device.
+      request.once('aborted', () => upstream.destroy(leftError()))
+      if (isWithBody) request.pipe(upstream)
+      else upstream.end()
+      return answerOf(upstream, answerTimeoutMs, () => gate.leave())
+    }
+    await gate.enter(over)
+    try {
+      return await send().catch(error => {
+        // Whether the device has seen a request that was lost nobody knows: only what changes nothing is sent again.
+        if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
+        agent.closeIdle()
+        return send()
+      })
+    } catch (error) {
+      gate.leave()
+      throw error
+    }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const host = hosts.deviceHost(request.headers.host)!
+    // Who goes away in the middle is no fault.
+    request.on('error', () => {})
+    response.on('error', () => {})
+    // The hub's own rules are not for the device's pages.
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    try {
+      const url = URL.parse(request.url ?? '', `http://${host}`)
+      if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
+      const { answer, socket: device } = await forward(request, host, response, false)
+      if (device) {
+        device.destroy()
+        throw new Unreachable('nonsense')
+      }
+      const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
+      response.writeHead(answer.statusCode!, reasonOf(answer), headers)
+      // What comes slowly must be seen at once: server-sent events begin without a body. `flushHeaders` would say it in UTF-8.
+      response.write('', 'latin1')
+      await pipeline(answer, response)
+    } catch (error) {
+      const page = pageOf(error)
+      log.debug({ err: error, host, page }, 'proxy request failed')
+      if (response.headersSent) response.destroy()
+      else sendPage(response, page, request.method === 'HEAD')
+    }
+  }
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const host = hosts.deviceHost(request.headers.host)!
+    socket.on('error', () => {})
+    let hasBegun = false
+    try {
+      const { answer, socket: device, head: first } = await forward(request, host, socket, true)
+      hasBegun = true
+      socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
+      if (!device) {
+        socket.once('finish', () => socket.destroy())
+        return await pipeline(answer, socket)
+      }
+      // What either side sent right behind its head goes first.
+      device.write(head)
+      socket.write(first!)
+      await Promise.all([pipeline(socket, device), pipeline(device, socket)])
+    } catch (error) {
+      // What is under way speaks no HTTP any more.
+      if (hasBegun) return void socket.destroy()
+      const { status, title } = PAGES[pageOf(error)]
+      endWith(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+    }
+  }
+
+  /** Whatever goes wrong with one request, the hub goes on. */
+  function lost(error: unknown, over: ServerResponse | Duplex): void {
+    log.error({ err: error }, 'proxy failed')
+    over.destroy()
   }
 
   return {
     isFor: request => hosts.deviceHost(request.headers.host) !== undefined,
-
-    async handle(request, response) {
-      const host = hosts.deviceHost(request.headers.host)!
-      // Who goes away in the middle is no fault.
-      request.on('error', () => {})
-      response.on('error', () => {})
-      // The hub's own rules are not for the device's pages.
-      for (const name of response.getHeaderNames()) response.removeHeader(name)
-      try {
-        const url = URL.parse(request.url ?? '', `http://${host}`)
-        if (url?.searchParams.has(TOKEN_PARAMETER)) return await admit(response, url, host)
-        const { answer, socket: device } = await forward(request, host, response, false)
-        if (device) {
-          device.destroy()
-          throw new Unreachable('nonsense')
-        }
-        response.writeHead(answer.statusCode!, answer.statusMessage, responseHeaders(answer, false))
-        // What comes slowly must be seen at once: server-sent events begin without a body.
-        response.flushHeaders()
-        await pipeline(answer, response)
-      } catch (error) {
-        const page = pageOf(error)
-        log.debug({ err: error, host, page }, 'proxy request failed')
-        if (response.headersSent) response.destroy()
-        else sendPage(response, page, request.method === 'HEAD')
-      }
-    },
-
-    async upgrade(request, socket, head) {
-      const host = hosts.deviceHost(request.headers.host)!
-      socket.on('error', () => {})
-      try {
-        const { answer, socket: device, head: first } = await forward(request, host, socket, true)
-        socket.write(headText(answer, device !== undefined))
-        if (!device) {
-          socket.once('finish', () => socket.destroy())
-          return await pipeline(answer, socket)
-        }
-        // What either side sent right behind its head goes first.
-        device.write(head)
-        socket.write(first!)
-        await Promise.all([pipeline(socket, device), pipeline(device, socket)])
-      } catch (error) {
-        const { status, title } = PAGES[pageOf(error)]
-        endWith(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-      }
-    },
-  }
-}
-
-/** Opens a channel to a port of a device for each connection that Node's client wants. */
-class ChannelAgent extends Agent {
-  readonly #session: DeviceSession
-  readonly #port: number
-
-  constructor(session: DeviceSession, port: number) {
-    super({ keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: MAX_CONNECTIONS, timeout: KEEP_MS })
-    this.#session = session
-    this.#port = port
-  }
-
-  override createConnection(
-    _options: unknown,
-    done?: (error: Error | null, socket: Duplex) => void,
-  ): undefined {
-    this.#session.open(`forward/tcp/${this.#port}`, { timeoutMs: OPEN_TIMEOUT_MS }).then(
-      channel => done?.(null, new ChannelSocket(channel)),
-      error => done?.(error as Error, undefined as never),
-    )
+    handle: (request, response) => handle(request, response).catch(error => lost(error, response)),
+    upgrade: (request, socket, head) => upgrade(request, socket, head).catch(error => lost(error, socket)),
   }
 }
 
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
-/** Passes a request's body on and waits for the beginning of the answer; rejects when there is none. */
-function answerOf(upstream: ClientRequest, request: IncomingMessage, timeoutMs: number): Promise<Answer> {
+/** A kept connection ended before any byte of an answer: the device had closed it, perhaps before it got the request. */
+class StaleConnection extends Unreachable {
+  constructor(cause: unknown) {
+    super('closed', cause)
+  }
+}
+
+/** Waits for the beginning of an answer, and rejects when there is none; once there is one, `onClosed` is called after its end. */
+function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => void): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
+  let hasBegun = false
+  upstream.once('socket', socket => socket.once('data', () => (hasBegun = true)))
   // The time begins when the service has got all of the request, unless it has begun to answer by then.
   const startTimer = (): void => {
     timer = setTimeout(() => upstream.destroy(new Unreachable('timeout')), timeoutMs)
@@ -246,33 +239,46 @@ function answerOf(upstream: ClientRequest, request: IncomingMessage, timeoutMs: 
   const done = (answer: Answer): void => {
     upstream.off('finish', startTimer)
     clearTimeout(timer)
+    upstream.once('close', onClosed)
     resolve(answer)
   }
-  upstream.once('response', answer => done({ answer }))
-  upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
-  upstream.on('error', error => {
+  const failed = (error: Error): void => {
     clearTimeout(timer)
     reject(error)
+    upstream.destroy()
+  }
+  upstream.once('response', answer => {
+    if (answer.statusCode! >= 100) done({ answer })
+    else failed(new Unreachable('nonsense'))
   })
-  // A request that breaks off in the middle must not look whole to the device.
-  request.once('aborted', () => upstream.destroy(new Error('the browser went away')))
-  request.pipe(upstream)
+  upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
+  upstream.on('error', (error: NodeJS.ErrnoException) => {
+    const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
+    failed(isStale ? new StaleConnection(error) : error)
+  })
   return promise
+}
+
+function leftError(): Error {
+  return new Error('the browser went away')
 }
 
 function pageOf(error: unknown): PageName {
   if (error instanceof Unreachable) return error.page
-  if (error instanceof ChannelRejectedError) return error.reason === 'timed out' ? 'timeout' : 'closed'
+  if (error instanceof ChannelRejectedError) {
+    if (error.shouldRetry() || error.reason === 'too many channels are waiting') return 'busy'
+    return error.reason === 'timed out' ? 'timeout' : 'closed'
+  }
   const { code } = error as NodeJS.ErrnoException
   // Public agents of 2025 accept first, and end the channel when nobody listens (protocol 3.3).
   if (code === 'ECONNRESET') return 'closed'
-  return code?.startsWith('HPE_') ? 'nonsense' : 'offline'
+  return code?.startsWith('HPE_') || code === 'ERR_INVALID_CHAR' ? 'nonsense' : 'offline'
 }
 
 function sendPage(response: ServerResponse, name: PageName, isHead: boolean): void {
   const page = PAGES[name]
   const html = Buffer.from(pageHtml(page))
-  response.writeHead(page.status, {
+  response.writeHead(page.status, STATUS_CODES[page.status], {
     'content-type': 'text/html; charset=utf-8',
     'content-length': html.length,
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -282,64 +288,6 @@ function sendPage(response: ServerResponse, name: PageName, isHead: boolean): vo
     connection: 'close',
   })
   response.end(isHead ? undefined : html)
-}
-
-/** Pairs of names and values, as Node's `rawHeaders` are read: repeated ones stay as many. */
-function pairsOf(raw: readonly string[]): [name: string, value: string][] {
-  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at]!, raw[2 * at + 1]!])
-}
-
-/** Names that a message declares to be about its connection only. */
-function connectionNames(message: IncomingMessage): Set<string> {
-  const named = (message.headers.connection ?? '').toLowerCase().split(/[\s,]+/)
-  return new Set([...HOP_BY_HOP, ...named])
-}
-
-function requestHeaders(
-  request: IncomingMessage,
-  cookieName: string,
-  isSecure: boolean,
-  isUpgrade: boolean,
-): string[] {
-  const dropped = connectionNames(request)
-  const kept = pairsOf(request.rawHeaders).flatMap(([name, value]): string[] => {
-    const lower = name.toLowerCase()
-    if (dropped.has(lower) || FORWARDED.test(lower)) return []
-    if (lower !== 'cookie') return [name, value]
-    const others = cookiesOf(value).filter(([cookie]) => cookie !== cookieName)
-    return others.length > 0 ? [name, others.map(pair => pair.join('=')).join('; ')] : []
-  })
-  // A body of unknown length comes in chunks; its length or chunks are this leg's own affair.
-  if (request.headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
-  kept.push('X-Forwarded-Proto', isSecure ? 'https' : 'http', 'X-Forwarded-Host', request.headers.host!)
-  if (isUpgrade) kept.push('Connection', 'Upgrade', 'Upgrade', request.headers.upgrade!)
-  return kept
-}
-
-/** Headers of a device's answer, without those of its connection, and with cookies for its own host alone. */
-function responseHeaders(answer: IncomingMessage, isUpgrade: boolean): string[] {
-  const dropped = connectionNames(answer)
-  const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
-    const lower = name.toLowerCase()
-    if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
-    if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]
-    return [name, value]
-  })
-  if (isUpgrade) kept.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? 'websocket')
-  return kept
-}
-
-function headText(answer: IncomingMessage, isUpgrade: boolean): string {
-  const lines = pairsOf(responseHeaders(answer, isUpgrade)).map(([name, value]) => `${name}: ${value}\r\n`)
-  const rest = isUpgrade ? '' : 'connection: close\r\n'
-  return `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}${rest}\r\n`
-}
-
-function cookiesOf(header: string): [name: string, value: string][] {
-  return header.split(/;\s*/).flatMap((pair): [string, string][] => {
-    const at = pair.indexOf('=')
-    return at > 0 ? [[pair.slice(0, at), pair.slice(at + 1)]] : []
-  })
 }
 
 /** Whether another site, a sibling device's page among them, asks for something in a page; following a link is in order. */

@@ -20,6 +20,12 @@ export const PAGES = {
     text: 'Another site asked for this device’s page.',
     help: 'Open the device in the console and choose HTTP Proxy.',
   },
+  unclear: {
+    status: 400,
+    title: 'Not a clear request',
+    text: 'The device might read this request in another way than the hub.',
+    help: 'Load this page again, or check the program that asked.',
+  },
   offline: {
     status: 503,
     title: 'The device is not connected',
@@ -51,6 +57,16 @@ export const PAGES = {
     help: 'Check the service on the device, then load this page again.',
   },
 } as const satisfies Record<string, ProxyPage>
+
+/** Why a request does not reach a device. */
+export class Unreachable extends Error {
+  readonly page: keyof typeof PAGES
+
+  constructor(page: keyof typeof PAGES, cause?: unknown) {
+    super(PAGES[page].title, { cause })
+    this.page = page
+  }
+}
 
 const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;
 font:16px/24px ui-sans-serif,system-ui,sans-serif;background:#faf9f6;color:#171c24}main{max-width:440px;padding:32px}

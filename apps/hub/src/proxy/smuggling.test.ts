@@ -91,6 +91,14 @@ describe('a request whose end can be read in two ways', () => {
       'a chunk ended by a bare line feed',
       'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n',
     ],
+    [
+      'a length that is said to be about the connection',
+      'GET / HTTP/1.1\r\nHOST\r\nConnection: keep-alive, content-length\r\nContent-Length: 32\r\n\r\n',
+    ],
+    [
+      'an upgrade with a body',
+      'POST / HTTP/1.1\r\nHOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 32\r\n\r\n',
+    ],
   ])('brings nothing after it to the device: %s', async (_what, request) => {
     answer = FINE
     const told = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
@@ -104,6 +112,25 @@ describe('a request whose end can be read in two ways', () => {
     answer = FINE
     await exchange('GET /cookies HTTP/1.1\r\nHOST\r\nCookie: a=1\r\nCookie: b=2\r\n\r\n')
     expect(arrived.match(/a=1|b=2|muster-device/g)).toEqual(['a=1', 'b=2'])
+  })
+
+  it.each([
+    ['a length that is said to be about the connection', 'Connection: content-length\r\nContent-Length: 0'],
+    ['a host that is', 'Connection: Host'],
+    ['a cookie that is', 'Connection: close,COOKIE'],
+    ['chunked that is not the only one', 'Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n'],
+  ])('is refused without asking the device: %s', async (_what, headers) => {
+    answer = FINE
+    expect(await exchange(`POST / HTTP/1.1\r\nHOST\r\n${headers}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(arrived).toBe('')
+  })
+
+  it.each(['POST', 'PUT', 'PROPFIND'])('goes on without a body when it has none: %s', async method => {
+    answer = FINE
+    await exchange(`${method} /none HTTP/1.1\r\nHOST\r\n\r\n`)
+    expect(arrived).toMatch(/\r\nContent-Length: 0\r\n/)
+    expect(arrived).not.toMatch(/Transfer-Encoding/i)
+    expect(arrived.endsWith('\r\n\r\n')).toBe(true)
   })
 
   it('goes on in one way when it can be read in one only', async () => {
@@ -125,6 +152,9 @@ describe('an answer of a device that can be read in two ways', () => {
     ['a folded header', 'HTTP/1.1 200 OK\r\nX-A: b\r\n Set-Cookie: evil=1\r\nContent-Length: 2\r\n\r\nok'],
     ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
     ['a zero byte', 'HTTP/1.1 200 OK\r\nX-A: b\0c\r\nContent-Length: 2\r\n\r\nok'],
+    ['a status below all', 'HTTP/1.1 099 Low\r\nContent-Length: 2\r\n\r\nok'],
+    ['no status', 'HTTP/1.1 000 None\r\nContent-Length: 2\r\n\r\nok'],
+    ['text that no head may have', 'HTTP/1.1 200 O\x01K\r\nX-A: b\x7fc\r\nContent-Length: 2\r\n\r\nok'],
     [
       'an upgrade that nobody asked for',
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nevil',
@@ -132,7 +162,7 @@ describe('an answer of a device that can be read in two ways', () => {
   ])('is told to be no HTTP: %s', async (_what, strange) => {
     answer = strange
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
-    expect(told).toMatch(/^HTTP\/1\.1 502 /)
+    expect(told).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/)
     expect(told).toContain('does not speak HTTP')
     expect(told).not.toMatch(/evil/)
   })
@@ -143,5 +173,30 @@ describe('an answer of a device that can be read in two ways', () => {
     answer = FINE
     const next = await exchange('GET /next HTTP/1.1\r\nHOST\r\n\r\n')
     expect(told + next).not.toContain('evil')
+  })
+
+  it('keeps what is about the message, whatever it is said to be', async () => {
+    answer = `HTTP/1.1 200 OK\r\nConnection: Set-Cookie, X-A\r\nSet-Cookie: a=1\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok`
+    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    expect(told).toContain('Set-Cookie: a=1')
+    expect(told).not.toContain('X-A')
+  })
+})
+
+describe('text in heads', () => {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
+
+  it.each(['', upgrade])('goes through byte by byte, both ways (%j)', async wish => {
+    answer = 'HTTP/1.1 404 Fehlt f\xfcr\r\nX-Name: \xc3\xbc \xe9\r\nContent-Length: 2\r\n\r\nok'
+    const told = await exchange(`GET /page HTTP/1.1\r\nHOST\r\nX-Name: \xc3\xbc \xe9\r\n${wish}\r\n`)
+    expect(told).toMatch(/^HTTP\/1\.1 404 Fehlt f\xfcr\r\n/)
+    expect(told).toContain('\r\nX-Name: \xc3\xbc \xe9\r\n')
+    expect(arrived).toContain('\r\nX-Name: \xc3\xbc \xe9\r\n')
+  })
+
+  it.each(['', upgrade])('gives way to the usual words when it is none (%j)', async wish => {
+    answer = 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok'
+    const told = await exchange(`GET /page HTTP/1.1\r\nHOST\r\n${wish}\r\n`)
+    expect(told).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   })
 })

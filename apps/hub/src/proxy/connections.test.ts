@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import type { ClientRequest } from 'node:http'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LinkOptions } from '@muster/link'
+import {
+  connectDevice,
+  type DevicePage,
+  devicePage,
+  forwardLocally,
+  socketOf,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+
+const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+/** Requests that the hub sends to a port of a device at a time, and those that wait for their turn. */
+const UNDER_WAY = 8
+const WAITING = 128
+
+let hub: TestHub
+let page: DevicePage
+/** Connections to the device's server, what it was asked, and what it does with each that comes. */
+const connections = new Set<Socket>()
+let asked: string[] = []
+let serve: (socket: Socket) => void
+const app = createServer(socket => {
+  connections.add(socket)
+  socket.on('close', () => connections.delete(socket)).on('error', () => {})
+  socket.setEncoding('latin1').on('data', text => {
+    for (const [, line] of String(text).matchAll(/([A-Z]+ \/\S*) HTTP/g)) asked.push(line!)
+  })
+  serve(socket)
+})
+
+beforeAll(async () => {
+  hub = await testHub()
+})
+afterAll(() => hub[Symbol.asyncDispose]())
+beforeEach(async () => {
+  asked = []
+  await once(app.listen(0, '127.0.0.1'), 'listening')
+  page = await devicePage(hub, app)
+})
+afterEach(async () => {
+  await page[Symbol.asyncDispose]()
+  await crash()
+})
+
+/** Ends the device's server as a crash does. */
+async function crash(): Promise<void> {
+  if (!app.listening) return
+  const closed = once(app, 'close')
+  app.close()
+  for (const socket of connections) socket.destroy()
+  await closed
+}
+
+type Told = { status: number | undefined; title: string | undefined }
+
+async function ask(
+  path: string,
+  options: object = {},
+  body?: (outgoing: ClientRequest) => void,
+): Promise<Told> {
+  const answer = await page.ask(path, { agent: false, ...options }, body)
+  const text = Buffer.concat(await answer.toArray()).toString()
+  return { status: answer.statusCode, title: /<title>(.*)<\/title>/.exec(text)?.[1] }
+}
+
+/** Takes every place with requests that the device does not answer. */
+async function holdAll(): Promise<Promise<Told>[]> {
+  const held = Array.from({ length: UNDER_WAY }, () => ask('/held'))
+  await until('the device has them', () => asked.length === UNDER_WAY)
+  return held
+}
+
+/** A device that treats the hub's wishes for channels in its own way, and what browsers send to come to its page. */
+async function strangeDevice(onRequest: NonNullable<LinkOptions['onRequest']>) {
+  const { owner, token } = await hub.fleet()
+  const device = await connectDevice({ url: hub.url, token, link: { onRequest } })
+  await until('the hub knows it', () => hub.devices.get(device.deviceId) !== undefined)
+  const { port } = app.address() as AddressInfo
+  const { jwt, url } = await owner.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId, port })
+  return { device, headers: { host: new URL(url).host, cookie: `muster-device=${jwt}` } }
+}
+
+describe('requests to one port of a device', () => {
+  it('share a few connections, though each takes its time to come about', async () => {
+    serve = socket => socket.on('data', () => setTimeout(() => socket.write(FINE), 20))
+    let opened = 0
+    const { device, headers } = await strangeDevice(wish => {
+      opened++
+      setTimeout(() => forwardLocally(wish), 100)
+    })
+    await using _ = device
+    const answers = await Promise.all(Array.from({ length: 60 }, (_at, n) => ask(`/${n}`, { headers })))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(opened).toBe(UNDER_WAY)
+  })
+
+  it('are told to come back when too many wait, and wait no longer than their browsers', async () => {
+    let isAwake = false
+    serve = socket => socket.on('data', () => isAwake && socket.write(FINE))
+    const held = await holdAll()
+    const waiting: ClientRequest[] = []
+    const wait = (path: string): Promise<Told> =>
+      ask(path, {}, outgoing => waiting.push(outgoing.end())).catch(() => ({ status: 0, title: 'left' }))
+    const answers = Array.from({ length: WAITING + 1 }, () => wait('/left'))
+    expect(await Promise.race(answers)).toEqual({ status: 503, title: 'Too many requests' })
+    for (const outgoing of waiting) outgoing.destroy()
+    await Promise.all(answers)
+    const next = wait('/next')
+    // It waits now, for those who left take nobody's place.
+    expect(await Promise.race([next, sleep(500, 'waits')])).toBe('waits')
+    isAwake = true
+    for (const socket of connections) socket.write(FINE)
+    expect(await next).toMatchObject({ status: 200 })
+    expect(new Set((await Promise.all(held)).map(({ status }) => status))).toEqual(new Set([200]))
+    expect(asked).not.toContain('GET /left')
+  })
+
+  it('are told to come back when the device has no channel left for them', async () => {
+    const { device, headers } = await strangeDevice(() => {})
+    await using _ = device
+    const session = hub.devices.get(device.deviceId)!
+    // More than a link asks for and lets wait.
+    for (let n = 0; n < 300; n++) session.open('forward/tcp/1').catch(() => {})
+    expect(await ask('/', { headers })).toEqual({ status: 503, title: 'Too many requests' })
+  })
+
+  it('are told when the device goes, those that wait as well', async () => {
+    serve = () => {}
+    const all = await holdAll()
+    for (let n = 0; n < 3; n++) all.push(ask('/waiting'))
+    all.push(ask('/waiting', { method: 'POST' }))
+    // The last of them has come as far as the others once the hub has answered this.
+    expect(await ask('/', { headers: { host: 'none.localhost' } })).toMatchObject({ status: 421 })
+    await page.device[Symbol.asyncDispose]()
+    for (const answer of await Promise.all(all))
+      expect(answer).toEqual({ status: 503, title: 'The device is not connected' })
+  })
+
+  it('are told when its service goes, and are not sent to the next one', async () => {
+    serve = () => {}
+    const all = await holdAll()
+    for (let n = 0; n < 3; n++) all.push(ask('/waiting', { method: 'POST' }))
+    expect(await ask('/', { headers: { host: 'none.localhost' } })).toMatchObject({ status: 421 })
+    const { port } = app.address() as AddressInfo
+    await crash()
+    for (const answer of await Promise.all(all)) expect(answer.status).toBe(502)
+    asked = []
+    serve = socket => socket.on('data', () => socket.write(FINE))
+    await once(app.listen(port, '127.0.0.1'), 'listening')
+    expect(await ask('/fresh')).toMatchObject({ status: 200 })
+    expect(asked).toEqual(['GET /fresh'])
+  })
+})
+
+describe('a kept connection that the device ends as the next request comes', () => {
+  /** Answers the first request of each connection, and ends it at the second after these bytes. */
+  const endAfter = (bytes: string) => (socket: Socket) =>
+    socket.once('data', () => {
+      socket.write(FINE)
+      socket.once('data', () => socket.end(bytes))
+    })
+
+  it.each(['GET', 'HEAD', 'OPTIONS'])('costs nothing what changes nothing: %s', async method => {
+    serve = endAfter('')
+    expect(await ask('/one')).toMatchObject({ status: 200 })
+    expect(await ask('/two', { method })).toMatchObject({ status: 200 })
+    expect(asked).toEqual(['GET /one', `${method} /two`, `${method} /two`])
+  })
+
+  it.each(['POST', 'PUT', 'DELETE'])('is told to who may have changed something: %s', async method => {
+    serve = endAfter('')
+    expect(await ask('/one')).toMatchObject({ status: 200 })
+    expect(await ask('/two', { method })).toMatchObject({ status: 502 })
+    expect(asked).toEqual(['GET /one', `${method} /two`])
+  })
+
+  it('is told when the answer had begun', async () => {
+    serve = endAfter('HTTP/1.1 200')
+    expect(await ask('/one')).toMatchObject({ status: 200 })
+    expect(await ask('/two')).toMatchObject({ status: 502 })
+    expect(asked).toEqual(['GET /one', 'GET /two'])
+  })
+
+  it('is told when the next ends likewise', async () => {
+    serve = endAfter('')
+    expect(await ask('/one')).toMatchObject({ status: 200 })
+    serve = socket => socket.once('data', () => socket.end())
+    expect(await ask('/two')).toMatchObject({ status: 502 })
+    expect(asked).toEqual(['GET /one', 'GET /two', 'GET /two'])
+  })
+})
+
+it.each([true, false])(
+  'survives a device that goes as it switches protocols, asked for: %s',
+  async isAskedFor => {
+    const { device, headers } = await strangeDevice(wish => {
+      const channel = wish.accept()
+      void channel.read().then(() => {
+        // What the device says last comes in one piece with its end.
+        const socket = socketOf(device.webSocket)
+        socket.cork()
+        channel.tryWrite(
+          Buffer.from('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
+        )
+        setTimeout(() => {
+          device.link.close('bye')
+          socket.uncork()
+        }, 20)
+      })
+    })
+    await using _ = device
+    const browser = connect(hub.address.port, '127.0.0.1').setEncoding('latin1')
+    let told = ''
+    browser.on('data', text => {
+      told += text
+    })
+    const upgrade = isAskedFor ? 'Connection: Upgrade\r\nUpgrade: websocket\r\n' : ''
+    browser.write(`GET / HTTP/1.1\r\nHost: ${headers.host}\r\nCookie: ${headers.cookie}\r\n${upgrade}\r\n`)
+    await once(browser, 'close')
+    // One head and no other, whatever became of it.
+    expect(told).toMatch(isAskedFor ? /^HTTP\/1\.1 (101|50\d) / : /^HTTP\/1\.1 502 /)
+    expect(told.match(/HTTP\/1\.1/g)).toHaveLength(1)
+  },
+)
