@@ -93,6 +93,42 @@ it('says when a property has no past values or they cannot be loaded', async () 
   await dialog.waitFor({ state: 'detached' })
 })
 
+it('tells in its head when any part of the page could not be refreshed', async () => {
+  await page.reload()
+  const head = page.locator('.dhead')
+  await head.getByText(/^Updated /).waitFor()
+  const url = (action: string) => `**/invoke/${action}`
+  for (const action of ['devices_GetDetails', 'devices_QueryEvents'])
+    await page.route(url(action), route =>
+      route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }),
+    )
+  // Polls are a minute apart; a change asks at once.
+  await invoke(page, 'devices_SetName', { deviceId, name: 'crane' })
+  await head.getByText('Last update failed just now').waitFor()
+  // What was there stays.
+  await page.getByRole('heading', { level: 1, name: 'unnamed' }).waitFor()
+  await expectGoodScreen(page, 'device-stale')
+  await emit('Not seen')
+  await page.unroute(url('devices_GetDetails'))
+  await invoke(page, 'devices_SetName', { deviceId, name: '' })
+  await page.unroute(url('devices_QueryEvents'))
+  await emit('Seen')
+  await page.getByText('Seen', { exact: true }).waitFor()
+  await head.getByText(/^Updated /).waitFor()
+})
+
+it('marks the section that a link led to, where the page ends before the next ones reach its top', async () => {
+  const current = page.locator('.anchor [aria-current]')
+  for (const section of ['Recent Events', 'Connections', 'Danger Zone', 'Overview']) {
+    await page.locator('.anchor').getByRole('link', { name: section }).click()
+    await current.getByText(section).waitFor()
+    // Nothing else takes the mark once the page has come to rest.
+    await page.evaluate('new Promise(rest => setTimeout(rest, 200))')
+    expect(await current.innerText()).toContain(section)
+  }
+  await page.evaluate('scrollTo(0, 0)')
+})
+
 it('opens a fresh link to the web pages of the device at each click', async () => {
   await proxyButton().hover()
   await page.locator('.tip').getByText('Link valid for 2 hours').waitFor()
@@ -157,6 +193,24 @@ it('says in that window that the device is away, and closes it when there is no 
   await page.evaluate('window.open = () => null')
   await proxyButton().click()
   await page.getByText('The browser blocked the new window.', { exact: false }).waitFor()
+})
+
+it('keeps the focus in the section when the last certificate goes', async () => {
+  await page.reload()
+  await page.getByRole('button', { name: /^Delete certificate / }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('No certificates.').waitFor()
+  expect(await page.evaluate('document.activeElement.innerText')).toBe('No certificates.')
+  await expectGoodScreen(page, 'device-no-certificate')
+})
+
+it('shows a device that did something with its whole id, ready to be copied', async () => {
+  await page.getByRole('link', { name: 'Audit Log' }).click()
+  const actor = page.locator('td[data-k=Actor]').filter({ hasText: deviceId }).first()
+  await actor.getByRole('button', { name: 'Copy actor id' }).waitFor()
+  const ids = `[...document.querySelectorAll('td[data-k=Actor] .idt')]`
+  expect(await page.evaluate(`${ids}.some(id => id.scrollWidth > id.clientWidth)`)).toBe(false)
+  await expectGoodScreen(page, 'project-log-device')
   expect(stage.faults).toEqual([])
 })
 
@@ -180,6 +234,18 @@ async function openHistory(name: string) {
   await dialog.getByRole('heading', { name: `Past values of ${name}`, exact: true }).waitFor()
   return dialog
 }
+
+const emit = (body: string) =>
+  agentCommand([
+    'events',
+    'emit',
+    '--severity',
+    'info',
+    '--category',
+    'crane',
+    JSON.stringify(body),
+    ...device,
+  ])
 
 const set = (name: string, value: unknown) => invoke(page, 'devices_SetProperty', { deviceId, name, value })
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { databaseOf } from './hub-child.ts'
-import { expectGoodScreen, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
 
 const DEVICES = 1_000
 /** What an id is made of, from the number of a device. */
@@ -53,6 +53,39 @@ it('filters by conditions on properties, which stand in the address and go with 
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByText('1,000 devices').waitFor()
   expect(page.url()).toBe(address)
+  // The button that had the focus is gone with the filter.
+  expect(await page.evaluate('document.activeElement.innerText')).toBe('Devices')
+})
+
+it('takes no longer filter than the hub does, and leaves out what an address has that is none', async () => {
+  await page.goto(address)
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+  const pasted = 'gateway '.repeat(100)
+  await page.getByLabel('Filter devices').focus()
+  await page.keyboard.insertText(pasted)
+  await page.getByText('No devices match this filter.').waitFor()
+  expect(await page.getByLabel('Filter devices').inputValue()).toBe(pasted.slice(0, 256))
+  await expectGoodScreen(page, 'device-filter-long')
+  await page.getByLabel('Filter devices').fill('')
+  await page.getByText('1,000 devices').waitFor()
+
+  for (const search of [
+    `q=${pasted}`,
+    'q=%00',
+    'status=asleep',
+    'cursor=garbage',
+    `cursor=${await nameCursor()}&sort=-name`,
+  ]) {
+    await page.goto(`${address}?${search}`)
+    await page.locator('tr[data-index] .nm').first().waitFor()
+    await expect.poll(() => new URL(page.url()).search).toMatch(/^(\?sort=-name)?$/)
+    await page.getByText('1,000 devices').waitFor()
+  }
+  const projects = address.replace(/\/p_.*/, '')
+  await page.goto(`${projects}?q=${pasted}`)
+  await page.getByRole('link', { name: 'First project' }).waitFor()
+  await page.goto(`${address.replace(/devices$/, 'log')}?actor=${pasted}&type=${pasted}`)
+  await page.getByRole('row', { name: /projects_DeploymentTokenCreated/ }).waitFor()
 })
 
 it('says what is wrong with a condition and adds none', async () => {
@@ -130,6 +163,43 @@ it('does not call back who opens a device while a filter is still to take effect
   // Longer than a filter waits for the end of typing.
   await page.waitForTimeout(600)
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('gateway-0001')
+})
+
+it('says of the sums above the projects that they could not be loaded, and why', async () => {
+  const url = '**/invoke/projects_GetSummary'
+  await page.route(url, route =>
+    route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The counting room is on fire.' } }),
+  )
+  await page.goto(address.replace(/\/p_.*/, ''))
+  await expect
+    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .toEqual(
+      ['Devices', 'Connected', 'Disconnected', 'Pending certificates'].map(
+        label => `${label}\n–\nThe counting room is on fire.`,
+      ),
+    )
+  await expectGoodScreen(page, 'project-sums-failed')
+  await page.unroute(url)
+})
+
+it('has targets that fingers hit', async () => {
+  const storageState = await page.context().storageState()
+  await using phone = await stage.browser.newContext({
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+    isMobile: true,
+    storageState,
+  })
+  const touched = await phone.newPage()
+  const height = async (selector: string) => (await touched.locator(selector).first().boundingBox())?.height
+  await touched.goto(address)
+  await touched.locator('tr[data-index] .nm').first().waitFor()
+  for (const selector of ['.seg button', 'td .btn', '.tools .input', '.phead .btn'])
+    expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
+  await touched.getByRole('link', { name: 'gateway-0001', exact: true }).click()
+  await touched.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
+  for (const selector of ['.anchor a', '.acts .btn'])
+    expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
 })
 
 it('draws only the rows near the window, however many were loaded', async () => {
@@ -262,6 +332,17 @@ async function addDevices(first: number, last: number): Promise<void> {
 async function change(statement: string): Promise<void> {
   await using database = await databaseOf(stage.hub.dataDir)
   await database.query(statement)
+}
+
+/** A cursor of the list by name, ascending. */
+async function nameCursor(): Promise<string> {
+  const [, projectId] = /projects\/(p_\w+)/.exec(address)!
+  const { nextCursor } = await invoke(page, 'projects_QueryDevices', {
+    projectId: projectId!,
+    limit: 5,
+    sort: 'name',
+  })
+  return nextCursor!
 }
 
 async function addCondition(property: string, condition: string, value?: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import {
   createRootRouteWithContext,
@@ -158,10 +159,11 @@ const projectIndex = createRoute({
 const devices = createRoute({
   getParentRoute: () => project,
   path: 'devices',
-  validateSearch: (search): DeviceSearch => ({
-    ...texts(search, 'q', 'where', 'sort', 'cursor'),
-    ...(isDeviceStatusFilter(search.status) && { status: search.status }),
-  }),
+  validateSearch: search =>
+    ({
+      ...texts(search, 'q', 'where', 'sort', 'cursor'),
+      ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
+    }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
     // Pages that are known, and any other list, are the page's own affair.
@@ -184,7 +186,10 @@ const device = createRoute({
 const tokens = createRoute({
   getParentRoute: () => project,
   path: 'tokens',
-  loader: ({ context, params: { projectId } }) => {
+  validateSearch: search => texts(search, 'q'),
+  loader: ({ context, params: { projectId }, location }) => {
+    // A filtered list is the page's own affair.
+    if (Object.keys(location.search).length > 0) return
     void context.queryClient.prefetchInfiniteQuery(
       actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
     )
@@ -510,12 +515,23 @@ function isDeviceStatusFilter(value: unknown): value is NonNullable<DeviceSearch
   return value === 'connected' || value === 'disconnected' || value === 'pending'
 }
 
-/** A search parameter as text if it is one and not empty. */
+/** The longest texts that the hub takes to filter by, by the parameter that holds one. */
+const LIMITS: Record<string, number> = {
+  q: MAX_FILTER_LENGTH,
+  actor: MAX_FILTER_LENGTH,
+  type: MAX_KIND_LENGTH,
+}
+
+/** A search parameter as text if it is one, not empty, and nothing that the hub refuses. */
 function text<Name extends string>(search: Record<string, unknown>, name: Name): { [K in Name]?: string } {
   const value = search[name]
   // The router reads `12` and `true` as what they look like.
-  const isText = value !== '' && ['string', 'number', 'boolean'].includes(typeof value)
-  return (isText ? { [name]: String(value) } : {}) as { [K in Name]?: string }
+  const isText = ['string', 'number', 'boolean'].includes(typeof value)
+  const read = isText ? String(value) : ''
+  const isGood =
+    read !== '' && !read.includes('\0') && read.length <= (LIMITS[name] ?? Number.POSITIVE_INFINITY)
+  // A parameter that is left out must be said to be none: the router adds what it has read to what is answered here.
+  return (name in search ? { [name]: isGood ? read : undefined } : {}) as { [K in Name]?: string }
 }
 
 /** Those of these search parameters that are text. */

@@ -11,7 +11,7 @@ import {
   UserToken,
   UserTokenId,
 } from './ids.ts'
-import { MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
+import { MAX_FILTER_LENGTH, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
 import { Email, Empty, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
 /** Who runs an action, as told on the wire (catalogue appendix A). */
@@ -35,7 +35,9 @@ const RegistrationState = {
 const Result = <const Name extends string, Shape extends z.ZodRawShape>(result: Name, shape: Shape) =>
   z.object({ result: z.literal(result), ...shape })
 
-const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name, address or id.') })
+const TextFilter = z.object({
+  text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, address or id.'),
+})
 
 const CurrentPassword = optional(Password).describe('In place of a sign-in that is no longer recent.')
 

@@ -10,6 +10,7 @@ import {
   ProjectId,
   RepositoryId,
 } from './ids.ts'
+import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from './limits.ts'
 import { Timestamp, text } from './scalars.ts'
 
 /** Outcomes of an audited action (spec 4). */
@@ -37,8 +38,10 @@ const AuditLogAction = z.object({
 })
 
 const commonFilter = {
-  types: optional(z.array(text(128)).max(100)).describe('Names of events or actions.'),
-  actor: optionalText(text(256)).describe('Id of an actor, or part of a person’s name or address.'),
+  types: optional(z.array(text(MAX_KIND_LENGTH)).max(100)).describe('Names of events or actions.'),
+  actor: optionalText(text(MAX_FILTER_LENGTH)).describe(
+    'Id of an actor, or part of a person’s name or address.',
+  ),
   since: optional(Timestamp).describe('Not older than this.'),
   until: optional(Timestamp).describe('Older than this.'),
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_PAGE_SIZE } from './limits.ts'
+import { MAX_FILTER_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
 import { text } from './scalars.ts'
 
 /**
@@ -194,7 +194,9 @@ export function listInput<const Sort extends readonly [string, ...string[]], Fil
 }
 
 /** The filter of lists of things that have a name and an id. */
-export const TextFilter = z.object({ text: optionalText(text(256)).describe('Part of a name or id.') })
+export const TextFilter = z.object({
+  text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name or id.'),
+})
 
 /** Output fields that every list carries beside its items. */
 export const listOutput = {

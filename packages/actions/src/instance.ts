@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listInput, listOutput, optional, optionalText, query } from './define.ts'
 import { ClusterNodeId, JobId } from './ids.ts'
+import { MAX_KIND_LENGTH } from './limits.ts'
 import { Timestamp, text, U32 } from './scalars.ts'
 
 /** States of a background job (spec 4). */
@@ -39,7 +40,7 @@ export const instance = {
       listInput(
         ['createdAt'],
         z.object({
-          job: optionalText(text(128)).describe('Name of a kind of job.'),
+          job: optionalText(text(MAX_KIND_LENGTH)).describe('Name of a kind of job.'),
           statuses: optional(z.array(JobStatus).max(5)),
         }),
       ),

@@ -16,6 +16,10 @@ export const MAX_EVENT_BYTES = 64 * 1024
 export const MAX_PAGE_SIZE = 500
 /** Most conditions on properties in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
+/** Longest text that a list is filtered by, in characters. */
+export const MAX_FILTER_LENGTH = 256
+/** Longest name of a kind of event, action or job that a list is filtered by, in characters. */
+export const MAX_KIND_LENGTH = 128
 /** Longest text that a property is compared with, in characters. */
 export const MAX_CONDITION_LENGTH = 256
 /** Shortest password, in characters (spec 9). */

@@ -8,7 +8,7 @@ import {
   ProjectId,
   RepositoryId,
 } from './ids.ts'
-import { MAX_CONDITION_LENGTH, MAX_PROPERTY_CONDITIONS } from './limits.ts'
+import { MAX_CONDITION_LENGTH, MAX_FILTER_LENGTH, MAX_PROPERTY_CONDITIONS } from './limits.ts'
 import { repositoryNames } from './repositories.ts'
 import { Empty, Name, PropertyName, Timestamp, text, U32 } from './scalars.ts'
 
@@ -111,7 +111,7 @@ export const projects = {
       ...listInput(
         ['name', 'deviceId', 'firstSeen', 'status', 'pendingCertificatesCount'],
         z.object({
-          text: optionalText(text(256)).describe('Part of a name, host name or id.'),
+          text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
           status: optional(z.enum(['connected', 'disconnected', 'pending'])),
           properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
             'Conditions that all hold.',

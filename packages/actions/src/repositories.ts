@@ -18,7 +18,12 @@ import {
   RepositoryAssetId,
   RepositoryId,
 } from './ids.ts'
-import { MAX_FILENAME_LENGTH, MAX_FILENAME_PART_BYTES, MAX_METADATA_BYTES } from './limits.ts'
+import {
+  MAX_FILENAME_LENGTH,
+  MAX_FILENAME_PART_BYTES,
+  MAX_FILTER_LENGTH,
+  MAX_METADATA_BYTES,
+} from './limits.ts'
 import { AnyJson, Digest, Empty, Name, PathName, Timestamp, text, U32, U64 } from './scalars.ts'
 
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
@@ -265,7 +270,7 @@ export const repositories = {
       ...listInput(
         ['createdAt', 'size'],
         z.object({
-          text: optionalText(text(256)).describe('Part of an id or a digest.'),
+          text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of an id or a digest.'),
           status: optional(RepositoryAssetStatus),
         }),
       ),
@@ -479,7 +484,7 @@ export const repositories = {
       packageId: PackageId,
       ...listInput(
         ['createdAt'],
-        z.object({ text: optionalText(text(256)).describe('Part of a tag, name or id.') }),
+        z.object({ text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a tag, name or id.') }),
       ),
     }),
     output: z.object({

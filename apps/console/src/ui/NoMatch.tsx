@@ -1,3 +1,4 @@
+import { focusHeading } from '../lib/focus-heading.ts'
 import { Button } from './Button.tsx'
 
 /** Stands where rows would when a filter leaves none, with the way back. */
@@ -5,7 +6,15 @@ export function NoMatch({ what, onClear }: { what: string; onClear: () => void }
   return (
     <span className="row">
       No {what} match this filter.
-      <Button variant="ghost" size="sm" onClick={onClear}>
+      <Button
+        variant="ghost"
+        size="sm"
+        onClick={() => {
+          // The button goes with the filter.
+          focusHeading()
+          onClear()
+        }}
+      >
         Clear
       </Button>
     </span>

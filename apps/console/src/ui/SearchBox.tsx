@@ -1,3 +1,4 @@
+import { MAX_FILTER_LENGTH } from '@muster/actions/client'
 import { Search } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 
@@ -34,6 +35,7 @@ export function SearchBox({ value, onChange, label, placeholder }: SearchBoxProp
         placeholder={placeholder}
         aria-label={label}
         aria-keyshortcuts="/"
+        maxLength={MAX_FILTER_LENGTH}
         autoComplete="off"
         onChange={event => onChange(event.target.value)}
         onKeyDown={event => {

@@ -1,3 +1,4 @@
+import { MAX_KIND_LENGTH } from '@muster/actions/client'
 import { useId, useState } from 'react'
 
 type SuggestBoxProps = {
@@ -10,7 +11,7 @@ type SuggestBoxProps = {
   placeholder: string
 }
 
-/** A filter by an exact name: takes effect when one is chosen, and for what was typed at Enter or when the focus leaves. */
+/** A filter by the exact name of a kind: takes effect when one is chosen, and for what was typed at Enter or when the focus leaves. */
 export function SuggestBox({ value, options, onChange, label, placeholder }: SuggestBoxProps) {
   const listId = useId()
   const [draft, setDraft] = useState<string>()
@@ -32,6 +33,7 @@ export function SuggestBox({ value, options, onChange, label, placeholder }: Sug
         value={draft ?? value}
         placeholder={placeholder}
         aria-label={label}
+        maxLength={MAX_KIND_LENGTH}
         autoComplete="off"
         spellCheck={false}
         onChange={event => type(event.target.value)}

@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Ellipsis, Mail, Shield, ShieldOff, Trash2 } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
-import { focusHeading } from '../../shell/use-route-focus.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Menu, MenuItem } from '../../ui/Menu.tsx'

@@ -1,6 +1,7 @@
 import type { Actor } from '@muster/actions/client'
 import { CircleUser, Cog, Cpu, KeyRound, Server, UserRound } from 'lucide-react'
 import { Badge } from '../../ui/Badge.tsx'
+import { Id } from '../../ui/Id.tsx'
 import type { IconType } from '../../ui/icon.ts'
 
 const LOOK: Record<Actor['actor'], { icon: IconType; kind: string }> = {
@@ -14,12 +15,21 @@ const LOOK: Record<Actor['actor'], { icon: IconType; kind: string }> = {
 
 /** Who did it: the kind as an icon, then the name, else the id, else the kind. */
 export function ActorChip({ actor, name }: { actor: Actor; name: string | undefined }) {
-  const { icon, kind } = LOOK[actor.actor]
-  const shown = name ?? idOf(actor)
+  const { icon: Icon, kind } = LOOK[actor.actor]
+  const id = name === undefined ? idOf(actor) : undefined
+  if (id !== undefined) {
+    return (
+      <span className="row" style={{ gap: 5, minWidth: 0 }}>
+        <Icon className="i i-14 muted" aria-hidden />
+        <span className="sr">{kind} </span>
+        <Id id={id} what="actor id" wrap />
+      </span>
+    )
+  }
   return (
-    <Badge icon={icon}>
-      {shown !== undefined && <span className="sr">{kind} </span>}
-      <span className="trunc">{shown ?? kind}</span>
+    <Badge icon={Icon}>
+      {name !== undefined && <span className="sr">{kind} </span>}
+      <span className="trunc">{name ?? kind}</span>
     </Badge>
   )
 }

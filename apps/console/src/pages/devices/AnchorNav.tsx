@@ -74,20 +74,27 @@ function useSectionBeingRead(): SectionId {
     function look() {
       frame = 0
       const { scrollHeight } = document.documentElement
-      const isAtEnd = window.scrollY > 0 && window.innerHeight + window.scrollY >= scrollHeight - 2
-      const above = SECTIONS.filter(({ id }) => {
+      const isAtEnd = window.innerHeight + window.scrollY >= scrollHeight - 2
+      const isReached = ({ id }: { id: SectionId }) => {
         const top = document.getElementById(id)?.getBoundingClientRect().top
         return top !== undefined && top <= READING_LINE_PX
-      })
-      // The last sections may be too short to ever reach the line.
-      setCurrent(isAtEnd ? 'dz' : (above.at(-1)?.id ?? 'ov'))
+      }
+      // The last sections may be too short to ever reach the line: at the end of the page it is the one that a link has led to,
+      // else the very last.
+      const unreached = isAtEnd ? SECTIONS.filter(section => !isReached(section)) : []
+      const asked = unreached.find(({ id }) => `#${id}` === window.location.hash)
+      const last = window.scrollY > 0 ? unreached.at(-1) : undefined
+      setCurrent((asked ?? last ?? SECTIONS.findLast(isReached))?.id ?? 'ov')
     }
     function onScroll() {
       frame ||= requestAnimationFrame(look)
     }
     window.addEventListener('scroll', onScroll, { passive: true })
+    // Where nothing scrolls, a link still leads somewhere.
+    window.addEventListener('hashchange', onScroll)
     return () => {
       window.removeEventListener('scroll', onScroll)
+      window.removeEventListener('hashchange', onScroll)
       cancelAnimationFrame(frame)
     }
   }, [])

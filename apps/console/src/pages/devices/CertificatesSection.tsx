@@ -55,15 +55,13 @@ export function CertificatesSection({ deviceId }: { deviceId: string }) {
 function Certificates({ deviceId }: { deviceId: string }) {
   const { certificates } = useAction('devices_GetDetails', { deviceId })
   const box = useRef<HTMLDivElement>(null)
-  if (certificates.length === 0) {
-    return (
-      <div className="in">
-        <p className="muted">No certificates.</p>
-      </div>
-    )
-  }
   return (
-    <>
+    <div ref={box} tabIndex={-1}>
+      {certificates.length === 0 && (
+        <div className="in">
+          <p className="muted">No certificates.</p>
+        </div>
+      )}
       {certificates.some(({ isShared }) => isShared) && (
         <div className="in">
           <Alert tone="warn" title="A certificate of this device is shared.">
@@ -71,34 +69,36 @@ function Certificates({ deviceId }: { deviceId: string }) {
           </Alert>
         </div>
       )}
-      <div ref={box} tabIndex={-1} style={SCROLL_BOX}>
-        <table className="tbl dense rows">
-          <caption className="sr">Certificates</caption>
-          <thead>
-            <tr>
-              <th scope="col">Id</th>
-              <th scope="col">First Seen</th>
-              <th scope="col">Status</th>
-              <th scope="col">Fingerprint</th>
-              <th scope="col">
-                <span className="sr">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            <TimesTogether>
-              {certificates.map(certificate => (
-                <CertificateRow
-                  key={certificate.certificateId}
-                  certificate={certificate}
-                  onGone={() => box.current?.focus()}
-                />
-              ))}
-            </TimesTogether>
-          </tbody>
-        </table>
-      </div>
-    </>
+      {certificates.length > 0 && (
+        <div style={SCROLL_BOX}>
+          <table className="tbl dense rows">
+            <caption className="sr">Certificates</caption>
+            <thead>
+              <tr>
+                <th scope="col">Id</th>
+                <th scope="col">First Seen</th>
+                <th scope="col">Status</th>
+                <th scope="col">Fingerprint</th>
+                <th scope="col">
+                  <span className="sr">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              <TimesTogether>
+                {certificates.map(certificate => (
+                  <CertificateRow
+                    key={certificate.certificateId}
+                    certificate={certificate}
+                    onGone={() => box.current?.focus()}
+                  />
+                ))}
+              </TimesTogether>
+            </tbody>
+          </table>
+        </div>
+      )}
+    </div>
   )
 }
 

@@ -1,4 +1,5 @@
 import { X } from 'lucide-react'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { Button } from '../../ui/Button.tsx'
 import { type Condition, conditionText } from './conditions.ts'
 
@@ -18,7 +19,10 @@ export function Conditions({ conditions, onChange }: ConditionsProps) {
               size="sm"
               icon={X}
               aria-label={`Remove condition: ${text}`}
-              onClick={() => onChange(conditions.toSpliced(index, 1))}
+              onClick={() => {
+                focusHeading()
+                onChange(conditions.toSpliced(index, 1))
+              }}
             >
               <span className="mono trunc" style={{ maxWidth: '40ch' }}>
                 {text}

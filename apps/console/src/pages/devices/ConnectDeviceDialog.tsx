@@ -1,8 +1,7 @@
-import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
+import { FormDialog } from '../../ui/FormDialog.tsx'
 import { SecretDialog } from '../tokens/SecretDialog.tsx'
-import { TokenForm } from './TokenForm.tsx'
 import { useEnrolment } from './use-enrolment.ts'
+import { useTokenForm } from './use-token-form.tsx'
 import { WaitingDevice } from './WaitingDevice.tsx'
 
 type ConnectDeviceDialogProps = { projectId: string; open: boolean; onClose: () => void }
@@ -15,6 +14,7 @@ export function ConnectDeviceDialog({ open, ...rest }: ConnectDeviceDialogProps)
 
 function OpenDialog({ projectId, onClose }: Omit<ConnectDeviceDialogProps, 'open'>) {
   const { enrolment, start } = useEnrolment(projectId)
+  const { form, field } = useTokenForm(start)
   if (enrolment) {
     return (
       <SecretDialog
@@ -28,26 +28,14 @@ function OpenDialog({ projectId, onClose }: Omit<ConnectDeviceDialogProps, 'open
     )
   }
   return (
-    <Dialog title="Connect a device" open onClose={onClose}>
-      <TokenForm start={start}>
-        {(field, { canSubmit, isSubmitting }) => (
-          <>
-            <DialogBody>{field}</DialogBody>
-            <DialogFoot>
-              <Button onClick={onClose}>Cancel</Button>
-              <Button
-                type="submit"
-                variant="primary"
-                disabled={!canSubmit && !isSubmitting}
-                busy={isSubmitting}
-                busyLabel="Creating…"
-              >
-                Create Token
-              </Button>
-            </DialogFoot>
-          </>
-        )}
-      </TokenForm>
-    </Dialog>
+    <FormDialog
+      title="Connect a device"
+      form={form}
+      submit="Create Token"
+      busyLabel="Creating…"
+      onClose={onClose}
+    >
+      {field}
+    </FormDialog>
   )
 }

@@ -9,7 +9,7 @@ import { Id } from '../../ui/Id.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Time, TimesTogether } from '../../ui/Time.tsx'
-import { connectionsQuery } from './connections-query.ts'
+import { connectionsQuery } from './device-queries.ts'
 import { SCROLL_BOX } from './scroll-box.ts'
 
 type EndReason = NonNullable<ActionOutput<'devices_QueryConnections'>['connections'][number]['endReason']>

@@ -1,4 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
+import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
@@ -8,10 +9,12 @@ import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Elapsed } from '../../ui/Elapsed.tsx'
 import { Id } from '../../ui/Id.tsx'
+import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Mark } from '../../ui/Mark.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Title } from '../../ui/Title.tsx'
 import { toastError } from '../../ui/toast.ts'
+import { ageOf, deviceQueries } from './device-queries.ts'
 
 /** Life of a link to the web pages of a device, 2 hours (spec 9). */
 const PROXY_LINK_SECS = 7_200
@@ -62,11 +65,18 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
           </div>
         </div>
         <div className="row acts">
+          <Stamp deviceId={deviceId} />
           <ProxyButton deviceId={deviceId} />
         </div>
       </div>
     </>
   )
+}
+
+/** How old the page is, or that a part of it could not be refreshed. */
+function Stamp({ deviceId }: { deviceId: string }) {
+  const age = ageOf(useQueries({ queries: deviceQueries(deviceId) }))
+  return age && <LiveStamp {...age} />
 }
 
 /** Opens the device's own web pages: a fresh link at each click, in a window that the click opens. */

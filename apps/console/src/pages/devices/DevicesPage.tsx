@@ -1,12 +1,12 @@
-import { MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import { ActionError, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { ListFilterPlus, Plus } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { formatCount } from '../../lib/format.ts'
 import { useChangeSearch } from '../../lib/search.ts'
-import { focusHeading } from '../../shell/use-route-focus.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
@@ -50,10 +50,17 @@ function Devices({ projectId }: { projectId: string }) {
   })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS }).data
   const [isConnecting, setConnecting] = useState(false)
+  const [isGuided, setGuided] = useState(false)
   const [isAddingCondition, setAddingCondition] = useState(false)
 
+  // A place that is none in this list, from an address of another order for instance, leaves the address: the list then starts at
+  // its first device.
+  const isLost = !list.startsAtFirst && !list.data && isRefused(list.error)
+  useEffect(() => {
+    if (isLost) changeSearch({ cursor: undefined })
+  })
   // With nothing to show the route's panel says what went wrong.
-  if (list.error && !list.data) throw list.error
+  if (list.error && !list.data && !isLost) throw list.error
 
   const conditions = parseConditions(search.where)
   const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
@@ -96,12 +103,12 @@ function Devices({ projectId }: { projectId: string }) {
         </Button>
       </PageHead>
       <ConnectDeviceDialog projectId={projectId} open={isConnecting} onClose={() => setConnecting(false)} />
-      {isEmpty ? (
-        <InstallGuide projectId={projectId} />
+      {isEmpty || isGuided ? (
+        <InstallGuide projectId={projectId} onHold={setGuided} />
       ) : (
         <>
           {summary && <FleetSummary summary={summary} />}
-          {list.error && (
+          {list.error && !isLost && (
             <div style={{ marginBottom: 12 }}>
               <Alert tone="bad" title="Could not load devices.">
                 <ErrorText error={list.error} /> The rows below were answered{' '}
@@ -172,6 +179,10 @@ function Devices({ projectId }: { projectId: string }) {
       )}
     </Page>
   )
+}
+
+function isRefused(error: Error | null): boolean {
+  return error instanceof ActionError && error.kind === 'Invalid'
 }
 
 function insteadOfRows(list: ReturnType<typeof useDeviceList>, onClear: () => void): ReactNode {

@@ -9,11 +9,10 @@ import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { recordOf } from './device-json.ts'
+import { EVENT_LIMIT, eventsInput } from './device-queries.ts'
 
 type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
 
-/** Events that the page shows (spec 9). */
-const LIMIT = 10
 const ATTRIBUTES_AT_FIRST = 8
 
 const LOOK: Record<DeviceEvent['severity'], { className: string; icon: IconType }> = {
@@ -28,7 +27,12 @@ const LOOK: Record<DeviceEvent['severity'], { className: string; icon: IconType 
 /** The latest events of a device, newest first. */
 export function EventsSection({ deviceId }: { deviceId: string }) {
   return (
-    <Section id="ev" title="Recent Events" padded={false} aside={<span className="muted">Last {LIMIT}</span>}>
+    <Section
+      id="ev"
+      title="Recent Events"
+      padded={false}
+      aside={<span className="muted">Last {EVENT_LIMIT}</span>}
+    >
       <SectionBoundary what="events">
         <Events deviceId={deviceId} />
       </SectionBoundary>
@@ -37,7 +41,7 @@ export function EventsSection({ deviceId }: { deviceId: string }) {
 }
 
 function Events({ deviceId }: { deviceId: string }) {
-  const { events } = useAction('devices_QueryEvents', { deviceId, limit: LIMIT })
+  const { events } = useAction('devices_QueryEvents', eventsInput(deviceId))
   if (events.length === 0) {
     return (
       <div className="in">

@@ -1,11 +1,10 @@
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { formatDuration, formatShare } from '../../lib/format.ts'
-import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Strip, type Tick } from '../../ui/Strip.tsx'
 import { type ConnectionHistory, HOURS, type Hour, mergeHours, readHistory } from './connection-hours.ts'
-import { connectionsQuery } from './connections-query.ts'
+import { connectionsQuery } from './device-queries.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
 
 const DAY_LABELS = [1, 2, 3, 4]
@@ -15,17 +14,12 @@ const shortWeekday = new Intl.DateTimeFormat('en', { weekday: 'short' })
 /** Whether a device was connected in the last seven days, one tick an hour. */
 export function HistorySection({ deviceId }: { deviceId: string }) {
   return (
-    <Section title="Connection, last 7 days" aside={<HistoryStamp deviceId={deviceId} />}>
+    <Section title="Connection, last 7 days">
       <SectionBoundary what="the connection history">
         <History deviceId={deviceId} />
       </SectionBoundary>
     </Section>
   )
-}
-
-function HistoryStamp({ deviceId }: { deviceId: string }) {
-  const { dataUpdatedAt, errorUpdatedAt } = useQuery(connectionsQuery(deviceId))
-  return dataUpdatedAt > 0 ? <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} /> : null
 }
 
 function History({ deviceId }: { deviceId: string }) {

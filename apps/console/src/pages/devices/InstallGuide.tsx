@@ -1,18 +1,34 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { usePublicUrl } from '../../api/config.ts'
 import { agentCommand } from '../../lib/agent-command.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
+import { submitForm } from '../../lib/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Code } from '../../ui/Code.tsx'
 import { Secret } from '../../ui/Secret.tsx'
 import { Section } from '../../ui/Section.tsx'
-import { TokenForm } from './TokenForm.tsx'
+import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { useEnrolment } from './use-enrolment.ts'
+import { useTokenForm } from './use-token-form.tsx'
 import { WaitingDevice } from './WaitingDevice.tsx'
 
+type InstallGuideProps = {
+  projectId: string
+  /** Asks to keep the guide, devices or not: from when a token is being made, which it shows this once, until the person goes on. */
+  onHold: (isHeld: boolean) => void
+}
+
 /** What an empty list shows: how the first device gets into it. */
-export function InstallGuide({ projectId }: { projectId: string }) {
+export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
   const { enrolment, start } = useEnrolment(projectId)
+  const { form, field } = useTokenForm(name => {
+    onHold(true)
+    return start(name).catch(error => {
+      onHold(false)
+      throw error
+    })
+  })
   const publicUrl = usePublicUrl()
   const steps = useRef<HTMLOListElement>(null)
   // The button that had the focus is gone with the form.
@@ -31,24 +47,19 @@ export function InstallGuide({ projectId }: { projectId: string }) {
               <Secret text={enrolment.token} what="token" />
             </>
           ) : (
-            <TokenForm start={start}>
-              {(field, { canSubmit, isSubmitting }) => (
-                <div className="stack" style={{ gap: 12 }}>
-                  {field}
-                  <div>
-                    <Button
-                      type="submit"
-                      variant="primary"
-                      disabled={!canSubmit && !isSubmitting}
-                      busy={isSubmitting}
-                      busyLabel="Creating…"
-                    >
-                      Create Token
-                    </Button>
-                  </div>
-                </div>
-              )}
-            </TokenForm>
+            <form
+              noValidate
+              className="stack"
+              style={{ gap: 12 }}
+              onSubmit={event => void submitForm(event, form)}
+            >
+              {field}
+              <div>
+                <SubmitButton form={form} busyLabel="Creating…">
+                  Create Token
+                </SubmitButton>
+              </div>
+            </form>
           )}
         </Step>
         <Step number={2} title="Run the agent on the device">
@@ -60,7 +71,19 @@ export function InstallGuide({ projectId }: { projectId: string }) {
         </Step>
         <Step number={3} title="Wait for it to connect">
           {enrolment ? (
-            <WaitingDevice projectId={projectId} before={enrolment.before} />
+            <WaitingDevice projectId={projectId} before={enrolment.before}>
+              <div>
+                <Button
+                  onClick={() => {
+                    // The guide goes with the button.
+                    focusHeading()
+                    onHold(false)
+                  }}
+                >
+                  Show devices
+                </Button>
+              </div>
+            </WaitingDevice>
           ) : (
             <p className="live" role="status">
               <i aria-hidden="true" />

@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Trash2 } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
-import { focusHeading } from '../../shell/use-route-focus.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'

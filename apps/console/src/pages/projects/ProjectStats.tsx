@@ -1,16 +1,19 @@
 import { useQueries } from '@tanstack/react-query'
 import { actionQuery } from '../../api/queries.ts'
+import { messageOf } from '../../ui/ErrorText.tsx'
 import { Stat, Stats } from '../../ui/Stats.tsx'
 import { summaryInput } from './summary.ts'
 
 /** What the devices of all projects come to; its answers are the cards' own. */
 export function ProjectStats({ projectIds }: { projectIds: string[] }) {
-  const summaries = useQueries({
+  const answers = useQueries({
     queries: projectIds.map(projectId => actionQuery('projects_GetSummary', summaryInput(projectId))),
-  }).map(({ data }) => data)
+  })
 
-  const known = summaries.filter(summary => summary !== undefined)
-  const isComplete = known.length === summaries.length
+  const known = answers.map(({ data }) => data).filter(summary => summary !== undefined)
+  const isComplete = known.length === answers.length
+  const error = answers.find(({ data, error }) => !data && error)?.error
+  const failure = error ? messageOf(error) : undefined
   const sum = (pick: (summary: (typeof known)[number]) => number) =>
     isComplete ? known.reduce((total, summary) => total + pick(summary), 0) : undefined
   const devices = sum(({ deviceCount }) => deviceCount)
@@ -19,22 +22,25 @@ export function ProjectStats({ projectIds }: { projectIds: string[] }) {
   const pendingIn = known.filter(({ pendingCount }) => pendingCount > 0).length
   return (
     <Stats>
-      <Stat label="Devices" value={devices} />
+      <Stat label="Devices" value={devices} failure={failure} />
       <Stat
         label="Connected"
         mark="on"
         value={connected}
+        failure={failure}
         note={devices && connected !== undefined ? `${Math.round((connected / devices) * 100)} %` : undefined}
       />
       <Stat
         label="Disconnected"
         mark="off"
         value={devices !== undefined && connected !== undefined ? devices - connected : undefined}
+        failure={failure}
       />
       <Stat
         label="Pending certificates"
         mark="pending"
         value={pending}
+        failure={failure}
         note={pending ? `in ${pendingIn} ${pendingIn === 1 ? 'project' : 'projects'}` : undefined}
       />
     </Stats>

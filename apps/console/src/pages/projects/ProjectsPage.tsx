@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Package, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { useChangeSearch } from '../../lib/search.ts'
 import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
@@ -45,6 +46,11 @@ export function ProjectsPage() {
   const isFiltered = text !== '' || q !== ''
   const isEmpty = projects?.length === 0
   const isSummedUp = projects && !isFiltered && !isEmpty && !hasNextPage && projects.length <= MOST_SUMMED_UP
+  function clear() {
+    // The button goes with the filter.
+    focusHeading()
+    change({ q: '' })
+  }
   const createButton = (
     <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
       Create Project
@@ -79,7 +85,7 @@ export function ProjectsPage() {
           <EmptyState
             icon={Package}
             title="No projects match this filter."
-            action={<Button onClick={() => change({ q: '' })}>Clear</Button>}
+            action={<Button onClick={clear}>Clear</Button>}
           />
         )}
         {!isEmpty && (

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Package, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { useChangeSearch } from '../../lib/search.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -32,6 +33,11 @@ export function RepositoriesPage() {
   const repositories = list.data?.pages.flatMap(page => page.repositories)
   const isFiltered = text !== ''
   const isEmpty = repositories?.length === 0
+  function clear() {
+    // The button goes with the filter.
+    focusHeading()
+    change({ q: '' })
+  }
   const createButton = (
     <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
       New Repository
@@ -69,7 +75,7 @@ export function RepositoriesPage() {
           <EmptyState
             icon={Package}
             title="No repositories match this filter."
-            action={<Button onClick={() => change({ q: '' })}>Clear</Button>}
+            action={<Button onClick={clear}>Clear</Button>}
           />
         )}
         {!isEmpty && (

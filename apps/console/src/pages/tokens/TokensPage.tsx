@@ -2,20 +2,17 @@ import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useDebounced } from '../../lib/use-debounced.ts'
-import { Alert } from '../../ui/Alert.tsx'
+import { useChangeSearch } from '../../lib/search.ts'
 import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
-import { LoadMore } from '../../ui/LoadMore.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { RouteError } from '../../ui/RouteError.tsx'
-import { SearchBox } from '../../ui/SearchBox.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
 
+/** Fewer tokens need no filter. */
 const FILTER_FROM = 8
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/tokens')
@@ -23,18 +20,14 @@ const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectI
 /** Deployment tokens of a project, with which its devices enrol. */
 export function TokensPage() {
   const { projectId } = route.useParams()
+  const { q } = route.useSearch()
+  const change = useChangeSearch<{ q?: string }>()
   const [isCreating, setCreating] = useState(false)
-  const [filter, setFilter] = useState('')
-  const text = useDebounced(filter.trim())
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useActionPages(
-    'projects_QueryDeploymentTokens',
-    { ...tokensInput(projectId), ...(text && { filter: { text } }) },
-  )
-
-  if (error && !data) return <RouteError error={error} reset={() => void refetch()} />
-  const tokens = data?.pages.flatMap(page => page.tokens)
-  const total = data?.pages[0]?.total ?? tokens?.length
-  const isFiltered = filter !== '' || text !== ''
+  const list = useActionPages('projects_QueryDeploymentTokens', tokensInput(projectId, q))
+  const tokens = list.data?.pages.flatMap(page => page.tokens)
+  const total = list.data?.pages[0]?.total
+  // While another filter loads, its box stays where the focus is.
+  const isFiltered = q !== undefined || list.isPlaceholderData
   const isEmpty = tokens?.length === 0 && !isFiltered
   const createButton = (
     <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
@@ -42,23 +35,27 @@ export function TokensPage() {
     </Button>
   )
   return (
-    <Page width="list">
-      <PageHead title="Tokens" count={total}>
-        {(isFiltered || (total ?? 0) >= FILTER_FROM) && (
-          <SearchBox
-            value={filter}
-            onChange={setFilter}
-            label="Filter tokens"
-            placeholder="Filter by name or id"
-          />
-        )}
-        {!isEmpty && createButton}
-      </PageHead>
-      {error && (
-        <Alert tone="warn" title="The list could not be updated.">
-          <ErrorText error={error} />
-        </Alert>
-      )}
+    <ListPage
+      title="Tokens"
+      what="tokens"
+      list={list}
+      shown={tokens?.length}
+      total={total}
+      actions={
+        <>
+          {(isFiltered || (total ?? 0) >= FILTER_FROM) && (
+            <FilterBox
+              value={q ?? ''}
+              onChange={value => change({ q: value })}
+              label="Filter tokens"
+              placeholder="Filter by name or id"
+            />
+          )}
+          {!isEmpty && createButton}
+        </>
+      }
+      below={<NewTokenDialog projectId={projectId} open={isCreating} onClose={() => setCreating(false)} />}
+    >
       {isEmpty ? (
         <EmptyState icon={KeyRound} title="Create a token to connect devices" action={createButton}>
           A device shows a deployment token on its first connection to join this project.
@@ -71,20 +68,10 @@ export function TokensPage() {
           bars={4}
           head={HEAD}
           rows={tokens?.map(token => <TokenRow key={token.tokenId} token={token} />)}
-          onClear={() => setFilter('')}
+          onClear={() => change({ q: '' })}
         />
       )}
-      {hasNextPage && (
-        <LoadMore
-          shown={tokens?.length ?? 0}
-          total={total}
-          what="tokens"
-          busy={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        />
-      )}
-      <NewTokenDialog projectId={projectId} open={isCreating} onClose={() => setCreating(false)} />
-    </Page>
+    </ListPage>
   )
 }
 

@@ -1,2 +1,5 @@
 /** What the token list asks for first, shared with the loader that asks ahead. */
-export const tokensInput = (projectId: string) => ({ projectId, limit: 100 })
+export function tokensInput(projectId: string, q = '') {
+  const text = q.trim()
+  return { projectId, limit: 100, ...(text && { filter: { text } }) }
+}

@@ -1,17 +1,11 @@
-import { type ReactNode, useState } from 'react'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { useState } from 'react'
+import { bindText, useTextForm } from '../../lib/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-type TokenFormProps = {
-  start: (name: string) => Promise<void>
-  /** Lays the field and the submit button out; `canSubmit` and `isSubmitting` are the button's. */
-  children: (field: ReactNode, state: { canSubmit: boolean; isSubmitting: boolean }) => ReactNode
-}
-
-/** Asks for the name of the deployment token that the next device connects with. */
-export function TokenForm({ start, children }: TokenFormProps) {
+/** A form that asks for the name of the deployment token that the next device connects with, and its field below what went wrong. */
+export function useTokenForm(start: (name: string) => Promise<void>) {
   const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
     defaultValues: { name: 'New devices' },
@@ -40,11 +34,5 @@ export function TokenForm({ start, children }: TokenFormProps) {
       </form.Field>
     </>
   )
-  return (
-    <form noValidate onSubmit={event => void submitForm(event, form)}>
-      <form.Subscribe selector={({ canSubmit, isSubmitting }) => ({ canSubmit, isSubmitting })}>
-        {state => children(field, state)}
-      </form.Subscribe>
-    </form>
-  )
+  return { form, field }
 }

@@ -1,0 +1,22 @@
+const GIVE_UP_MS = 5000
+
+/** Focuses the page's heading, waiting for it while the page loads; returns how to stop waiting. */
+export function focusHeading(): () => void {
+  const before = document.activeElement
+  const tryNow = () => {
+    const heading = document.querySelector<HTMLElement>('main h1')
+    heading?.focus({ preventScroll: true })
+    return heading !== null
+  }
+  if (tryNow()) return () => {}
+  const observer = new MutationObserver(() => {
+    const movedOn = document.activeElement !== before && document.activeElement !== document.body
+    if (movedOn || tryNow()) observer.disconnect()
+  })
+  observer.observe(document.body, { childList: true, subtree: true })
+  const timer = setTimeout(() => observer.disconnect(), GIVE_UP_MS)
+  return () => {
+    clearTimeout(timer)
+    observer.disconnect()
+  }
+}

@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startAgent } from './agent-child.ts'
+import { newFolder } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+let stage: Stage
+let page: Page
+let folder: string
+/** The address of a project without devices. */
+let project: string
+let projectId: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  folder = resources.use(await newFolder()).path
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.waitForURL(/\/projects$/)
+  const organization = page.url().match(/org_\w+/)![0]
+  const created = await invoke(page, 'projects_Create', {
+    organizationId: organization,
+    name: 'Harbor cranes',
+  })
+  projectId = created.projectId
+  project = `${stage.hub.url}/${organization}/projects/${projectId}`
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('keeps the guide with its token until the first device is there and the person goes on', async () => {
+  await page.goto(`${project}/devices`)
+  const guide = page.getByRole('region', { name: 'Connect your first device' })
+  const url = '**/invoke/projects_CreateDeploymentToken'
+  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }))
+  await guide.getByRole('button', { name: 'Create Token' }).click()
+  await guide.getByText('Could not create the token').waitFor()
+  await page.unroute(url)
+  await guide.getByRole('button', { name: 'Create Token' }).click()
+  const token = await guide.locator('.secret code').innerText()
+  await guide.getByText('Waiting for the device to connect…').waitFor()
+  await expectGoodScreen(page, 'install-guide-waiting')
+
+  await connect('first', token)
+  await guide.getByText('has connected, first seen').waitFor({ timeout: 20_000 })
+  await page.locator('.phead .cnt').getByText('1', { exact: true }).waitFor()
+  expect(await guide.locator('.secret code').innerText()).toBe(token)
+  expect(await guide.getByText(token).count()).toBe(2)
+  expect(await focused()).toMatch(/^Copy/)
+  await expectGoodScreen(page, 'install-guide-connected')
+  await guide.getByRole('button', { name: 'Show devices' }).click()
+  await page.getByRole('row').getByRole('link', { name: 'View' }).waitFor()
+  expect(await guide.count()).toBe(0)
+  expect(await page.content()).not.toContain(token)
+  expect(await focused()).toBe('Devices')
+})
+
+it('cannot be closed while the token is being made, which nobody would see then', async () => {
+  await page.goto(`${project}/devices`)
+  await page.getByRole('button', { name: 'Connect a device' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Connect a device' })
+  let answer = (): void => {}
+  const url = '**/invoke/projects_CreateDeploymentToken'
+  await page.route(url, async route => {
+    await new Promise<void>(resolve => {
+      answer = resolve
+    })
+    await route.continue()
+  })
+  await Promise.all([page.waitForRequest(url), dialog.getByRole('button', { name: 'Create Token' }).click()])
+  await page.locator('dialog[aria-busy=true]').waitFor()
+  expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
+  expect(await dialog.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true)
+  await page.keyboard.press('Escape')
+  await page.mouse.click(5, 5)
+  answer()
+  await dialog.locator('.secret code').waitFor()
+  await page.unroute(url)
+  await dialog.getByText('Waiting for the device to connect…').waitFor()
+  await expectGoodScreen(page, 'connect-dialog')
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await dialog.waitFor({ state: 'detached' })
+})
+
+it('filters tokens in the address, and tells how old the list is', async () => {
+  for (let n = 1; n <= 8; n++)
+    await invoke(page, 'projects_CreateDeploymentToken', { projectId, name: `Quay ${n}` })
+  await page.goto(`${project}/tokens`)
+  await page.getByText(/^Updated /).waitFor()
+  await page.getByLabel('Filter tokens').fill('quay 3')
+  await page.waitForURL(/[?&]q=quay(%20|\+)3$/)
+  await page.getByText('Quay 1', { exact: true }).waitFor({ state: 'detached' })
+  await expectGoodScreen(page, 'tokens-filtered')
+  await page.reload()
+  await page.getByText('Quay 3', { exact: true }).waitFor()
+  expect(await page.getByLabel('Filter tokens').inputValue()).toBe('quay 3')
+  expect(await page.getByRole('switch').count()).toBe(1)
+
+  await page.getByLabel('Filter tokens').fill('no such token')
+  await page.getByText('No tokens match this filter.').waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByText('Quay 8', { exact: true }).waitFor()
+  expect(page.url()).toBe(`${project}/tokens`)
+  expect(await focused()).toBe('Tokens')
+
+  const url = '**/invoke/projects_QueryDeploymentTokens'
+  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }))
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByText('Last update failed just now').waitFor()
+  await page.getByText('Could not load tokens.').waitFor()
+  expect(await page.getByText('Quay 8', { exact: true }).count()).toBe(1)
+  await page.unroute(url)
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByText('Updated just now').waitFor()
+  expect(stage.faults).toEqual([])
+})
+
+/** Runs an agent until the tests end. */
+async function connect(name: string, token: string) {
+  resources.use(startAgent(['run', '--hub', stage.hub.url, '--token', token, '--data', join(folder, name)]))
+}
+
+/** What has the focus, in the words on it. */
+function focused(): Promise<string> {
+  return page.evaluate('document.activeElement.innerText.trim()')
+}
