@@ -1,5 +1,5 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { chmod, stat, unlink, writeFile } from 'node:fs/promises'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { chmod, mkdir, readdir, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { certificateFingerprint, createDeviceCertificate, loadDeviceCertificate } from './certificate.ts'
@@ -82,16 +82,37 @@ describe('loadDeviceCertificate', () => {
     expect((await stat(at.key)).mode & 0o777).toBe(0o600)
   })
 
-  it('refuses half a pair, whichever half', async () => {
+  it('goes on where a start was cut off after the key, also when some start together', async () => {
     await using at = await paths()
-    const { certificatePem } = await loadDeviceCertificate(at.cert, at.key)
+    const { keyPem } = await loadDeviceCertificate(at.cert, at.key)
     await unlink(at.cert)
+    const all = await Promise.all(Array.from({ length: 6 }, () => loadDeviceCertificate(at.cert, at.key)))
+    expect(new Set(all.map(each => each.certificatePem)).size).toBe(1)
+    expect(all[0]!.keyPem).toBe(keyPem)
+    expect(await loadDeviceCertificate(at.cert, at.key)).toEqual(all[0])
+  })
+
+  it('goes on when what kept it from storing the certificate is mended', async () => {
+    await using at = await paths()
+    const cert = join(at.path, 'certificates', 'cert.pem')
+    await symlink(join(at.path, 'missing'), join(at.path, 'certificates'))
+    await expect(loadDeviceCertificate(cert, at.key)).rejects.toThrow('ssl-cert: found')
+    await mkdir(join(at.path, 'missing'))
+    await loadDeviceCertificate(cert, at.key)
+    expect(await readdir(join(at.path, 'ssl'))).toEqual(['key.pem'])
+  })
+
+  it('refuses a certificate without its key, and a lone key that was never its own', async () => {
+    await using at = await paths()
+    await loadDeviceCertificate(at.cert, at.key)
+    await unlink(at.key)
+    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow(`found ${at.cert} without ${at.key}`)
+    await unlink(at.cert)
+    const { privateKey } = generateKeyPairSync('ed25519')
+    await writeFile(at.key, privateKey.export({ type: 'pkcs8', format: 'pem' }))
     await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow(
       `found ${at.key} without ${at.cert}, expected both`,
     )
-    await unlink(at.key)
-    await writeFile(at.cert, certificatePem)
-    await expect(loadDeviceCertificate(at.cert, at.key)).rejects.toThrow(`found ${at.cert} without ${at.key}`)
   })
 
   it('refuses files with other content and keys of others', async () => {

@@ -1,6 +1,13 @@
-import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto'
 import { chmod, readFile } from 'node:fs/promises'
-import { setTimeout as sleepFor } from 'node:timers/promises'
 import { certificatePem, selfSignedDer } from './certificate-der.ts'
 import { ConfigError } from './config-error.ts'
 import { codeOf } from './describe-error.ts'
@@ -9,35 +16,37 @@ import { createFileOnce } from './file-once.ts'
 /** What a device proves itself with: the text of its PEM files, the leaf certificate first. */
 export type DeviceCertificate = { certificatePem: string; keyPem: string }
 
-const OTHER_PROCESS_POLLS = 20
-const OTHER_PROCESS_POLL_MS = 100
-
 /** A new key and a self-signed certificate for it (protocol 1.3). */
 export function createDeviceCertificate(commonName = 'muster agent'): DeviceCertificate {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    certificatePem: selfSignedPem(privateKey, commonName),
+    keyPem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  }
+}
+
+function selfSignedPem(privateKey: KeyObject, commonName = 'muster agent'): string {
   const serial = randomBytes(16)
   serial[0] = (serial[0]! & 0x3f) | 0x40
   const der = selfSignedDer({
     commonName,
     serial,
-    publicKey: publicKey.export({ type: 'spki', format: 'der' }),
+    publicKey: createPublicKey(privateKey).export({ type: 'spki', format: 'der' }),
     sign: tbs => sign('sha256', tbs, { key: privateKey, dsaEncoding: 'der' }),
   })
-  return {
-    certificatePem: certificatePem(der),
-    keyPem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-  }
+  return certificatePem(der)
 }
 
 /**
- * The device's certificate and key from their PEM files, made and stored readable by the owner only when both are missing. Throws
- * `ConfigError` when one is missing, unreadable or does not fit the other (protocol 8.1).
+ * The device's certificate and key from their PEM files, made and stored readable by the owner only when both are missing, or when an
+ * earlier start was cut off after it had stored the key. Throws `ConfigError` when one is missing, unreadable or does not fit the
+ * other (protocol 8.1).
  */
 export async function loadDeviceCertificate(
   certificatePath: string,
   keyPath: string,
 ): Promise<DeviceCertificate> {
-  const found = (await read(certificatePath, keyPath)) ?? (await create(certificatePath, keyPath))
+  const found = await readOrCreate(certificatePath, keyPath)
   check(found, certificatePath, keyPath)
   // A key that others may read is mended where we may; a read-only file system is the operator's choice.
   await chmod(keyPath, 0o600).catch(() => {})
@@ -49,34 +58,34 @@ export function certificateFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256
 }
 
-async function create(certificatePath: string, keyPath: string): Promise<DeviceCertificate> {
-  const made = createDeviceCertificate()
-  try {
-    if (await createFileOnce(keyPath, made.keyPem)) {
-      if (await createFileOnce(certificatePath, made.certificatePem)) return made
-    }
-  } catch (error) {
-    throw new ConfigError(
-      `ssl-cert, ssl-key: found ${codeOf(error)} writing ${certificatePath} and ${keyPath}, expected a writable folder`,
-      { cause: error },
-    )
+/**
+ * The key is stored first, and the certificate is made for the key that is stored: whatever cuts this off, the next start goes on, and
+ * agents that start together end up with one pair.
+ */
+async function readOrCreate(certificatePath: string, keyPath: string): Promise<DeviceCertificate> {
+  // In this order: what another agent stores meanwhile never looks like a certificate without its key.
+  const certificatePem = await readIfThere('ssl-cert', certificatePath)
+  const found = await readIfThere('ssl-key', keyPath)
+  if (certificatePem !== undefined) {
+    if (found === undefined) throw oneMissing(certificatePath, keyPath)
+    return { certificatePem, keyPem: found }
   }
-  // Another agent is at it at this very moment: it has written the key and is about to write the certificate.
-  for (let poll = 0; poll < OTHER_PROCESS_POLLS; poll++) {
-    await sleepFor(OTHER_PROCESS_POLL_MS)
-    const found = await read(certificatePath, keyPath).catch(() => undefined)
-    if (found) return found
-  }
-  throw oneMissing(certificatePath, keyPath)
+  const keyPem = found ?? (await storeOnce('ssl-key', keyPath, createDeviceCertificate().keyPem))
+  const key = parse('ssl-key', keyPath, 'a PEM private key', () => createPrivateKey(keyPem))
+  // Another kind of key was never ours: its certificate got lost.
+  if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw oneMissing(keyPath, certificatePath)
+  return { certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key)), keyPem }
 }
 
-async function read(certificatePath: string, keyPath: string): Promise<DeviceCertificate | undefined> {
-  const certificatePem = await readIfThere('ssl-cert', certificatePath)
-  const keyPem = await readIfThere('ssl-key', keyPath)
-  if (certificatePem === undefined && keyPem === undefined) return undefined
-  if (certificatePem === undefined) throw oneMissing(keyPath, certificatePath)
-  if (keyPem === undefined) throw oneMissing(certificatePath, keyPath)
-  return { certificatePem, keyPem }
+/** Stores a text where there is none yet; resolves to what is stored then. */
+async function storeOnce(key: string, path: string, text: string): Promise<string> {
+  try {
+    return (await createFileOnce(path, text)) ? text : await readFile(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${key}: found ${codeOf(error)} writing ${path}, expected a writable folder`, {
+      cause: error,
+    })
+  }
 }
 
 function oneMissing(there: string, missing: string): ConfigError {

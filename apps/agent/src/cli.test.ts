@@ -1,4 +1,11 @@
-import { PassThrough } from 'node:stream'
+import { type StdioOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PassThrough, type Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { until } from '@muster/testkit/until'
 import { describe, expect, it } from 'vitest'
 import { runCli } from './cli.ts'
 import { FakeHub } from './testing/fake-hub.ts'
@@ -53,7 +60,16 @@ describe('usage', () => {
       ['simulate', '--hub', 'https://h', '--token', TOKEN, '--count', '1', '--rate', '-1'],
       'Expected a number above 0',
     ],
-    [['run', '--log-level', 'loud'], 'Allowed choices are error, warn, info, debug'],
+    [
+      ['simulate', '--hub', 'https://h', '--token', TOKEN, '--count', '1', '--duration', '2147484'],
+      'Expected 0.001 to 2147483 seconds',
+    ],
+    [
+      ['simulate', '--hub', 'https://h', '--token', TOKEN, '--count', '1', '--config', 'a'],
+      '--config and --hub exclude each other',
+    ],
+    [['run', '--log-level', 'loud'], 'Allowed choices are off, error, warn, info, debug, trace'],
+    [['run', '--log-format', 'json'], 'Allowed choices are compact, full'],
   ])('%j is wrong', async (argv, message) => {
     const { code, out, err } = await cli(argv)
     expect(err).toContain(message)
@@ -77,6 +93,87 @@ describe('usage', () => {
     expect((await cli(['device', 'id', '--hub', 'http://10.0.0.1', '--token', TOKEN])).err).toContain(
       '--dangerous-allow-plaintext',
     )
+  })
+})
+
+it('takes the options of the public agent before its command', async () => {
+  const argv = ['--config', '/nowhere/agent.toml', '--log-format', 'full', '--log-level', 'trace', 'run']
+  expect(await cli(argv)).toMatchObject({ code: 1, err: expect.stringContaining('/nowhere/agent.toml') })
+  expect(await cli([...argv.slice(0, 5), 'off', 'run'])).toMatchObject({ code: 1 })
+})
+
+it('never shows a token, wherever it was put', async () => {
+  for (const argv of [
+    ['run', '--hub', TOKEN, '--token', 'https://hub.example.com'],
+    ['run', '--config', TOKEN],
+    ['device', TOKEN],
+  ]) {
+    const { code, err } = await cli(argv)
+    expect(code).not.toBe(0)
+    expect(err).toContain('deployment_…')
+    expect(err).not.toContain(TOKEN)
+  }
+})
+
+describe('a process', () => {
+  /** The agent as a device of a fake hub, with these streams; `shell` is what runs it. */
+  async function agentOf(hub: FakeHub, argv: string[], stdio: StdioOptions, shell = 'exec "$@"') {
+    const folder = await temporaryFolder()
+    const main = join(import.meta.dirname, '../muster-agent.js')
+    const identity = ['--hub', hub.url, '--token', TOKEN, '--data', join(folder.path, 'data')]
+    const words = ['-c', shell, 'sh', process.execPath, main, ...argv, ...identity]
+    const child = spawn('sh', words, { stdio })
+    const err = child.stderr ? text(child.stderr) : ''
+    const ended = once(child, 'close').then(async ([code]) => ({ code: code as number, err: await err }))
+    return {
+      path: folder.path,
+      child,
+      ended,
+      async [Symbol.asyncDispose]() {
+        child.kill()
+        await ended
+        await folder[Symbol.asyncDispose]()
+      },
+    }
+  }
+  const full = () => openSync('/dev/full', 'w')
+
+  it('tells in one line that its result cannot be written', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await agentOf(hub, ['device', 'id'], ['ignore', full(), 'pipe'])
+    expect(await agent.ended).toEqual({
+      code: 1,
+      err: expect.stringMatching(/^\S+ error found ENOSPC writing the result, [^\n]+\n$/),
+    })
+  })
+
+  it('says nothing when nobody reads its result', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await agentOf(hub, ['device', 'id'], ['ignore', 'pipe', 'pipe'])
+    ;(agent.child.stdout as Readable).destroy()
+    expect(await agent.ended).toEqual({ code: 0, err: '' })
+  })
+
+  it('stays connected when its log cannot be written', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await agentOf(hub, ['run'], ['ignore', 'ignore', full()])
+    await until('it has connected', () => hub.callsOf('devices_SetProperty').length > 0)
+    hub.crash()
+    await until('it has connected again', () => hub.connections.length > 1)
+    agent.child.kill('SIGTERM')
+    expect(await agent.ended).toMatchObject({ code: 0 })
+  })
+
+  it('leaves no unfinished files where there is no room for its identity', async () => {
+    await using hub = await FakeHub.start()
+    await using agent = await agentOf(
+      hub,
+      ['device', 'id'],
+      ['ignore', 'ignore', 'pipe'],
+      'ulimit -f 0; exec "$@"',
+    )
+    expect(await agent.ended).toMatchObject({ code: 1, err: expect.stringContaining('EFBIG') })
+    expect(await readdir(join(agent.path, 'data'))).toEqual([])
   })
 })
 
@@ -259,7 +356,7 @@ describe('simulate', () => {
       '--count',
       '7',
       '--duration',
-      '1.5',
+      '2.002',
       '--no-outages',
     ]
     const { code, out, err } = await cli(argv)

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { withoutSecrets } from '@muster/actions'
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addDeviceCommands } from './commands/device.ts'
@@ -6,6 +7,7 @@ import { addEventCommands } from './commands/events.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
+import { DEFAULT_CONFIG_PATH } from './config.ts'
 import { createLog, LOG_LEVELS, type Log, type LogLevel } from './log.ts'
 import { adviceOn } from './refusal.ts'
 
@@ -33,8 +35,9 @@ const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 /** Runs one command line, without the program's name, and returns the exit code: 0, 1 failed, 2 wrong usage. */
 export async function runCli(
   argv: readonly string[],
-  { out, err, input, signal }: CliStreams,
+  { out, err: tell, input, signal }: CliStreams,
 ): Promise<number> {
+  const err = (text: string) => tell(withoutSecrets(text))
   const context: CommandContext = {
     signal,
     input,
@@ -61,6 +64,12 @@ function createProgram(context: CommandContext, output: OutputConfiguration): Co
         .choices(LOG_LEVELS)
         .default('info'),
     )
+    .addOption(
+      new Option('--log-format <format>', 'taken from units of the public agent; lines are always the same')
+        .choices(['compact', 'full'])
+        .default('compact'),
+    )
+    .option('--config <file>', `configuration file (default: ${DEFAULT_CONFIG_PATH})`)
     .exitOverride()
     .configureOutput(output)
     .showHelpAfterError('(add --help for the options)')

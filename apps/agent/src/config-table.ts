@@ -1,3 +1,4 @@
+import { withoutSecrets } from '@muster/actions'
 import { ConfigError } from './config-error.ts'
 
 /** One table of a configuration file, read key by key; what has another type than asked for throws `ConfigError`. */
@@ -68,8 +69,8 @@ function shown(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
   if (isTable(value)) return 'a table'
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'bigint' ? String(member) : member,
+  return withoutSecrets(
+    JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? String(member) : member)),
   )
 }
 

@@ -143,6 +143,11 @@ describe('configuration from options', () => {
     expect(() => configFromOptions({ hub, token: TOKEN })).toThrow('--hub: found')
   })
 
+  it('shows no token that stands where the hub should', () => {
+    const error = catchError(() => configFromOptions({ hub: TOKEN, token: 'https://hub' }))
+    expect(error).toMatch(/^--hub: found "deployment_…", expected the address of the hub/)
+  })
+
   it('refuses a token of another kind without showing it', () => {
     expect(() => configFromOptions({ hub: 'https://hub', token: 'u_sk_abc' })).toThrow(
       '--token: found a text of 8 characters',

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -10,6 +11,8 @@ import { temporaryFolder } from './testing/temporary-folder.ts'
 const EXAMPLES = join(import.meta.dirname, '../examples')
 const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze'
 const hasTools = isInstalled('/usr/bin/jq', 'jq')
+const hasCurl = hasTools && isInstalled('/usr/bin/curl', 'curl')
+const DISK_FULL = /^the disk is full/
 const VERSION = `pkg_v_${'2'.repeat(22)}`
 
 /** A device whose updaters are stand-ins that write down how they were called. */
@@ -22,9 +25,13 @@ async function device(hub: FakeHub) {
     await chmod(join(bin, name), 0o755)
   }
   const token = `deployment_${'1'.repeat(66)}`
-  const main = join(import.meta.dirname, 'main.ts')
+  const main = join(import.meta.dirname, '../muster-agent.js')
   const options = `--hub ${hub.url} --token ${token} --data "${folder.path}/data"`
-  await program('muster-agent', `exec "${process.execPath}" "${main}" "$@" ${options}`)
+  // Where there is a file "offline", no hub can be reached.
+  await program(
+    'muster-agent',
+    `[ ! -f offline ] || exit 1\nexec "${process.execPath}" "${main}" "$@" ${options}`,
+  )
   const noting = 'echo "$(basename "$0") $*" >>"$NOTES"'
   await program('reboot', noting)
   await program(
@@ -37,24 +44,36 @@ async function device(hub: FakeHub) {
   )
   const notes = join(folder.path, 'notes')
   await writeFile(join(folder.path, 'slot'), 'a')
+  await program('install', 'echo "install $(cat "$1") $2 $3" >>"$NOTES"')
+  async function run(
+    script: string,
+    env: Record<string, string>,
+  ): Promise<{ code: number | null; err: string; notes: string[] }> {
+    await writeFile(notes, '')
+    const child = spawn(join(EXAMPLES, 'ota', script), {
+      cwd: folder.path,
+      env: {
+        PATH: `${bin}:/usr/bin:/bin`,
+        NOTES: notes,
+        OTA_PATH: 'fleet/pump/stable',
+        OTA_STATE_FOLDER: join(folder.path, 'state'),
+        ...env,
+      },
+    })
+    const [err] = await Promise.all([text(child.stderr), new Promise(done => child.once('close', done))])
+    return { code: child.exitCode, err, notes: (await readFile(notes, 'utf8')).split('\n').filter(Boolean) }
+  }
   return {
+    program,
+    image: join(folder.path, 'image'),
+    /** What the scripts keep. */
+    state: join(folder.path, 'state'),
+    /** Lets no file of this name be kept, as a full disk does. */
+    takeRoom: (name: string) => mkdir(join(folder.path, 'state', `${name}.new`), { recursive: true }),
     /** The system partition that the device runs from. */
     startFrom: (slot: string) => writeFile(join(folder.path, 'slot'), slot),
-    async update(tool: string): Promise<{ code: number | null; err: string; notes: string[] }> {
-      await writeFile(notes, '')
-      const child = spawn(join(EXAMPLES, 'ota/ota-bundle'), {
-        cwd: folder.path,
-        env: {
-          PATH: `${bin}:/usr/bin:/bin`,
-          NOTES: notes,
-          OTA_TOOL: tool,
-          OTA_PATH: 'fleet/pump/stable',
-          OTA_STATE_FOLDER: join(folder.path, 'state'),
-        },
-      })
-      const [err] = await Promise.all([text(child.stderr), new Promise(done => child.once('close', done))])
-      return { code: child.exitCode, err, notes: (await readFile(notes, 'utf8')).split('\n').filter(Boolean) }
-    },
+    update: (tool: string) => run('ota-bundle', { OTA_TOOL: tool }),
+    updateFile: () => run('ota-file', { OTA_INSTALL: join(bin, 'install'), OTA_PAUSE_SECS: '0' }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }
@@ -79,6 +98,7 @@ async function hubWithVersion(): Promise<FakeHub> {
   return hub
 }
 
+const lastStatus = (hub: FakeHub) => hub.callsOf('devices_SetProperty').at(-1)!.input.value
 const states = (hub: FakeHub) =>
   hub.callsOf('devices_SetProperty').map(({ input }) => (input.value as { state: string }).state)
 
@@ -145,17 +165,121 @@ it.skipIf(!hasTools)(
       'rugix-ctrl system info',
       'rugix-ctrl system reboot --spare',
     ])
+    const pending = await readFile(join(at.state, 'pending'))
     expect(await at.update('rugix')).toMatchObject({
       code: 1,
       err: 'the device came back with the system that it had before\n',
       notes: ['rugix-ctrl system info'],
     })
-    expect(hub.callsOf('devices_SetProperty').at(-1)!.input.value).toMatchObject({
-      state: 'failed',
-      failureCount: 1,
-    })
+    expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 1 })
+    // As after the same update once more.
+    await writeFile(join(at.state, 'pending'), pending)
+    expect(await at.update('rugix')).toMatchObject({ code: 1 })
+    expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 2 })
   },
 )
+
+it.skipIf(!hasTools)('a device restarts into what was installed when its reports are lost', async () => {
+  await using hub = await hubWithVersion()
+  await using at = await device(hub)
+  await at.program(
+    'rauc',
+    'echo "rauc $*" >>"$NOTES"\ncase $1 in install) touch offline ;; *) echo "{\\"booted\\":\\"a\\"}" ;; esac',
+  )
+  expect(await at.update('rauc')).toMatchObject({
+    code: 0,
+    notes: ['rauc install http://hub/bundle', 'rauc status --output-format=json', 'reboot '],
+  })
+})
+
+it.skipIf(!hasTools)(
+  'a device that cannot write down what it installed does not restart, and says so',
+  async () => {
+    await using hub = await hubWithVersion()
+    await using at = await device(hub)
+    await at.takeRoom('pending')
+    await at.takeRoom('failures')
+    expect((await at.update('rauc')).notes).not.toContain('reboot ')
+    expect(lastStatus(hub)).toMatchObject({ state: 'failed', lastError: expect.stringMatching(DISK_FULL) })
+  },
+)
+
+it.skipIf(!hasTools)('a tag that is not there is told, and counted', async () => {
+  await using hub = await hubWithVersion()
+  await using at = await device(hub)
+  hub.answers.devices_GetProperty = '{"result":"Found","value":{"path":"fleet/pump/misspelt"}}'
+  hub.answers.repositories_ResolveVersionByPath = '{"result":"NotFound"}'
+  for (const failureCount of [1, 2]) {
+    expect(await at.update('rauc')).toMatchObject({ code: 1, notes: [] })
+    expect(lastStatus(hub)).toMatchObject({
+      config: { path: 'fleet/pump/misspelt' },
+      state: 'failed',
+      failureCount,
+      lastError: 'there is no version fleet/pump/misspelt, or the hub cannot be asked',
+    })
+  }
+})
+
+/** A device and its hub with a version whose file can be downloaded. */
+async function withFile() {
+  const hub = await hubWithVersion()
+  const at = await device(hub)
+  await writeFile(at.image, 'the image')
+  hub.answers.repositories_IssueAssetDownloadUrl = JSON.stringify({ url: `file://${at.image}` })
+  const asset = {
+    filename: 'image.raw',
+    assetId: `repo_a_${'3'.repeat(22)}`,
+    size: 9,
+    digest: `sha256_${createHash('sha256').update('the image').digest('hex')}`,
+  }
+  hub.answers.repositories_GetVersionDetails = JSON.stringify({
+    versionId: VERSION,
+    assets: [asset],
+    metadata: { imageVersion: '2.0.0' },
+  })
+  return {
+    hub,
+    at,
+    async [Symbol.asyncDispose]() {
+      await at[Symbol.asyncDispose]()
+      await hub[Symbol.asyncDispose]()
+    },
+  }
+}
+
+it.skipIf(!hasCurl)('a file is downloaded, verified, and installed under its name', async () => {
+  await using both = await withFile()
+  const { hub, at } = both
+  expect(await at.updateFile()).toEqual({ code: 0, err: '', notes: ['install the image 2.0.0 image.raw'] })
+  expect(states(hub)).toEqual(['installing', 'completed'])
+})
+
+it.skipIf(!hasTools)('a download that fills the disk is told, and deleted', async () => {
+  await using both = await withFile()
+  const { hub, at } = both
+  await at.program('curl', 'printf half >state/download\nexit 23')
+  const { code, err, notes } = await at.updateFile()
+  expect({ code, notes }).toEqual({ code: 1, notes: [] })
+  expect(err).toMatch(DISK_FULL)
+  expect(lastStatus(hub)).toMatchObject({
+    state: 'failed',
+    lastError: expect.stringMatching(/the download needs 9 bytes$/),
+  })
+  expect(await readdir(at.state)).not.toContain('download')
+})
+
+it.skipIf(!hasCurl)('a full disk keeps no failure and no success from the hub', async () => {
+  await using both = await withFile()
+  const { hub, at } = both
+  await at.takeRoom('failures')
+  await at.takeRoom('installed')
+  await at.program('install', 'exit 7')
+  expect(await at.updateFile()).toMatchObject({ code: 1 })
+  expect(lastStatus(hub)).toMatchObject({ state: 'failed', lastError: 'the installer ended with 7' })
+  await at.program('install', 'true')
+  expect(await at.updateFile()).toMatchObject({ code: 0, err: expect.stringContaining('the disk is full') })
+  expect(lastStatus(hub)).toMatchObject({ state: 'completed', currentVersion: '2.0.0' })
+})
 
 it.skipIf(!isInstalled(SYSTEMD_ANALYZE, 'systemd'))(
   'systemd finds nothing wrong with the units',

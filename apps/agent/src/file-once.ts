@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, unlink } from 'node:fs/promises'
+import { link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from './describe-error.ts'
 
@@ -10,14 +10,14 @@ import { codeOf } from './describe-error.ts'
 export async function createFileOnce(path: string, content: string): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${randomUUID()}`
-  const file = await open(temporary, 'wx', 0o600)
   try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  try {
+    const file = await open(temporary, 'wx', 0o600)
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
     // Unlike rename(), link() never replaces: of two processes that start together one wins, and both use its file.
     await link(temporary, path)
     return true
@@ -25,6 +25,6 @@ export async function createFileOnce(path: string, content: string): Promise<boo
     if (codeOf(error) !== 'EEXIST') throw error
     return false
   } finally {
-    await unlink(temporary)
+    await rm(temporary, { force: true })
   }
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createLog } from './log.ts'
+import { createLog, type LogLevel } from './log.ts'
 
-function logAt(level: 'error' | 'info' | 'debug') {
+function logAt(level: LogLevel) {
   const lines: string[] = []
   const log = createLog({ level, write: line => lines.push(line), now: () => new Date(0) })
   return { log, lines }
@@ -16,6 +16,18 @@ it('writes one line of time, level and message', () => {
     '1970-01-01T00:00:00.000Z info  connected\n',
     '1970-01-01T00:00:00.000Z warn  odd\n',
   ])
+})
+
+it('takes the levels of the public agent that have no lines of their own', () => {
+  for (const [level, count] of [
+    ['off', 0],
+    ['trace', 2],
+  ] as const) {
+    const { log, lines } = logAt(level)
+    log.error('bad')
+    log.debug('small')
+    expect(lines).toHaveLength(count)
+  }
 })
 
 it('lets nobody else forge lines or drive the terminal', () => {

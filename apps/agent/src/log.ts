@@ -1,10 +1,10 @@
-/** Levels of log lines, from most to least severe. */
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
+/** Least severe levels that can be asked for (protocol 7.1), from nothing to everything; there are no lines of "trace". */
+export const LOG_LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Where the agent tells people what it does: one line a call. */
-export type Log = Record<LogLevel, (message: string) => void>
+export type Log = Record<Exclude<LogLevel, 'off' | 'trace'>, (message: string) => void>
 
 type LogOptions = {
   /** Least severe level that is written. */
@@ -16,7 +16,7 @@ type LogOptions = {
 
 /** A log that writes lines of time, level and message. */
 export function createLog({ level, write = writeToStandardError, now = () => new Date() }: LogOptions): Log {
-  const line = (of: LogLevel) =>
+  const line = (of: keyof Log) =>
     LOG_LEVELS.indexOf(of) > LOG_LEVELS.indexOf(level)
       ? () => {}
       : (message: string) => write(`${now().toISOString()} ${of.padEnd(5)} ${onOneLine(message)}\n`)

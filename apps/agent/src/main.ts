@@ -1,11 +1,23 @@
 import './young-heap.ts'
 import { runCli } from './cli.ts'
+import { createLog } from './log.ts'
 
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // A second signal ends the process the hard way.
   process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
 }
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough (`muster-agent … | head`) is no failure.
+  if (error.code === 'EPIPE') process.exit(0)
+  createLog({ level: 'error' }).error(
+    `found ${error.code} writing the result, expected a writable standard output`,
+  )
+  process.exit(1)
+})
+// A device whose log is full or gone stays connected.
+process.stderr.on('error', () => {})
 
 process.exitCode = await runCli(process.argv.slice(2), {
   out: text => process.stdout.write(text),

@@ -3,9 +3,19 @@ import { once } from 'node:events'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { newDatedId, newId } from '@muster/actions'
-import { connectDevice, type FakeDevice, type Muster, muster, type TestHub, testHub } from '@muster/testkit'
+import {
+  connectDevice,
+  type FakeDevice,
+  type Muster,
+  muster,
+  type Ran,
+  type TestHub,
+  testHub,
+} from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { table } from './table.ts'
 
 let hub: TestHub
 let fleet: Awaited<ReturnType<TestHub['fleet']>>
@@ -42,7 +52,10 @@ describe('usage', () => {
     [['projects', 'devices', 'list', 'p', '--status', 'lost'], 'Allowed choices are'],
     [['repositories', 'set-visibility', 'r', 'shared'], 'Allowed choices are public, private'],
     [['versions', 'create', 'r/p', '--tag', 'stable,fixed'], 'Expected NAME[,locked][,reassign]'],
+    [['versions', 'tag', 'r/p/t'], "required option '--tag <tag[,locked][,reassign]>' not specified"],
+    [['versions', 'untag', 'r/p/t'], "required option '--tag <tag>' not specified"],
     [['packages', 'set-metadata', 'r/p', '[]'], 'Expected a JSON object'],
+    [['packages', 'set-metadata', 'r/p', '1.0'], 'Expected a JSON object'],
     [['packages', 'info', 'only-one-part'], 'expected repository/package or an id'],
     [['forward', 'd', '80'], 'Expected LOCAL:REMOTE'],
     [['forward', 'd', '80:0'], 'Expected LOCAL:REMOTE'],
@@ -51,6 +64,7 @@ describe('usage', () => {
     [['actions', 'no_Such'], 'unknown command'],
     [['actions', 'execute', 'no_Such'], 'There is no action "no_Such"'],
     [['actions', 'projects_Query', '[]'], 'expected one'],
+    [['actions', 'projects_Query', '1.0'], 'expected one'],
     [['actions', 'projects_Query', '--limit', 'x'], '--limit is not JSON'],
   ])('%j is wrong', async (argv, message) => {
     const { code, out, err } = await cli.run(argv)
@@ -70,20 +84,33 @@ describe('usage', () => {
     expect(out).toContain('--device-id <text>')
   })
 
+  it('takes the options of the public command line', async () => {
+    const argv = ['--log-level', 'off', '--log-format', 'full', 'whoami']
+    expect(await cli.run(argv)).toMatchObject({ code: 0, err: '' })
+  })
+
   it('is no failure when its reader has seen enough', async () => {
-    const child = spawn('sh', ['-c', `"${process.execPath}" muster.js actions list | head -1`], {
-      cwd: join(import.meta.dirname, '..'),
-    })
-    let [out, err] = ['', '']
-    child.stdout.on('data', chunk => {
-      out += String(chunk)
-    })
-    child.stderr.on('data', chunk => {
-      err += String(chunk)
-    })
-    await once(child, 'close')
+    const { out, err } = await inShell('actions list | head -1')
     expect(out).toMatch(/^Action +Kind/)
     expect(err).toBe('')
+  })
+
+  it('is a failure when its result cannot be written', async () => {
+    expect(await inShell('actions list >/dev/full')).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^muster: Found ENOSPC writing the result, [^\n]+\n$/),
+    })
+  })
+
+  it('is what it is when only its words on the way cannot be written', async () => {
+    expect(await inShell('actions list 2>/dev/full >/dev/null')).toMatchObject({ code: 0 })
+    expect(await inShell('nonsense 2>/dev/full')).toMatchObject({ code: 2 })
+  })
+
+  it('prints as many rows as there are', () => {
+    const rows = Array.from({ length: 200_000 }, (_, row) => ({ row }))
+    expect(table(rows, [{ title: 'Row', of: ({ row }) => row }])).toContain('\n199999\n')
   })
 })
 
@@ -117,6 +144,13 @@ describe('access', () => {
     expect(code).toBe(2)
     expect(err).toContain('Found a token of 7 characters')
     expect(err).not.toContain('hunter2')
+  })
+
+  it('shows no token that stands where the hub should, and asks nobody for it', async () => {
+    const { code, err } = await cli.run(['whoami', '--hub', token])
+    expect(code).toBe(2)
+    expect(err).toBe('muster: Found the hub address "u_sk_…", expected one like https://hub.example.com.\n')
+    expect((await cli.run(['devices', token])).err).not.toContain(token)
   })
 
   it('fails with 1 and the reason when the hub is not there', async () => {
@@ -250,6 +284,33 @@ describe('projects and devices', () => {
     })
   })
 
+  it('passes JSON on unchanged, there and back', async () => {
+    const { deviceId } = device
+    const value = '{"large":12345678901234567890,"one":1.0,"none":null,"small":-0,"huge":[1e400]}'
+    const stored = async (name: string) => {
+      const response = await fetch(`${hub.url}/api/v1/actions/invoke/devices_GetProperty`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ deviceId, name }),
+      })
+      return response.text()
+    }
+    expect((await cli.run(['devices', 'properties', 'set', deviceId, 'c.d', value])).code).toBe(0)
+    expect(await stored('c.d')).toContain(`"value":${value}`)
+    const input = `{"deviceId":"${deviceId}","name":"c.e","value":${value}}`
+    expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
+    expect(await stored('c.e')).toContain(`"value":${value}`)
+    const withoutBlanks = (text: string) => text.replace(/\s/g, '')
+    const { out } = await cli.run(['devices', 'properties', 'get', deviceId, 'c.d'])
+    expect(withoutBlanks(out)).toBe(value)
+    const json = await cli.run(['devices', 'properties', 'list', deviceId, '--json'])
+    expect(withoutBlanks(json.out)).toContain(`"value":${value}`)
+    expect((await cli.run(['devices', 'properties', 'list', deviceId])).out).toContain(value)
+    const large = '12345678901234567890'
+    expect((await cli.run(['devices', 'properties', 'set', deviceId, 'c.d', large])).code).toBe(0)
+    expect((await cli.run(['devices', 'properties', 'get', deviceId, 'c.d'])).out).toBe(`${large}\n`)
+  })
+
   it('lists events, connections and tokens', async () => {
     const { deviceId } = device
     const eventId = newDatedId('d_ev', new Date())
@@ -381,6 +442,15 @@ COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}
     expect(Buffer.concat(chunks).toString()).toBe('properties\nbash zsh fish\n')
   })
 })
+
+/** Runs the command line in a shell, with what stands behind it there. */
+async function inShell(line: string): Promise<Ran> {
+  const child = spawn('sh', ['-c', `"${process.execPath}" muster.js ${line}`], {
+    cwd: join(import.meta.dirname, '..'),
+  })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, out, err }
+}
 
 /** A port that nothing listens on. */
 async function freePort(): Promise<number> {

@@ -5,8 +5,9 @@ import {
   type ActionName,
   type ActionOutput,
   createClient,
+  withoutSecrets,
 } from '@muster/actions/client'
-import { Command, CommanderError, type OutputConfiguration } from 'commander'
+import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDeviceCommands } from './commands/devices.ts'
@@ -17,12 +18,16 @@ import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { type Access, readAccess } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
+import { parseExactly } from './exact-json.ts'
 import { type Column, table } from './table.ts'
+import { trustSystemAuthorities } from './trust.ts'
 
 /** Where the command line reads and writes, and what stops it. */
 export type CliStreams = {
   out: (text: string) => void
   err: (text: string) => void
+  /** Shows a person at the terminal what they are asked, and what they type. */
+  ask: (text: string) => void
   /** Standard input; only asked for by commands that use it. */
   input: () => Readable
   /** Whether a person watches standard error: progress bars, not lines. */
@@ -49,7 +54,8 @@ export type CommandContext = Omit<CliStreams, 'out'> & {
 export type GlobalOptions = { hub?: string; token?: string; config?: string; json?: boolean }
 
 /** Runs one command line, without the program's name, and returns the exit code (errors.ts). */
-export async function runCli(argv: readonly string[], streams: CliStreams): Promise<number> {
+export async function runCli(argv: readonly string[], given: CliStreams): Promise<number> {
+  const streams: CliStreams = { ...given, err: text => given.err(withoutSecrets(text)) }
   try {
     const { program, actions, context } = createProgram(streams)
     // The contract is large; whoever does not name it need not wait for it.
@@ -75,6 +81,13 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
     .option('--token <token>', 'user token (MUSTER_TOKEN)')
     .option('--config <file>', 'configuration file with hub-url and token')
     .option('--json', 'print results as JSON')
+    // Scripts for the public command line may say them (protocol 7.1); there is no log here.
+    .addOption(
+      new Option('--log-level <level>')
+        .choices(['off', 'error', 'warn', 'info', 'debug', 'trace'])
+        .hideHelp(),
+    )
+    .addOption(new Option('--log-format <format>').choices(['compact', 'full']).hideHelp())
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err } satisfies OutputConfiguration)
     .showHelpAfterError('(add --help for the options)')
@@ -98,7 +111,9 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   // Once for all that a command does: it must not go on elsewhere when somebody changes the file meanwhile.
   const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
   const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
-    const invoke = createClient({ baseUrl: hubUrl, headers: { authorization: `Bearer ${token}` } })
+    trustSystemAuthorities(hubUrl)
+    const headers = { authorization: `Bearer ${token}` }
+    const invoke = createClient({ baseUrl: hubUrl, headers, parse: parseExactly })
     try {
       return await invoke(name, input, { signal: streams.signal })
     } catch (error) {

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { withoutSecrets } from '@muster/actions/client'
 import type { GlobalOptions } from './cli.ts'
 import { CliError, EXIT } from './errors.ts'
 
@@ -39,9 +40,11 @@ export async function readAccess(options: GlobalOptions, environment: NodeJS.Pro
 
 /** The origin of a hub's address as people type it. Throws `CliError`. */
 export function originOf(text: string): string {
-  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
+  const shown = withoutSecrets(text)
+  // A token would be a host name, too, and everybody on the way would be asked for it.
+  const url = shown === text && URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
   if (!url)
-    throw new CliError(`Found the hub address "${text}", expected one like https://hub.example.com.`, {
+    throw new CliError(`Found the hub address "${shown}", expected one like https://hub.example.com.`, {
       exitCode: EXIT.usage,
     })
   return url.origin

@@ -9,6 +9,7 @@ import type { CommandContext } from './cli.ts'
 import { CliError } from './errors.ts'
 import type { Transfer } from './progress.ts'
 import { retry } from './retry.ts'
+import { trustSystemAuthorities } from './trust.ts'
 
 const READ_BYTES = 1024 * 1024
 /** Digests as the hub writes them, and what the hash functions are called here. */
@@ -59,6 +60,7 @@ async function fetchRest(
   const length = await lengthOf(part)
   if (length === size && size > 0) return
   const start = length < size ? length : 0
+  trustSystemAuthorities(url)
   const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal })
   if (!response.ok || !response.body) throw await errorOf(response)
   // A server that does not continue sends all of it again.

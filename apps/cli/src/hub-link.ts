@@ -4,6 +4,7 @@ import { errorOf } from '@muster/actions/client'
 import { Link, WebSocketTransport } from '@muster/link'
 import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
+import { trustSystemAuthorities } from './trust.ts'
 
 /** A hub that is stormed by devices lets valid connections wait up to 30 s (decisions, "Devices"). */
 const HANDSHAKE_TIMEOUT_MS = 45_000
@@ -16,6 +17,7 @@ const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
  */
 export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promise<Link> {
   const { promise, resolve, reject } = Promise.withResolvers<Link>()
+  trustSystemAuthorities(hubUrl)
   const webSocket = new WebSocket(`${hubUrl.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
     headers: { authorization: `Bearer ${token}`, 'x-user-token': token, 'x-register-connection': 'true' },
     perMessageDeflate: false,

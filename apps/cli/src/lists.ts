@@ -1,6 +1,7 @@
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/client'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from './cli.ts'
+import { isObject, parseExactly } from './exact-json.ts'
 
 /** Names of the actions that answer in pages. */
 type ListAction = { [N in ActionName]: 'nextCursor' extends keyof ActionOutput<N> ? N : never }[ActionName]
@@ -45,10 +46,10 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   }
 }
 
-/** Any JSON of an argument or option. */
+/** Any JSON of an argument or option; its numbers are sent as they were written. */
 export function json(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseExactly(text)
   } catch {
     throw new InvalidArgumentError('Expected JSON, for example \'{"key": 1}\' or \'"text"\'.')
   }
@@ -57,8 +58,7 @@ export function json(text: string): unknown {
 /** A JSON object of an argument or option. */
 export function jsonObject(text: string): Record<string, unknown> {
   const value = json(text)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
+  if (isObject(value)) return value
   throw new InvalidArgumentError('Expected a JSON object.')
 }
 

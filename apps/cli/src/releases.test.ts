@@ -1,11 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream'
+import { createServer as createTlsServer } from 'node:tls'
 import {
   type CuttingProxy,
+  connectDevice,
   cuttingProxy,
   fakeS3,
   type Muster,
@@ -15,6 +19,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
+import { isInstalled } from '@muster/testkit/debian'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 let hub: TestHub
@@ -309,6 +314,51 @@ it('bytes of a repository in S3 go straight there and back, whatever the store d
   expect(sha256(await fileHere('from-s3.raw'))).toBe(sha256(bytes))
   expect(proxy.carried.up + proxy.carried.down - before).toBeLessThan(500_000)
 })
+
+it.skipIf(!isInstalled('/usr/bin/openssl', 'openssl'))(
+  'a hub whose certificate the operating system trusts is trusted: actions, files, forwards',
+  async () => {
+    const [cert, key] = [join(cli.folder, 'hub.pem'), join(cli.folder, 'hub-key.pem')]
+    const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=hub -addext'
+    const names = ['subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert]
+    execFileSync('/usr/bin/openssl', ['req', ...options.split(' '), ...names], { stdio: 'ignore' })
+    await using sockets = new AsyncDisposableStack()
+    let plainPort = 0
+    const front = createTlsServer({ cert: await readFile(cert), key: await readFile(key) }, socket => {
+      const inner = connect(plainPort, '127.0.0.1')
+      pipeline(socket, inner, socket, () => {})
+      sockets.defer(() => void inner.destroy())
+    }).listen(0, '127.0.0.1')
+    await once(front, 'listening')
+    sockets.defer(() => void front.close())
+    const url = `https://127.0.0.1:${(front.address() as AddressInfo).port}`
+    await using secure = await testHub({ publicUrl: url })
+    plainPort = secure.address.port
+    const { owner, organizationId, token } = await secure.fleet()
+    await using device = await connectDevice({ url: secure.url, token })
+    const environment = { MUSTER_HUB: url, MUSTER_TOKEN: await secure.userToken(owner) }
+    await using stranger = await muster(environment)
+    expect(await stranger.run(['whoami'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('certificate'),
+    })
+    await using person = await muster({ ...environment, SSL_CERT_FILE: cert })
+    await person.json('repositories', 'create', organizationId, 'firmware')
+    await writeFile(join(person.folder, 'image.raw'), bytes)
+    const [{ assetId } = { assetId: '' }] = await person.json<{ assetId: string }[]>(
+      'assets',
+      'upload',
+      'firmware',
+      'image.raw',
+    )
+    await person.json('assets', 'download', assetId, '-o', 'again.raw')
+    expect(sha256(await readFile(join(person.folder, 'again.raw')))).toBe(sha256(bytes))
+    const { child, out, err, ended } = person.start(['forward', device.deviceId, '0:80'])
+    await until('it listens', () => out().includes('Ctrl-C') || err())
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ code: 0, err: '' })
+  },
+)
 
 function pathParts(path: string) {
   const [repository, name, tag] = path.split('/')

@@ -7,7 +7,9 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     columns.map(column => column.title),
     ...rows.map(row => columns.map(({ of }) => plain(of(row)))),
   ]
-  const widths = columns.map((_, index) => Math.max(...lines.map(cells => cells[index]!.length)))
+  const widths = columns.map((_, index) =>
+    lines.reduce((widest, cells) => Math.max(widest, cells[index]!.length), 0),
+  )
   const text = lines.map(cells =>
     cells
       .map((cell, index) => cell.padEnd(widths[index]!))

@@ -64,6 +64,19 @@ describe.skipIf(!existsSync(SCRIPT))('on a terminal', () => {
     expect(screen()).not.toContain(token.slice(5, 20))
   })
 
+  it.each([
+    ['standard error goes to a file', ['2>err.txt'], {}],
+    ['the terminal is a plain one', [], { TERM: 'dumb' }],
+  ])('login asks there and does not show the token when %s', async (_when, redirection, env) => {
+    const { child, screen } = onTerminal(['login', '--hub', hub.url, ...redirection], env)
+    await until('it asks for the token', () => screen().includes('User token'))
+    child.stdin.write(`${token}\r`)
+    await once(child, 'close')
+    expect(child.exitCode).toBe(0)
+    expect(screen()).toContain('Signed in at')
+    expect(screen()).not.toContain(token.slice(5, 20))
+  })
+
   it('login ends with Ctrl-C', async () => {
     const { child, screen } = onTerminal(['login', '--hub', hub.url])
     await until('it asks for the token', () => screen().includes('User token'))

@@ -11,6 +11,7 @@ import type { CommandContext } from './cli.ts'
 import { CliError } from './errors.ts'
 import type { Transfer } from './progress.ts'
 import { retry } from './retry.ts'
+import { trustSystemAuthorities } from './trust.ts'
 
 /** Large pieces keep the disk and the hash busy. */
 const READ_BYTES = 1024 * 1024
@@ -102,6 +103,7 @@ async function put(
   headers: Record<string, string>,
   { path, size, transfer, signal }: { path: string; size: number; transfer: Transfer; signal: AbortSignal },
 ): Promise<void> {
+  trustSystemAuthorities(url)
   const send = new URL(url).protocol === 'https:' ? requestHttps : requestHttp
   const request = send(url, {
     method: 'PUT',

@@ -7,6 +7,7 @@ export * from './limits.ts'
 export type { LiveChange, LiveTopic } from './live.ts'
 export type * from './registry.ts'
 export * from './repository-path.ts'
+export { withoutSecrets } from './secret-texts.ts'
 
 export type InvokeOptions = { signal?: AbortSignal }
 
@@ -24,6 +25,8 @@ type ClientOptions = {
   /** Older names under which actions are asked for. */
   names?: Partial<Record<ActionName, string>>
   fetch?: typeof globalThis.fetch
+  /** Reads the JSON of an output, where numbers beyond doubles are to survive. */
+  parse?: (text: string) => unknown
 }
 
 /** A typed client of the HTTP door. Loads no schema library: the hub validates. */
@@ -32,6 +35,7 @@ export function createClient({
   headers = {},
   names = {},
   fetch = globalThis.fetch,
+  parse = JSON.parse,
 }: ClientOptions = {}): Invoke {
   return async (name, input, options = {}) => {
     let response: Response
@@ -47,7 +51,7 @@ export function createClient({
       throw new ActionError('Internal', 'The hub could not be reached.', { status: 0, cause })
     }
     if (!response.ok) throw await errorOf(response)
-    return response.json() as Promise<ActionOutput<typeof name>>
+    return parse(await response.text()) as ActionOutput<typeof name>
   }
 }
 

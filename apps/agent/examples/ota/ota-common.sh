@@ -9,6 +9,7 @@
 AGENT=${MUSTER_AGENT:-muster-agent}
 STATE=${OTA_STATE_FOLDER:-/var/lib/muster-ota}
 path='' installed='' current='' version='' target='' failures=0
+FULL="the disk is full, or $STATE cannot be written"
 
 # The value of a property as JSON. Fails when the hub cannot be asked, which in a pipe would look like no value.
 property() {
@@ -35,33 +36,39 @@ event() {
 # fail TEXT: tells the hub and ends; the next run tries again.
 fail() {
   echo "$1" >&2
+  recall_failures
   failures=$((failures + 1))
-  keep failures "$version" "$failures"
   report failed "$1" || true
   event error "update failed" || true
+  keep failures "${version:-$path}" "$failures" || true
   exit 1
 }
 
 # complete: from now on this version is the installed one.
 complete() {
-  keep installed "$version" "$target"
+  # Before the hub is told, so that a lost report installs nothing twice; on a full disk it is told all the same.
+  keep installed "$version" "$target" || echo "$FULL" >&2
   rm -f "$STATE/failures"
   current=$target failures=0
   report completed
   event info "update completed"
 }
 
-# keep NAME LINE…: replaces a small file of the state in one step.
+# keep NAME LINE…: replaces a small file of the state in one step, or fails and leaves it as it is.
 keep() {
-  name=$1
+  kept=$STATE/$1
   shift
-  printf '%s\n' "$@" >"$STATE/$name.new"
-  mv "$STATE/$name.new" "$STATE/$name"
+  printf '%s\n' "$@" >"$kept.new" && mv "$kept.new" "$kept"
 }
 
 # line NAME NUMBER: a line of such a file, or nothing.
 line() {
   if [ -f "$STATE/$1" ]; then sed -n "$2p" "$STATE/$1"; fi
+}
+
+# How often this version failed before; while no version is known, the path.
+recall_failures() {
+  [ "$(line failures 1)" != "${version:-$path}" ] || failures=$(line failures 2)
 }
 
 # Finds out what is installed and what the tag names now; ends when that is the same.
@@ -80,7 +87,7 @@ EOF
   installed=$(line installed 1)
   current=$(line installed 2)
   # The id holds still while the tag may move on.
-  info=$("$AGENT" repositories versions info "$path")
+  info=$("$AGENT" repositories versions info "$path") || fail "there is no version $path, or the hub cannot be asked"
   version=$(jq -r .versionId <<EOF
 $info
 EOF
@@ -94,7 +101,7 @@ EOF
     [ "$(property dev.nexigon.ota.status | jq -r '.state? // empty')" = completed ] || report completed
     exit 0
   fi
-  [ "$(line failures 1)" != "$version" ] || failures=$(line failures 2)
+  recall_failures
   asset=$(jq -ce --arg name "${OTA_FILE:-}" '[.assets[] | select($name == "" or .filename == $name)]
     | if length == 1 then .[0] else null end' <<EOF
 $info

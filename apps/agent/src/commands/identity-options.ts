@@ -10,7 +10,7 @@ import {
 import { type OneShot, runOneShot } from '../one-shot.ts'
 import { trustSystemAuthorities } from '../trust.ts'
 
-/** Options that say which device this is and where its hub is. */
+/** Options that say which device this is and where its hub is; `--config` may stand before the command, too (protocol 7.1). */
 type IdentityOptions = {
   config?: string
   hub?: string
@@ -25,7 +25,6 @@ type IdentityOptions = {
 /** Adds the options that say which device this is to a command. */
 export function withIdentityOptions(command: Command): Command {
   return command
-    .option('--config <file>', `configuration file (default: ${DEFAULT_CONFIG_PATH})`)
     .option('--hub <url>', 'address of the hub, instead of a configuration file')
     .option('--token <token>', 'deployment token, together with --hub')
     .option(
@@ -39,7 +38,7 @@ export function withIdentityOptions(command: Command): Command {
 
 /** The agent's configuration from the options; ends the command with a usage error when they contradict each other. */
 export async function configOf(command: Command): Promise<AgentConfig> {
-  const { config: path, hub, token, ...rest } = command.opts<IdentityOptions>()
+  const { config: path, hub, token, ...rest } = command.optsWithGlobals<IdentityOptions>()
   if (path !== undefined && (hub !== undefined || token !== undefined))
     command.error('error: --config and --hub exclude each other', { exitCode: 2 })
   if ((hub === undefined) !== (token === undefined))

@@ -46,7 +46,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
       0,
     )
     .option('--no-outages', 'devices never lose their connection')
-    .option('--duration <seconds>', 'stop after this time', argument('a number of seconds', secondsOf))
+    .option('--duration <seconds>', 'stop after this time', argument('0.001 to 2147483 seconds', secondsOf))
     .option(
       '--while-stdin-open',
       'stop when standard input ends, so that a child process never outlives its parent',
@@ -54,6 +54,8 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .option('--dangerous-allow-plaintext', 'allow http:// to other machines')
     .option('--dangerous-accept-invalid-certificates', 'accept any certificate of the hub')
     .action(async (options: SimulateOptions, command: Command) => {
+      if ('config' in command.optsWithGlobals())
+        command.error('error: --config and --hub exclude each other', { exitCode: 2 })
       const stats = await simulate(options, context, context.log(command))
       context.print(summaryOf(stats))
       if (stats.everConnected === 0 && !context.signal.aborted) throw new Error('no device could connect')
@@ -66,7 +68,7 @@ async function simulate(options: SimulateOptions, context: CommandContext, log: 
   const config = configFromOptions(options)
   if (hub.startsWith('https:')) trustSystemAuthorities()
   const signals = [context.signal]
-  if (duration !== undefined) signals.push(AbortSignal.timeout(duration * 1000))
+  if (duration !== undefined) signals.push(AbortSignal.timeout(Math.round(duration * 1000)))
   if (options.whileStdinOpen) signals.push(endOf(context.input()))
   await using fleet = simulateFleet({
     hubUrl: hub,
@@ -144,5 +146,6 @@ function hoursOf(text: string): number | undefined {
 }
 
 function secondsOf(text: string): number | undefined {
-  return Number(text) > 0 && Number(text) < 1e9 ? Number(text) : undefined
+  // Timers end at 2³¹ ms.
+  return Number(text) >= 0.001 && Number(text) <= 2_147_483 ? Number(text) : undefined
 }

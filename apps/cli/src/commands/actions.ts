@@ -3,6 +3,7 @@ import { openApiDocument } from '@muster/actions/openapi'
 import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { CliError, EXIT } from '../errors.ts'
+import { isObject, parseExactly } from '../exact-json.ts'
 
 type FieldSchema = { type?: string | string[]; enum?: unknown[]; anyOf?: FieldSchema[]; description?: string }
 type InputSchema = { properties?: Record<string, FieldSchema>; required?: string[] }
@@ -73,8 +74,7 @@ function addActionCommand(
 
 async function inputOf(context: CommandContext, text = '{}'): Promise<Record<string, unknown>> {
   const value = parse(text === '-' ? await textOf(context.input()) : text, 'The input')
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
+  if (isObject(value)) return value
   throw new CliError('Found an input that is no JSON object, expected one.', { exitCode: EXIT.usage })
 }
 
@@ -96,7 +96,7 @@ function camel(field: string): string {
 
 function parse(text: string, what: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseExactly(text)
   } catch (cause) {
     throw new CliError(`${what} is not JSON: ${(cause as Error).message}.`, { exitCode: EXIT.usage, cause })
   }

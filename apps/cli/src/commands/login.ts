@@ -49,18 +49,19 @@ export function addLoginCommand(program: Command, context: CommandContext): void
 
 /** Asks what is missing: a line each, shown as a question to a person, and the token without an echo. */
 async function ask(
-  { input, err, isTerminal, signal }: CommandContext,
+  { input, ask: show, signal }: CommandContext,
   questions: Record<string, string>,
 ): Promise<Record<string, string>> {
   const answers: Record<string, string> = {}
   if (Object.keys(questions).length === 0) return answers
   const stream = input()
-  const isTyped = isTerminal && 'isTTY' in stream && stream.isTTY === true
+  // Wherever the questions can be shown: what is typed must not be, so that the terminal leaves it to us.
+  const isTyped = 'isTTY' in stream && stream.isTTY === true
   let isSecret = false
   const echo = new Writable({
     decodeStrings: false,
     write(chunk: string, _encoding, done) {
-      if (isTyped && !isSecret) err(chunk)
+      if (isTyped && !isSecret) show(chunk)
       done()
     },
   })
@@ -68,10 +69,10 @@ async function ask(
   try {
     const next = lines[Symbol.asyncIterator]()
     for (const [name, question] of Object.entries(questions)) {
-      if (isTyped) err(question)
+      if (isTyped) show(question)
       isSecret = name === 'token'
       const line = await Promise.race([next.next(), aborted(signal)])
-      if (isTyped && isSecret) err('\n')
+      if (isTyped && isSecret) show('\n')
       if (line.done) throw new CliError(`Found no ${name} on standard input.`, { exitCode: EXIT.usage })
       answers[name] = line.value.trim()
     }

@@ -75,7 +75,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   group
     .command('tag <version>')
     .description('give it tags, all or none')
-    .requiredOption('--tag <tag[,locked][,reassign]>', 'a tag; may be repeated', addTag, [])
+    .requiredOption('--tag <tag[,locked][,reassign]>', 'a tag; may be repeated', addTag)
     .action(async (path: string, { tag: tags }: { tag: Tag[] }, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
       print(command, await invoke(command, 'repositories_TagVersion', { versionId, tags }), 'Tagged.')
@@ -83,12 +83,10 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   group
     .command('untag <version>')
     .description('take tags off, all or none')
-    .requiredOption(
-      '--tag <tag>',
-      'a tag; may be repeated',
-      (tag: string, before: string[]) => [...before, tag],
-      [],
-    )
+    .requiredOption('--tag <tag>', 'a tag; may be repeated', (tag: string, before: string[] = []) => [
+      ...before,
+      tag,
+    ])
     .action(async (path: string, { tag }: { tag: string[] }, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
       const input = { versionId, tags: tag.map(name => ({ tag: name })) }
@@ -131,7 +129,7 @@ export function addVersionListCommand(group: Command, context: CommandContext): 
 }
 
 /** `NAME[,locked][,reassign]`: both are always sent, so that a tag moves only where that was asked for (protocol 7.4). */
-function addTag(text: string, before: Tag[]): Tag[] {
+function addTag(text: string, before: Tag[] = []): Tag[] {
   const [tag = '', ...flags] = text.split(',')
   const unknown = flags.find(flag => flag !== 'locked' && flag !== 'reassign')
   if (tag === '' || unknown !== undefined)
