@@ -104,7 +104,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
   })
   const refusals = new RefusalRecord(pool)
-  const rights = watchRights({ db, pool, devices, log })
+  // Nobody else is on a database that is this hub's own child.
+  const rights = config.databaseUrl === undefined ? undefined : watchRights({ db, pool, devices, log })
   /** Sockets that asked for an upgrade and are neither connected nor refused. */
   const arriving = new Set<Socket>()
   /** Links of command lines. */
@@ -298,7 +299,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       isClosing = true
       for (const link of [...people, ...devices.sessions]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
-      await rights[Symbol.asyncDispose]()
+      await rights?.[Symbol.asyncDispose]()
       for (const socket of arriving) socket.destroy()
     },
   }

@@ -73,7 +73,9 @@ it('counts upgrades to anywhere else as well, which fill the log otherwise', asy
   const before = lines.length
   const statuses = new Set<number | undefined>()
   for (let count = 0; count < 110; count++) {
-    const asked = request(`${hub.url}/elsewhere`, { headers: { connection: 'Upgrade', upgrade: 'x' } }).end()
+    const asked = request(`${hub.url}/elsewhere`, {
+      headers: { connection: 'Upgrade', upgrade: 'websocket' },
+    }).end()
     const [response] = (await once(asked, 'response')) as [IncomingMessage]
     response.resume()
     statuses.add(response.statusCode)
