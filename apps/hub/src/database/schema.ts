@@ -298,6 +298,11 @@ type ProjectRepositoryRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type ProxyHostRow = {
+  hostname: string
+  device_id: string
+}
+
 type ProxyTokenRow = {
   token_id: string
   device_id: string
@@ -397,6 +402,7 @@ export type Tables = {
   project: ProjectRow
   project_device_count: ProjectDeviceCountRow
   project_repository: ProjectRepositoryRow
+  proxy_host: ProxyHostRow
   proxy_token: ProxyTokenRow
   registration: RegistrationRow
   repository: RepositoryRow

@@ -349,6 +349,25 @@ describe('who may not see a device', () => {
     expect((await ask('gate.localhost', '/', { headers: { cookie } })).status).toBe(401)
   })
 
+  it('is whoever wants the host name of another device, whose links are over or not', async () => {
+    const { projectId } = hub.devices.get(device.deviceId)!
+    const { token } = await hub.token(owner, projectId)
+    const other = await connectDevice({ url: hub.url, token })
+    const choose = (deviceId: string, hostname: string) =>
+      owner.invoke('devices_IssueHttpProxyToken', { deviceId, hostname })
+    await choose(other.deviceId, 'kept.localhost')
+    await hub.db.deleteFrom('proxy_token').where('device_id', '=', other.deviceId).execute()
+    await expect(choose(device.deviceId, 'kept.localhost')).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: 'hostname: another device has this name.',
+    })
+    for (let n = 1; n < 16; n++) await choose(other.deviceId, `kept-${n}.localhost`)
+    await expect(choose(other.deviceId, 'kept-16.localhost')).rejects.toThrow('16 names already')
+    await choose(other.deviceId, 'kept-15.localhost')
+    await owner.invoke('devices_Delete', { deviceId: other.deviceId })
+    await choose(device.deviceId, 'kept.localhost')
+  })
+
   it('is whoever asks from the page of another device', async () => {
     const { host, cookie } = await opened()
     const from = (site: string, mode: string, method = 'GET') =>

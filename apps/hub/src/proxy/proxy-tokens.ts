@@ -25,6 +25,9 @@ type AccessRow = { device_id: string; port: number; expires_at: Date }
 /** JWTs that are not verified anew at each request; a page asks for dozens of things at once. */
 const MAX_VERIFIED = 1_000
 
+/** Host names that may be chosen for a device. */
+const MAX_HOSTS = 16
+
 /** What a token opens under a host name; a session that is over stays a while until it is swept. */
 const ACCESS = `
   select t.device_id, t.port, t.expires_at
@@ -73,20 +76,31 @@ export class ProxyTokens {
     return this.#jwts.signProxy(tokenId, expiresAt)
   }
 
-  /** Takes a chosen host name for a device; throws `Invalid` for one that is another's or that nobody may choose. */
+  /**
+   * Gives a device a host name that was chosen for it, for as long as it exists: what its pages leave in browsers is no other device's.
+   * Throws `Invalid` for one that is another's or that nobody may choose, and for more than a device may have.
+   */
   async claimHost(tx: Tx, hosts: ProxyHosts, hostname: string, deviceId: string): Promise<void> {
     if (!hosts.mayBeChosen(hostname))
       throw new ActionError('Invalid', `hostname: expected one name below ${hosts.domain}.`)
-    await sql`select pg_advisory_xact_lock(hashtext(${`muster.host ${hostname}`}))`.execute(tx)
-    const other = await tx
-      .selectFrom('proxy_token')
-      .where('hostname', '=', hostname)
-      .where('device_id', '<>', deviceId)
-      .where('expires_at', '>', new Date())
-      .select('token_id')
-      .limit(1)
-      .executeTakeFirst()
-    if (other) throw new ActionError('Invalid', 'hostname: another device has this name at the moment.')
+    const { device_id: owner } = await tx
+      .insertInto('proxy_host')
+      .values({ hostname, device_id: deviceId })
+      // Changes nothing, but tells whose it is.
+      .onConflict(conflict => conflict.column('hostname').doUpdateSet({ hostname }))
+      .returning('device_id')
+      .executeTakeFirstOrThrow()
+    if (owner !== deviceId) throw new ActionError('Invalid', 'hostname: another device has this name.')
+    const { count } = await tx
+      .selectFrom('proxy_host')
+      .where('device_id', '=', deviceId)
+      .select(sql<number>`count(*)`.as('count'))
+      .executeTakeFirstOrThrow()
+    if (count > MAX_HOSTS)
+      throw new ActionError(
+        'Invalid',
+        `hostname: this device has ${MAX_HOSTS} names already, expected one of them.`,
+      )
   }
 
   /** What a token opens under a host name now, or nothing. */

@@ -158,7 +158,8 @@ describe('devices_Delete', () => {
       }
       await one.invoke('devices_SetProperty', { deviceId: one.deviceId, name: 'a', value: 1 })
       await one.invoke('devices_PublishEvents', { deviceId: one.deviceId, events: [event] })
-      await owner.invoke('devices_IssueHttpProxyToken', { deviceId: one.deviceId })
+      const hostname = `${one.deviceId.slice(2).toLowerCase()}.localhost`
+      await owner.invoke('devices_IssueHttpProxyToken', { deviceId: one.deviceId, hostname })
       const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: one.deviceId })
       const extra = await owner.invoke('devices_AddCertificate', {
         deviceId: one.deviceId,
@@ -189,6 +190,7 @@ describe('devices_Delete', () => {
       'device_event',
       'device_property',
       'device_property_change',
+      'proxy_host',
       'proxy_token',
     ])
     for (const { table } of tables) {
