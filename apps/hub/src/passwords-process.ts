@@ -11,7 +11,8 @@ process.on('message', (message: PasswordTask & { id: number }) => void answer(me
 process.on('disconnect', () => process.exit())
 
 async function answer(task: PasswordTask & { id: number }): Promise<void> {
-  process.send!(await outcomeOf(task))
+  // Who asked may be gone, which is told by the end of the channel.
+  process.send!(await outcomeOf(task), () => {})
 }
 
 async function outcomeOf(task: PasswordTask & { id: number }): Promise<PasswordAnswer> {

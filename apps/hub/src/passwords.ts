@@ -36,7 +36,7 @@ const REST_IN_FLOOD = 25
  * database and from those who are signed in.
  */
 let hasher: ChildProcess | undefined
-const pending = new Map<number, PromiseWithResolvers<string | boolean>>()
+const pending = new Map<number, PromiseWithResolvers<string | boolean> & { child: ChildProcess }>()
 let lastId = 0
 let leave: ReturnType<typeof setTimeout> | undefined
 
@@ -131,10 +131,11 @@ function hash(password: string): Promise<string> {
 
 async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
   if (pending.size >= MAX_PENDING) throw tooMany()
-  hasher ??= startHasher()
+  // One whose channel has closed is about to be told as ended.
+  if (!hasher?.connected) hasher = startHasher()
   const id = ++lastId
   const done = Promise.withResolvers<string | boolean>()
-  pending.set(id, done)
+  pending.set(id, { child: hasher, ...done })
   clearTimeout(leave)
   hasher.channel?.ref()
   hasher.send({ id, ...task })
@@ -168,23 +169,24 @@ function startHasher(): ChildProcess {
   if (child.pid !== undefined) lowerPriority(child.pid)
   child.unref()
   child.on('message', (answer: PasswordAnswer) => {
-    const done = pending.get(answer.id)
+    const asked = pending.get(answer.id)
     pending.delete(answer.id)
-    if ('error' in answer) done?.reject(new Error(answer.error))
-    else done?.resolve(answer.outcome)
+    if ('error' in answer) asked?.reject(new Error(answer.error))
+    else asked?.resolve(answer.outcome)
     if (pending.size > 0) return
     child.channel?.unref()
     leave = setTimeout(() => {
-      hasher = undefined
+      if (hasher === child) hasher = undefined
       child.disconnect()
     }, KEEP_MS).unref()
   })
   const end = (why: string): void => {
-    if (hasher !== child) return
-    hasher = undefined
-    for (const done of pending.values())
-      done.reject(new Error(`The process that hashes passwords ended: ${why}`))
-    pending.clear()
+    if (hasher === child) hasher = undefined
+    for (const [id, asked] of pending) {
+      if (asked.child !== child) continue
+      pending.delete(id)
+      asked.reject(new Error(`The process that hashes passwords ended: ${why}`))
+    }
   }
   child.on('exit', (code, signal) => end(signal ?? `exit code ${code}`))
   child.on('error', error => end(error.message))
