@@ -137,6 +137,23 @@ describe('migrations', () => {
     expect(await counts()).toEqual([{ project_id: 'q', devices: 0 }])
   })
 
+  it('go on where a file was applied with the comment that it had before', async () => {
+    await using database = await scratchDatabase()
+    await using before = await folderOf({}, SHIPPED)
+    const file = join(before.path, '0006_device_counts.sql')
+    const text = await readFile(file, 'utf8')
+    const former = text.replace(
+      /^-- How many[\s\S]*?sum of them\.\n/,
+      `-- How many devices a project has, without counting them: at 100,000 devices that takes 20 ms, and many times that while they all come
+-- back. Kept in parts, so that devices which enrol at the same time seldom wait for each other; the number is the sum of them.
+`,
+    )
+    expect(former).not.toBe(text)
+    await writeFile(file, former)
+    await migrate(database.connection, log, before.path)
+    await migrate(database.connection, log)
+  })
+
   it('give the tables that the code knows', async () => {
     const { host, user, password } = inject('database')
     const types = await databaseTypes({ host, user, password, database: 'muster' })
