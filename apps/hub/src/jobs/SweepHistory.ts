@@ -8,6 +8,14 @@ const ROWS = 5_000
 /** How long after a deletion the last event may come that began to be stored before it, in minutes: a statement has half of one. */
 const SETTLED_MINUTES = 5
 
+type History = (typeof HISTORIES)[number]
+
+/** What grows with a device and has no foreign key, with what finds a row in its partition. */
+const HISTORIES = [
+  { table: 'device_event', key: sql`device_id, event_id, event_day` },
+  { table: 'device_property_change', key: sql`device_id, name, changed_at` },
+]
+
 /** Removes events and property changes of deleted devices, and forgets a device once nothing more of it can come. */
 export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ db }, _data, { signal }) => {
   for (let after = ''; ; ) {
@@ -23,28 +31,18 @@ export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ 
       .execute()
     if (removals.length === 0) return
     const deviceIds = removals.map(({ device_id }) => device_id)
-    for (const remove of [removeEvents, removePropertyChanges])
-      while ((await remove(db, deviceIds)) > 0) signal.throwIfAborted()
+    for (const history of HISTORIES)
+      while ((await remove(db, history, deviceIds)) > 0) signal.throwIfAborted()
     const settled = removals.filter(({ is_settled }) => is_settled).map(({ device_id }) => device_id)
     if (settled.length > 0) await db.deleteFrom('device_removal').where('device_id', 'in', settled).execute()
     after = deviceIds.at(-1)!
   }
 })
 
-async function removeEvents(db: Db, deviceIds: string[]): Promise<bigint> {
+/** Removes some rows of these devices; resolves to how many. */
+async function remove(db: Db, { table, key }: History, deviceIds: string[]): Promise<bigint> {
   const { numAffectedRows } = await sql`
-    delete from device_event where (device_id, event_id, event_day) in (
-      select device_id, event_id, event_day from device_event where device_id = any (${deviceIds}) limit ${ROWS})`.execute(
-    db,
-  )
-  return numAffectedRows!
-}
-
-async function removePropertyChanges(db: Db, deviceIds: string[]): Promise<bigint> {
-  const { numAffectedRows } = await sql`
-    delete from device_property_change where (device_id, name, changed_at) in (
-      select device_id, name, changed_at from device_property_change where device_id = any (${deviceIds}) limit ${ROWS})`.execute(
-    db,
-  )
+    delete from ${sql.table(table)} where (${key}) in (
+      select ${key} from ${sql.table(table)} where device_id = any (${deviceIds}) limit ${ROWS})`.execute(db)
   return numAffectedRows!
 }

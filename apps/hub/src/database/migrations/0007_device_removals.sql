@@ -4,7 +4,6 @@ create table device_removal (
   device_id text primary key,
   removed_at timestamptz not null
 );
-create index device_removal_age on device_removal (removed_at);
 
 create function leave_device_removals() returns trigger language plpgsql as $$
 begin
