@@ -126,7 +126,8 @@ it('ends a job that never ends as Expired, and tells it so', async () => {
   const jobId = await enqueue(hub, queue, 'test_Never')
   queue.wake('test_Never' as JobName)
   expect(await ended(hub, jobId)).toMatchObject({ status: 'Expired', attempts: 1, queued: false })
-  expect(signal?.aborted).toBe(true)
+  // The queue's upkeep goes by the database's clock and may end the job a moment before its worker does.
+  await until('the job is told', () => signal?.aborted)
   expect(named('a job under way was given up')).toMatchObject([{ job: 'test_Never', jobId }])
 })
 
