@@ -37,13 +37,17 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #isTakingTurns = false
   #owesWritable = false
   #isEnding = false
-  // For old peers only: where in the link's output our last data stands, and whether it had left.
+  // For old peers only: where in the link's output our last data stands, whether it had left, and the most credit they ever gave.
   #dataPosition = 0
   #hasDataLeft = false
+  #peakFrames: number
+  #peakBytes: number
 
   constructor(core: ChannelCore, frameCredit: number, byteCredit: number) {
     this.#core = core
     this.#window = new SendWindow(frameCredit, byteCredit)
+    this.#peakFrames = frameCredit
+    this.#peakBytes = byteCredit
   }
 
   /** True while write() can still deliver something. */
@@ -60,6 +64,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
   receiveAdjust(frames: number, bytes: number): boolean {
     this.hasSentSinceAdjust = false
     if (!this.#window.add(frames, bytes)) return false
+    this.#peakFrames = Math.max(this.#peakFrames, this.#window.frames)
+    this.#peakBytes = Math.max(this.#peakBytes, this.#window.bytes)
     this.#takeTurns()
     return true
   }
@@ -96,8 +102,13 @@ export class ChannelOutput implements DataSource, WheelEntry {
 
   /** Sends the end to an old peer, once it had time to read since the data left. */
   onDeadline(): void {
-    if (this.#hasDataLeft) this.#endNow()
+    if (this.#hasDataLeft && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()
+  }
+
+  /** An old peer that has read everything has at least half of its window open (protocol 2.5); this one has not. */
+  get #isSurelyUnread(): boolean {
+    return this.#window.frames * 2 < this.#peakFrames || this.#window.bytes * 2 < this.#peakBytes
   }
 
   tryWrite(bytes: Uint8Array): boolean {

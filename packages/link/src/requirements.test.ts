@@ -201,6 +201,18 @@ describe('R-12', () => {
     expect(fast.sentTypes()).toEqual(['ChannelClosed'])
   })
 
+  it('holds the end back while the credit tells that an old peer has not read everything', () => {
+    const [peer, channel] = serve({}, { frames: 128, bytes: 16_384 }, true)
+    channel.tryWrite(bytes(16_384))
+    channel.end()
+    peer.clock.advance(5_000)
+    expect(peer.sentTypes()).not.toContain('ChannelClosed')
+    // Half of the window: what is left may be unread as well, but nothing would ever tell.
+    peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 8_192 })
+    peer.clock.advance(600)
+    expect(peer.sentTypes()).toContain('ChannelClosed')
+  })
+
   it('ends at once when nothing was sent, when the peer reads no more, and towards newer peers', () => {
     const [quiet, silent] = serve({}, undefined, true)
     silent.end()
