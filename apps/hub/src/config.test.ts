@@ -135,7 +135,10 @@ describe('settings', () => {
 
   it('tell the public address from the port unless it is given', () => {
     expect(loadConfig({ MUSTER_PORT: '9000' }).publicUrl).toBe('http://localhost:9000')
-    expect(loadConfig({ MUSTER_PORT: '9000', MUSTER_PUBLIC_URL: 'http://hub' }).publicUrl).toBe('http://hub')
+    expect(loadConfig({ MUSTER_PORT: '9000', MUSTER_PUBLIC_URL: 'http://hub' })).toMatchObject({
+      publicUrl: 'http://hub',
+      proxyDomain: undefined,
+    })
   })
 })
 

@@ -62,7 +62,7 @@ const Settings = z.object({
       /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/,
       'a domain in lower case',
     )
-    .default('localhost'),
+    .optional(),
   MUSTER_TRUSTED_PROXIES: Networks.default([]),
   MUSTER_PROXY_SECRET: z.string().min(16, 'at least 16 characters').optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
@@ -143,8 +143,8 @@ export type Config = {
   nodeName: string
   trustedProxies: string[]
   proxySecret: string | undefined
-  /** Domain below which each device has a host name for its web pages. */
-  proxyDomain: string
+  /** Domain below which each device has a host name for its web pages; nothing where nobody could reach one. */
+  proxyDomain: string | undefined
   allowPlaintextDevices: boolean
   eventRetentionDays: number
   /** How long sealed audit rows are kept; nothing for ever. */
@@ -185,20 +185,22 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
       'MUSTER_PROXY_SECRET: found nothing, expected a secret because MUSTER_TRUSTED_PROXIES is set.',
     )
   }
+  const publicUrl =
+    settings.MUSTER_PUBLIC_URL ??
+    `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`
   return {
     port: settings.MUSTER_PORT,
     host: settings.MUSTER_HOST,
     tls: tlsFiles(settings),
     devicePort: settings.MUSTER_DEVICE_PORT,
-    publicUrl:
-      settings.MUSTER_PUBLIC_URL ??
-      `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`,
+    publicUrl,
     dataDir: resolve(settings.MUSTER_DATA_DIR),
     databaseUrl: settings.MUSTER_DATABASE_URL,
     nodeName: settings.MUSTER_NODE_NAME,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
-    proxyDomain: settings.MUSTER_PROXY_DOMAIN,
+    // Names below `localhost` lead to the machine of whoever asks.
+    proxyDomain: settings.MUSTER_PROXY_DOMAIN ?? (isLoopback(publicUrl) ? 'localhost' : undefined),
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,

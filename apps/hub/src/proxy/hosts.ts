@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { encodeRadix } from '@muster/actions'
+import { ActionError, encodeRadix } from '@muster/actions'
 import type { Config } from '../config.ts'
 
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz'
@@ -17,18 +17,22 @@ export const TOKEN_PARAMETER = 'muster_token'
 /** Which hosts are devices': names below the proxy domain, except the hub's own. */
 export class ProxyHosts {
   readonly #hub: URL
-  readonly #suffix: string
+  readonly #domain: string | undefined
   /** The header looked at last: a fleet that comes back sends one and the same. */
   #latest: { header: string | undefined; host: string | undefined } = { header: undefined, host: undefined }
 
   constructor({ proxyDomain }: Pick<Config, 'proxyDomain'>, publicUrl: string) {
     this.#hub = new URL(publicUrl)
-    this.#suffix = `.${proxyDomain}`
+    this.#domain = proxyDomain
   }
 
-  /** The domain below which the hosts are. */
+  /** The domain below which the hosts are; throws `Invalid` when the hub has none. */
   get domain(): string {
-    return this.#suffix.slice(1)
+    if (this.#domain !== undefined) return this.#domain
+    throw new ActionError(
+      'Invalid',
+      'This hub has no domain for the web pages of devices: its operator sets MUSTER_PROXY_DOMAIN.',
+    )
   }
 
   /** The device host that a `Host` header names, without port and in lower case; nothing for the hub's own and foreign ones. */
@@ -39,21 +43,22 @@ export class ProxyHosts {
   }
 
   #deviceHost(hostHeader: string | undefined): string | undefined {
+    if (this.#domain === undefined) return undefined
     const host = URL.parse(`http://${hostHeader ?? ''}`)?.hostname
-    if (host === undefined || host === this.#hub.hostname || !host.endsWith(this.#suffix)) return undefined
-    return host
+    return host !== this.#hub.hostname && host?.endsWith(`.${this.#domain}`) ? host : undefined
   }
 
   /** The host name of a device when nobody chose another. */
   defaultHost(deviceId: string): string {
-    return hostLabel(deviceId) + this.#suffix
+    return `${hostLabel(deviceId)}.${this.domain}`
   }
 
   /** Whether a host name may be chosen: one label below the proxy domain that looks like no device's own and is not the hub's. */
   mayBeChosen(host: string): boolean {
-    const label = host.slice(0, -this.#suffix.length)
+    const suffix = `.${this.domain}`
+    const label = host.slice(0, -suffix.length)
     return (
-      host.endsWith(this.#suffix) &&
+      host.endsWith(suffix) &&
       host !== this.#hub.hostname &&
       /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label) &&
       label.length !== LABEL_LENGTH

@@ -533,3 +533,19 @@ it('refuses what means one thing to the hub and another to the device', async ()
   socket.destroy()
   expect(seen.url).not.toBe('/smuggled')
 })
+
+it('gives no link on a hub that others reach and that has no domain for it', async () => {
+  await using far = await testHub({
+    publicUrl: 'https://hub.example',
+    proxyDomain: undefined,
+    allowPlaintextDevices: true,
+  })
+  const fleet = await far.fleet()
+  await using connected = await connectDevice({ url: far.url, token: fleet.token })
+  const { deviceId } = connected
+  for (const input of [{ deviceId }, { deviceId, hostname: 'a.localhost' }])
+    await expect(fleet.owner.invoke('devices_IssueHttpProxyToken', input)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: expect.stringContaining('MUSTER_PROXY_DOMAIN'),
+    })
+})
