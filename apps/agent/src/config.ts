@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { DeploymentToken } from '@muster/actions'
+import { DeploymentToken, isLoopback } from '@muster/actions'
 import { parse, TomlError } from 'smol-toml'
 import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
@@ -89,7 +89,7 @@ export function parseConfig(text: string, path: string): AgentConfig {
 export function configFromOptions(options: ConfigOptions): AgentConfig {
   const table = new ConfigTable({ '--hub': options.hub, '--token': options.token }, '')
   const dataDir = resolve(options.data ?? defaultDataDir())
-  const isLocal = URL.canParse(options.hub) && isLoopback(new URL(options.hub).hostname)
+  const isLocal = URL.canParse(options.hub) && isLoopback(options.hub)
   const allowPlaintext = isLocal || options.dangerousAllowPlaintext === true
   return {
     hubUrl: hubUrlOf(table, allowPlaintext, '--hub', '--dangerous-allow-plaintext'),
@@ -138,11 +138,6 @@ function exportOf(table: ConfigTable): Export {
 
 function flag(table: ConfigTable, key: string): boolean {
   return table.flag(key) ?? false
-}
-
-/** Whether a host name of a URL means this machine, where nobody can listen in. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 function parseToml(text: string, path: string): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
-import { S3 } from '@muster/actions'
+import { isLoopback, S3 } from '@muster/actions'
 import { z } from 'zod'
 import type { TlsFiles } from './http/tls.ts'
 import { LOG_LEVELS } from './log.ts'
@@ -224,18 +224,6 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(Settings.shape, key))
-}
-
-/** Whether the hub is reached on this machine only, which is where plaintext certificates and cookies are believed. */
-export function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url)
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    // The whole name: 127.0.0.1.example.com is somewhere else.
-    /^127(\.\d{1,3}){3}$/.test(hostname)
-  )
 }
 
 /** Whether there is nothing beyond scheme, host and port. */

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { agentCommand, isLoopback } from '@muster/actions'
+import type { Config } from './config.ts'
 import type { Hub } from './hub.ts'
 
 /**
@@ -8,12 +10,13 @@ import type { Hub } from './hub.ts'
  */
 export function greeting(
   hub: Hub,
-  { dataDir, isTerminal }: { dataDir: string; isTerminal: boolean },
+  { dataDir, allowPlaintextDevices }: Pick<Config, 'dataDir' | 'allowPlaintextDevices'>,
+  isTerminal: boolean,
 ): string {
   const { publicUrl, address, firstRun } = hub
   const lines = ['', `Muster is running at ${publicUrl} (listening on ${address.host}:${address.port})`, '']
   if (firstRun) {
-    const agent = `--hub ${publicUrl} --token ${firstRun.deploymentToken}`
+    const { deploymentToken } = firstRun
     lines.push(
       'Sign in:',
       `  email     ${firstRun.email}`,
@@ -21,10 +24,10 @@ export function greeting(
       `  file      ${firstRun.file}`,
       '',
       'Connect this machine as the first device:',
-      `  npm run agent -- run ${agent}`,
+      `  ${agentCommand(publicUrl, deploymentToken)}`,
       '',
       'Or connect ten simulated devices:',
-      `  npm run agent -- simulate ${agent} --count 10`,
+      `  ${agentCommand(publicUrl, deploymentToken, 'simulate')} --count 10`,
     )
   } else {
     const file = join(dataDir, 'initial-admin.json')
@@ -35,6 +38,12 @@ export function greeting(
       'To connect a device, open a project and choose "Connect a device".',
     )
   }
+  if (publicUrl.startsWith('http:') && !isLoopback(publicUrl) && !allowPlaintextDevices)
+    lines.push(
+      '',
+      'Devices are refused at this address, since anybody on the way could read along. Set MUSTER_TLS_CERT and',
+      'MUSTER_TLS_KEY, or MUSTER_ALLOW_PLAINTEXT_DEVICES=1 on a network that you trust (docs/operating.md).',
+    )
   lines.push('', 'Stop with Ctrl-C.', '')
   return `${lines.join('\n')}\n`
 }

@@ -30,7 +30,7 @@ async function runHub(): Promise<void> {
   })
   await using hub = await createHub(config, log)
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
-  process.stdout.write(greeting(hub, { dataDir: config.dataDir, isTerminal: process.stdout.isTTY === true }))
+  process.stdout.write(greeting(hub, config, process.stdout.isTTY === true))
   log.info({ signal: await stopped }, 'stopping')
 }
 

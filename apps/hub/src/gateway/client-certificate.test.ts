@@ -8,7 +8,7 @@ import { certificateReader, remoteReader } from './client-certificate.ts'
 const NOT_BELIEVED = {
   status: 403,
   kind: 'Forbidden',
-  message: 'a certificate in X-Client-Cert is not believed on this connection',
+  message: 'a certificate in X-Client-Cert is not believed on this connection; expected HTTPS',
 }
 const SECRET = 'a secret of sixteen'
 const PUBLIC = { publicUrl: 'https://hub.example' }

@@ -2,7 +2,8 @@ import { timingSafeEqual, X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { type Config, isLoopback } from '../config.ts'
+import { isLoopback } from '@muster/actions'
+import type { Config } from '../config.ts'
 import { Refusal } from './refusal.ts'
 
 /** A chain of several certificates fits; Node takes 16 KiB of headers in all and answers 431 beyond. */
@@ -50,7 +51,11 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
     if (typeof header !== 'string' || header === '')
       throw new Refusal(403, 'Forbidden', 'no client certificate')
     if (!isBelieved) {
-      throw new Refusal(403, 'Forbidden', 'a certificate in X-Client-Cert is not believed on this connection')
+      throw new Refusal(
+        403,
+        'Forbidden',
+        'a certificate in X-Client-Cert is not believed on this connection; expected HTTPS',
+      )
     }
     if (header.length > MAX_HEADER_BYTES)
       throw new Refusal(400, 'Invalid', 'X-Client-Cert is longer than 12 KiB')

@@ -1,7 +1,7 @@
+import { agentCommand } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { agentCommand } from '../../lib/agent-command.ts'
 import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Card, CardFoot } from '../../ui/Card.tsx'

@@ -1,6 +1,6 @@
+import { agentCommand } from '@muster/actions/client'
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { usePublicUrl } from '../../api/config.ts'
-import { agentCommand } from '../../lib/agent-command.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { submitForm } from '../../lib/form.ts'
 import { Alert } from '../../ui/Alert.tsx'

@@ -1,6 +1,6 @@
+import { agentCommand } from '@muster/actions/client'
 import { type ReactNode, useState } from 'react'
 import { usePublicUrl } from '../../api/config.ts'
-import { agentCommand } from '../../lib/agent-command.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Code } from '../../ui/Code.tsx'
