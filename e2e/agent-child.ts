@@ -6,9 +6,9 @@ const MAIN = join(import.meta.dirname, '../apps/agent/muster-agent.js')
 
 export type AgentChild = AsyncDisposable & { output: () => string }
 
-/** The agent as users run it; ends with its scope. */
-export function startAgent(options: string[]): AgentChild {
-  const { child, output } = run(options)
+/** The agent as users run it, from a checkout or from a file of its own; ends with its scope. */
+export function startAgent(options: string[], main = MAIN): AgentChild {
+  const { child, output } = run(options, main)
   return {
     output,
     async [Symbol.asyncDispose]() {
@@ -24,14 +24,14 @@ export function startAgent(options: string[]): AgentChild {
 
 /** A one-shot command of the agent; resolves to what it printed. */
 export async function agentCommand(options: string[]): Promise<string> {
-  const { child, output } = run(options)
+  const { child, output } = run(options, MAIN)
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`the agent ended with ${code}: ${output()}`)
   return output()
 }
 
-function run(options: string[]): { child: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, [MAIN, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+function run(options: string[], main: string): { child: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, [main, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
   const chunks: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { chmod, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
 import { type CuttingProxy, cuttingProxy, type Muster, muster } from '@muster/testkit'
 import { isInstalled } from '@muster/testkit/debian'
 import { until } from '@muster/testkit/until'
@@ -17,7 +18,7 @@ import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './peopl
 const MIB = 1024 * 1024
 /** As large as a real image. */
 const IMAGE_BYTES = 1024 * MIB
-const AGENT = join(import.meta.dirname, '../apps/agent')
+const ROOT = join(import.meta.dirname, '..')
 /** A gigabyte is downloaded, hashed and installed meanwhile. */
 const PATIENCE_MS = 300_000
 
@@ -51,7 +52,7 @@ beforeAll(async () => {
   cli = resources.use(await muster({ MUSTER_HUB: stage.hub.url, MUSTER_TOKEN: token }))
   device = resources.use(await newFolder()).path
   const config = await deviceFiles()
-  const agent = resources.use(startAgent(['run', '--config', config]))
+  const agent = resources.use(startAgent(['run', '--config', config], join(device, 'muster-agent')))
   const devices = await until(
     'the device is there',
     async () => {
@@ -69,7 +70,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-/** Agent, update script and installer as they lie on a device; the path of the agent's configuration. */
+/** Packed agent, update script and installer as they lie on a device; the path of the agent's configuration. */
 async function deviceFiles(): Promise<string> {
   const config = join(device, 'agent.toml')
   await writeFile(
@@ -86,7 +87,8 @@ async function deviceFiles(): Promise<string> {
     ].join('\n'),
   )
   await program('fingerprint', 'echo pump-7')
-  await program('agent', `exec "${process.execPath}" "${AGENT}/muster-agent.js" "$@" --config "${config}"`)
+  await promisify(execFile)(process.execPath, [join(ROOT, 'tools/package.ts'), device])
+  await program('agent', `exec "${process.execPath}" "${device}/muster-agent" "$@" --config "${config}"`)
   // Waits for a word, so that everybody can look at the device while it installs.
   await program(
     'install',
@@ -103,7 +105,7 @@ async function program(name: string, text: string): Promise<void> {
 
 /** A run of the update script, as its timer starts it; resolves with its exit code and what it said. */
 async function update(): Promise<{ code: number; err: string }> {
-  const child = spawn(join(AGENT, 'examples/ota/ota-file'), {
+  const child = spawn(join(ROOT, 'apps/agent/examples/ota/ota-file'), {
     cwd: device,
     env: {
       PATH: process.env.PATH,
