@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, query, TextFilter } from './define.ts'
-import { OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
+import { DeviceId, OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
+import { MAX_FILTER_LENGTH } from './limits.ts'
 import { repositoryNames } from './repositories.ts'
-import { Email, Empty, Name } from './scalars.ts'
+import { Email, Empty, Name, text } from './scalars.ts'
 
 const asMember = { can: 'view', on: 'organization', id: 'organizationId' } as const
 const asAdministrator = { can: 'administer', on: 'organization', id: 'organizationId' } as const
@@ -63,6 +64,30 @@ export const organizations = {
         }),
       ),
       ...listOutput,
+    }),
+    permission: asMember,
+  }),
+  organizations_Search: query({
+    summary:
+      'Projects, repositories and devices of an organization with a part of their name, host name or id, best first.',
+    input: z.object({
+      organizationId: OrganizationId,
+      text: text(MAX_FILTER_LENGTH).min(1, 'must not be empty'),
+      limit: optional(z.int().min(1).max(50)).describe('Most of each kind, 8 unless told otherwise.'),
+    }),
+    output: z.object({
+      projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
+      repositories: z.array(z.object({ repositoryId: RepositoryId, ...repositoryNames })),
+      devices: z.array(
+        z.object({
+          deviceId: DeviceId,
+          name: z.string().optional(),
+          hostname: z.string().optional(),
+          projectId: ProjectId,
+          projectName: z.string(),
+          isConnected: z.boolean(),
+        }),
+      ),
     }),
     permission: asMember,
   }),

@@ -2,11 +2,11 @@ import { Link, useLocation } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Id } from '../ui/Id.tsx'
-import type { IconType } from '../ui/icon.ts'
 import { Main } from '../ui/Main.tsx'
 import { TitleScope } from '../ui/Title.tsx'
+import type { PageLink } from './pages.ts'
 
-type SideLink = { to: string; icon: IconType; label: string; count?: number | undefined }
+type SideLink = PageLink & { count?: number | undefined }
 
 type SideLayoutProps = {
   back?: { to: string; label: string }

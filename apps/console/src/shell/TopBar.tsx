@@ -9,7 +9,9 @@ import {
 import { buttonClass } from '../ui/Button.tsx'
 import { Menu, MenuHead, MenuLine, MenuLink } from '../ui/Menu.tsx'
 import { initialsOf } from './initials.ts'
+import { JumpButton } from './JumpButton.tsx'
 import { Logo } from './Logo.tsx'
+import { organizationPages } from './pages.ts'
 import { ThemeChoice, ThemeMenu } from './ThemeMenu.tsx'
 import { UserMenu } from './UserMenu.tsx'
 
@@ -28,7 +30,7 @@ export function TopBar() {
           <OrganizationMenu current={organization} />
           <span className="vr" />
           <nav className="nav" aria-label="Organization">
-            {pagesOf(organization.organizationId).map(({ label, to }) => (
+            {organizationPages(organization.organizationId).map(({ label, to }) => (
               <Link key={to} to={to}>
                 {label}
               </Link>
@@ -37,20 +39,13 @@ export function TopBar() {
         </>
       )}
       <span className="grow" />
+      <JumpButton />
       <span className="hide-s">
         <ThemeMenu />
       </span>
       <UserMenu />
     </header>
   )
-}
-
-function pagesOf(organizationId: string) {
-  return [
-    { label: 'Projects', to: `/${organizationId}/projects` },
-    { label: 'Repositories', to: `/${organizationId}/repositories/` },
-    { label: 'Settings', to: `/${organizationId}/settings` },
-  ]
 }
 
 function PagesMenu({ organizationId }: { organizationId: string | undefined }) {
@@ -62,7 +57,7 @@ function PagesMenu({ organizationId }: { organizationId: string | undefined }) {
   return (
     <Menu trigger={trigger}>
       {organizationId &&
-        pagesOf(organizationId).map(({ label, to }) => (
+        organizationPages(organizationId).map(({ label, to }) => (
           <MenuLink key={to} to={to}>
             {label}
           </MenuLink>

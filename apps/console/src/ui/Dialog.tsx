@@ -23,55 +23,74 @@ export function Dialog({ open, ...rest }: DialogProps) {
 }
 
 function OpenDialog({ title, onClose, busy = false, dirty = false, children }: Omit<DialogProps, 'open'>) {
+  const titleId = useId()
+  function ask(reason: CloseReason) {
+    if (busy || (dirty && reason !== 'button')) return
+    onClose(reason)
+  }
+  return (
+    <Modal className="dialog" labelledBy={titleId} busy={busy} onAsk={ask}>
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <IconButton label="Close" icon={X} size="sm" disabled={busy} onClick={() => ask('button')} />
+      </header>
+      {children}
+    </Modal>
+  )
+}
+
+type ModalProps = {
+  className: string
+  label?: string
+  labelledBy?: string
+  busy?: boolean
+  /** A person asked to close it. */
+  onAsk: (reason: CloseReason) => void
+  children: ReactNode
+}
+
+/** What is in front of everything else from when it is mounted: takes the focus, and gives it back to the opener at its end. */
+export function Modal({ className, label, labelledBy, busy = false, onAsk, children }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const pressedScrim = useRef(false)
-  const titleId = useId()
 
   // In the layout phase, so that the cleanup runs while the node is still in the page.
   useLayoutEffect(() => {
     const dialog = ref.current
     dialog?.showModal()
     const first = dialog?.querySelector<HTMLElement>(
-      '[autofocus], .b input, .b select, .b textarea, .b button',
+      '[autofocus], .b input, .b select, .b textarea, .b button, .q input',
     )
     first?.focus()
     // Closing gives the focus back to the opener.
     return () => dialog?.close()
   }, [])
 
-  function ask(reason: CloseReason) {
-    if (busy || (dirty && reason !== 'button')) return
-    onClose(reason)
-  }
-
   const isScrim = (event: MouseEvent) => event.target === ref.current
   return (
     <dialog
       ref={ref}
-      className="dialog"
-      aria-labelledby={titleId}
+      className={className}
+      aria-label={label}
+      aria-labelledby={labelledBy}
       aria-busy={busy}
       onCancel={event => {
         event.preventDefault()
-        ask('escape')
+        onAsk('escape')
       }}
       onKeyDown={event => {
         if (event.key !== 'Escape') return
         // Prevented here, or a second Escape would close the dialog past `onCancel`.
         event.preventDefault()
-        ask('escape')
+        onAsk('escape')
       }}
       onMouseDown={event => {
         pressedScrim.current = isScrim(event)
       }}
       onClick={event => {
-        if (pressedScrim.current && isScrim(event)) ask('scrim')
+        if (pressedScrim.current && isScrim(event)) onAsk('scrim')
       }}
     >
-      <header>
-        <h2 id={titleId}>{title}</h2>
-        <IconButton label="Close" icon={X} size="sm" disabled={busy} onClick={() => ask('button')} />
-      </header>
       {children}
     </dialog>
   )

@@ -62,6 +62,7 @@ import { organizations_QueryMembers } from './organizations/QueryMembers.ts'
 import { organizations_QueryProjects } from './organizations/QueryProjects.ts'
 import { organizations_QueryRepositories } from './organizations/QueryRepositories.ts'
 import { organizations_RemoveMember } from './organizations/RemoveMember.ts'
+import { organizations_Search } from './organizations/Search.ts'
 import { organizations_SetMemberIsAdmin } from './organizations/SetMemberIsAdmin.ts'
 import { organizations_SetName } from './organizations/SetName.ts'
 import { projects_Create } from './projects/Create.ts'
@@ -130,6 +131,7 @@ export const handlers: Handlers = {
   organizations_Delete,
   organizations_Query,
   organizations_QueryProjects,
+  organizations_Search,
   projects_Create,
   projects_CreateDeploymentToken,
   projects_Delete,

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Outlet, useParams } from '@tanstack/react-router'
-import { Cpu, KeyRound, Package, Settings, TextAlignStart } from 'lucide-react'
 import { actionPagesQuery, useActionState } from '../../api/queries.ts'
+import { projectPages } from '../../shell/pages.ts'
 import { SideLayout } from '../../shell/SideLayout.tsx'
 import { RouteError } from '../../ui/RouteError.tsx'
 import { tokensInput } from '../tokens/tokens-input.ts'
@@ -14,19 +14,14 @@ export function ProjectLayout() {
   const { data, error, refetch } = useActionState('projects_GetDetails', { projectId })
   const { tokenCount } = useCachedTokenCount(projectId)
   const base = `/org_${organization}/projects/${projectId}`
+  const counts: Record<string, number | undefined> = { Devices: data?.deviceCount, Tokens: tokenCount }
   return (
     <SideLayout
       back={{ to: `/org_${organization}/projects`, label: 'All Projects' }}
       name={data?.name}
       id={{ id: projectId, what: 'project id' }}
       label="Project"
-      links={[
-        { to: `${base}/devices`, icon: Cpu, label: 'Devices', count: data?.deviceCount },
-        { to: `${base}/tokens`, icon: KeyRound, label: 'Tokens', count: tokenCount },
-        { to: `${base}/log`, icon: TextAlignStart, label: 'Audit Log' },
-        { to: `${base}/repositories`, icon: Package, label: 'Repositories' },
-        { to: `${base}/settings`, icon: Settings, label: 'Settings' },
-      ]}
+      links={projectPages(base).map(link => ({ ...link, count: counts[link.label] }))}
     >
       {error && !data ? <RouteError error={error} reset={() => void refetch()} /> : <Outlet />}
     </SideLayout>

@@ -1,0 +1,43 @@
+import { Search } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
+
+const Palette = lazy(async () => ({ default: (await import('./Palette.tsx')).Palette }))
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+/** Opens the palette, as do ⌘K and Ctrl K from everywhere. */
+export function JumpButton() {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent) {
+      const isShortcut = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)
+      if (!isShortcut || event.altKey || event.shiftKey) return
+      // Before the browser's own meaning of it.
+      event.preventDefault()
+      setOpen(open => !open && !document.querySelector('dialog[open]'))
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+  return (
+    <>
+      <button
+        type="button"
+        className="jump"
+        aria-label="Jump to"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Meta+K Control+K"
+        onClick={() => setOpen(true)}
+      >
+        <Search className="i" aria-hidden />
+        <span>Jump to…</span>
+        <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+      </button>
+      {isOpen && (
+        <Suspense>
+          <Palette onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}

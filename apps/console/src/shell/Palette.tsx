@@ -1,0 +1,210 @@
+import { type ActionOutput, MAX_FILTER_LENGTH } from '@muster/actions/client'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { Blocks, Cpu, Package, Search } from 'lucide-react'
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { useActionState } from '../api/queries.ts'
+import { useDebounced } from '../lib/use-debounced.ts'
+import { type Organization, useCurrentOrganization } from '../organization.ts'
+import { useSession } from '../session.ts'
+import { Modal } from '../ui/Dialog.tsx'
+import { ErrorText } from '../ui/ErrorText.tsx'
+import { IGNORED_BY_PASSWORD_MANAGERS } from '../ui/Field.tsx'
+import type { IconType } from '../ui/icon.ts'
+import { Mark } from '../ui/Mark.tsx'
+import {
+  ACCOUNT_PAGES,
+  ADMIN_PAGES,
+  INVITATIONS_PAGE,
+  JOBS_PAGE,
+  organizationPages,
+  type PageLink,
+  projectPages,
+} from './pages.ts'
+import '../styles/palette.css'
+
+type Option = {
+  to: string
+  icon: IconType
+  label: string
+  /** What tells things of the same name apart; found by too. */
+  id?: string
+  /** What it is found by beyond label and id. */
+  also?: string | undefined
+  end?: ReactNode
+}
+type Group = { label: string; options: Option[] }
+
+/** Jumps to a device, project or repository of the organization, or to a page: typing finds, arrow keys move, Enter goes. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const id = useId()
+  const navigate = useNavigate()
+  const organization = useCurrentOrganization()
+  const [text, setText] = useState('')
+  const [active, setActive] = useState(0)
+  const pages = usePages(organization)
+  const { found, isPending, error } = useFound(organization, text.trim())
+
+  const groups = (text.trim() ? [...found, ...pages] : pages)
+    .map(({ label, options }) => ({ label, options: options.filter(option => isLike(option, text)) }))
+    .filter(({ options }) => options.length > 0)
+  const options = groups.flatMap(group => group.options)
+  const current = options[Math.min(active, options.length - 1)]
+  const idOf = (option: Option) => `${id}-${options.indexOf(option)}`
+
+  function go(option: Option | undefined) {
+    if (!option) return
+    onClose()
+    void navigate({ to: option.to })
+  }
+  function onKeyDown(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step && current) {
+      const next = (options.indexOf(current) + step + options.length) % options.length
+      setActive(next)
+      document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' })
+    } else if (event.key === 'Enter') go(current)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <Modal className="dialog palette" label="Jump to" onAsk={onClose}>
+      <div className="q">
+        <Search className="i" aria-hidden />
+        <input
+          {...IGNORED_BY_PASSWORD_MANAGERS}
+          role="combobox"
+          aria-label="Jump to"
+          aria-autocomplete="list"
+          aria-expanded
+          aria-controls={`${id}-list`}
+          {...(current && { 'aria-activedescendant': idOf(current) })}
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={MAX_FILTER_LENGTH}
+          placeholder={organization ? 'A device, project, repository or page' : 'A page'}
+          value={text}
+          onChange={event => {
+            setText(event.target.value)
+            setActive(0)
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <kbd>esc</kbd>
+      </div>
+      <div id={`${id}-list`} className="list" role="listbox" aria-label="Jump to">
+        {groups.map(({ label, options: own }) => (
+          // biome-ignore lint/a11y/useSemanticElements: options stand in groups like this
+          <div key={label} role="group" aria-label={label}>
+            <h3 role="presentation">{label}</h3>
+            {own.map(option => (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the box
+              // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the box
+              <div
+                key={option.to}
+                id={idOf(option)}
+                className="opt"
+                role="option"
+                aria-selected={option === current}
+                onMouseMove={() => setActive(options.indexOf(option))}
+                onMouseDown={event => event.preventDefault()}
+                onClick={() => go(option)}
+              >
+                <option.icon className="i" aria-hidden />
+                <span className="trunc">{option.label}</span>
+                {option.id && <span className="mono muted trunc">{option.id}</span>}
+                <span className="end">{option.end}</span>
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+      <p className="note" role="status">
+        {error ? (
+          <>
+            Could not search. <ErrorText error={error} />
+          </>
+        ) : isPending && options.length === 0 ? (
+          'Searching…'
+        ) : (
+          options.length === 0 && 'Nothing matches this text.'
+        )}
+      </p>
+    </Modal>
+  )
+}
+
+/** The answers of the hub may still be those to a shorter text. */
+function isLike({ label, id = '', also = '' }: Option, text: string): boolean {
+  return `${label}\n${id}\n${also}`.toLowerCase().includes(text.trim().toLowerCase())
+}
+
+function usePages(organization: Organization | undefined): Group[] {
+  const { isAdmin } = useSession()
+  const { projectId, organization: inPath } = useParams({ strict: false })
+  const ofOrganization = organization ? organizationPages(organization.organizationId) : []
+  const ofProject = projectId && inPath ? projectPages(`/org_${inPath}/projects/${projectId}`) : []
+  const groups: [string, PageLink[]][] = [
+    ['This project', ofProject],
+    ['Organization', ofOrganization],
+    ['Account', [...ACCOUNT_PAGES, INVITATIONS_PAGE]],
+    ['Administration', isAdmin ? [...ADMIN_PAGES, JOBS_PAGE] : []],
+  ]
+  return groups.map(([label, options]) => ({ label, options }))
+}
+
+/** What the hub finds in the organization, as soon as typing pauses. */
+function useFound(organization: Organization | undefined, text: string) {
+  const asked = useDebounced(text, 150)
+  const organizationId = organization?.organizationId ?? ''
+  const isAsked = organizationId !== '' && asked !== ''
+  const { data, error, isFetching } = useActionState(
+    'organizations_Search',
+    { organizationId, text: asked },
+    { enabled: isAsked, keepPrevious: true },
+  )
+  return {
+    found: data && isAsked ? groupsOf(organizationId, data) : [],
+    isPending: isFetching || asked !== text,
+    error: isAsked ? error : null,
+  }
+}
+
+function groupsOf(
+  organizationId: string,
+  { devices, projects, repositories }: ActionOutput<'organizations_Search'>,
+): Group[] {
+  const base = `/${organizationId}`
+  return [
+    {
+      label: 'Devices',
+      options: devices.map(({ deviceId, name, hostname, projectId, isConnected }) => ({
+        to: `${base}/projects/${projectId}/devices/${deviceId}`,
+        icon: Cpu,
+        label: name ?? hostname ?? 'unnamed',
+        id: deviceId,
+        also: hostname,
+        end: <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>,
+      })),
+    },
+    {
+      label: 'Projects',
+      options: projects.map(({ projectId, name }) => ({
+        to: `${base}/projects/${projectId}/devices`,
+        icon: Blocks,
+        label: name,
+        id: projectId,
+      })),
+    },
+    {
+      label: 'Repositories',
+      options: repositories.map(({ repositoryId, displayName, slug }) => ({
+        to: `${base}/repositories/${repositoryId}/packages`,
+        icon: Package,
+        label: displayName,
+        id: repositoryId,
+        also: slug,
+      })),
+    },
+  ]
+}

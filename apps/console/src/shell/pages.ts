@@ -1,0 +1,63 @@
+import {
+  Blocks,
+  Clock,
+  Cpu,
+  KeyRound,
+  LayoutDashboard,
+  ListChecks,
+  Mail,
+  MonitorSmartphone,
+  Package,
+  ScrollText,
+  Server,
+  Settings,
+  ShieldCheck,
+  TextAlignStart,
+  UserRound,
+  Users,
+} from 'lucide-react'
+import type { IconType } from '../ui/icon.ts'
+
+/** A page as navigation leads to it. */
+export type PageLink = { to: string; icon: IconType; label: string }
+
+/** What the top bar links to. */
+export function organizationPages(organizationId: string): PageLink[] {
+  return [
+    { to: `/${organizationId}/projects`, icon: Blocks, label: 'Projects' },
+    { to: `/${organizationId}/repositories/`, icon: Package, label: 'Repositories' },
+    { to: `/${organizationId}/settings`, icon: Settings, label: 'Settings' },
+  ]
+}
+
+/** The pages of a project, by the address of the project. */
+export function projectPages(base: string): PageLink[] {
+  return [
+    { to: `${base}/devices`, icon: Cpu, label: 'Devices' },
+    { to: `${base}/tokens`, icon: KeyRound, label: 'Tokens' },
+    { to: `${base}/log`, icon: TextAlignStart, label: 'Audit Log' },
+    { to: `${base}/repositories`, icon: Package, label: 'Repositories' },
+    { to: `${base}/settings`, icon: Settings, label: 'Settings' },
+  ]
+}
+
+/** One's own settings. */
+export const ACCOUNT_PAGES: PageLink[] = [
+  { to: '/settings/profile', icon: UserRound, label: 'Profile' },
+  { to: '/settings/security', icon: ShieldCheck, label: 'Security' },
+  { to: '/settings/sessions', icon: MonitorSmartphone, label: 'Sessions' },
+]
+
+export const INVITATIONS_PAGE: PageLink = { to: '/user/invitations', icon: Mail, label: 'Invitations' }
+
+/** What the administration links to. */
+export const ADMIN_PAGES: PageLink[] = [
+  { to: '/admin/dashboard', icon: LayoutDashboard, label: 'Dashboard' },
+  { to: '/admin/users', icon: Users, label: 'Users' },
+  { to: '/admin/log', icon: ScrollText, label: 'Event Log' },
+  { to: '/admin/actions', icon: ListChecks, label: 'Actions Log' },
+  { to: '/admin/cluster', icon: Server, label: 'Cluster' },
+]
+
+/** Not in the navigation (spec 4). */
+export const JOBS_PAGE: PageLink = { to: '/admin/jobs', icon: Clock, label: 'Jobs' }

@@ -1,0 +1,62 @@
+import { type RawBuilder, sql } from 'kysely'
+import { PLANNED_BY_VALUES } from '../../database/connection.ts'
+import { matchesText, partPattern } from '../../database/page.ts'
+import { repositoryNamesOf } from '../../database/repositories.ts'
+import { handler } from '../../handler.ts'
+
+const DEFAULT_LIMIT = 8
+
+export const organizations_Search = handler(
+  'organizations_Search',
+  async ({ db }, { organizationId, text, limit = DEFAULT_LIMIT }) => {
+    const part = partPattern(text)
+    /** What begins with the text is what was meant more often; then by name. */
+    const bestFirst = (name: RawBuilder<string>, id: RawBuilder<string>) =>
+      sql`(lower(${name}) like lower(${part.slice(1)})) desc, lower(${name}), ${id}`
+    const projects = await db
+      .selectFrom('project as p')
+      .where('p.organization_id', '=', organizationId)
+      .where(matchesText(text, sql`p.name`, sql`p.project_id`))
+      .select(['p.project_id', 'p.name'])
+      .orderBy(bestFirst(sql`p.name`, sql`p.project_id`))
+      .limit(limit)
+      .execute()
+    const repositories = await db
+      .selectFrom('repository as r')
+      .where('r.organization_id', '=', organizationId)
+      .where(matchesText(text, sql`r.display_name`, sql`r.slug`, sql`r.repository_id`))
+      .select(['r.repository_id', 'r.display_name', 'r.slug'])
+      .orderBy(bestFirst(sql`r.display_name`, sql`r.repository_id`))
+      .limit(limit)
+      .execute()
+    const devices = await db
+      .selectFrom('device as d')
+      .innerJoin('project as p', 'p.project_id', 'd.project_id')
+      .where('p.organization_id', '=', organizationId)
+      .where(sql<boolean>`d.search_text like lower(${part})`)
+      .select([
+        'd.device_id',
+        'd.name',
+        'd.hostname',
+        'd.is_connected',
+        'p.project_id',
+        'p.name as project_name',
+      ])
+      .orderBy(bestFirst(sql`coalesce(d.name, d.hostname, '')`, sql`d.device_id`))
+      .limit(limit)
+      .modifyEnd(PLANNED_BY_VALUES)
+      .execute()
+    return {
+      projects: projects.map(({ project_id, name }) => ({ projectId: project_id, name })),
+      repositories: repositories.map(row => ({ repositoryId: row.repository_id, ...repositoryNamesOf(row) })),
+      devices: devices.map(row => ({
+        deviceId: row.device_id,
+        name: row.name ?? undefined,
+        hostname: row.hostname || undefined,
+        projectId: row.project_id,
+        projectName: row.project_name,
+        isConnected: row.is_connected,
+      })),
+    }
+  },
+)

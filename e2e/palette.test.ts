@@ -1,0 +1,99 @@
+import { until } from '@muster/testkit/until'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startAgent } from './agent-child.ts'
+import { printedToken } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+let stage: Stage
+let page: Page
+let organizationId: string
+let projectId: string
+let deviceIds: string[]
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  const fleet = ['--hub', stage.hub.url, '--token', printedToken(stage.hub), '--count', '3', '--no-outages']
+  resources.use(startAgent(['simulate', ...fleet]))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.waitForURL(/\/org_\w+\/projects$/)
+  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  projectId = projects[0]!.projectId
+  deviceIds = await until(
+    'the devices are connected',
+    async () => {
+      const { devices } = await invoke(page, 'projects_QueryDevices', { projectId })
+      return devices.filter(({ isConnected }) => isConnected).length === 3 && devices.map(d => d.deviceId)
+    },
+    60_000,
+  )
+  for (const [index, deviceId] of deviceIds.entries())
+    await invoke(page, 'devices_SetName', { deviceId, name: `crane-gw-0${index + 1}` })
+  await invoke(page, 'projects_Create', { organizationId, name: 'Harbor cranes' })
+  await invoke(page, 'repositories_Create', { organizationId, name: 'crane-software' })
+})
+
+afterAll(() => resources.disposeAsync())
+
+const palette = () => page.getByRole('dialog', { name: 'Jump to' })
+const box = () => palette().getByRole('combobox', { name: 'Jump to' })
+const option = (name: string | RegExp) => palette().getByRole('option', { name })
+const chosen = () => palette().locator('[aria-selected=true]').innerText()
+
+it('finds devices, projects and repositories from every page, and goes there', async () => {
+  await page.keyboard.press('Control+k')
+  await box().fill('CRANE')
+  await option(/^crane-gw-01/).waitFor()
+  await option(/^Harbor cranes/).waitFor()
+  await option(/^crane-software/).waitFor()
+  expect(await palette().getByRole('group').count()).toBe(3)
+  await option(/^crane-gw-01.*Connected/).waitFor()
+  await expectGoodScreen(page, 'palette-found')
+  expect(await chosen()).toContain('crane-gw-01')
+  await page.keyboard.press('ArrowDown')
+  expect(await chosen()).toContain('crane-gw-02')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
+  expect(await palette().count()).toBe(0)
+
+  // An id finds it too, and a click goes as well.
+  await page.getByRole('button', { name: 'Jump to' }).click()
+  await box().fill(deviceIds[2]!)
+  await option(/^crane-gw-03/).click()
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-03' }).waitFor()
+})
+
+it('leads to pages, those of the project first', async () => {
+  await page.keyboard.press('Control+k')
+  await palette().getByRole('group', { name: 'This project' }).waitFor()
+  await expectGoodScreen(page, 'palette-pages')
+  await box().fill('tok')
+  expect(await chosen()).toContain('Tokens')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
+  // Pages without a place in the navigation are reached here.
+  await page.keyboard.press('Control+k')
+  await box().fill('jobs')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
+})
+
+it('says that nothing matches and that it could not search, and gives the focus back', async () => {
+  const opener = page.getByRole('button', { name: 'Jump to' })
+  await opener.click()
+  await box().fill('zzzz')
+  await palette().getByText('Nothing matches this text.').waitFor()
+  await page.route('**/organizations_Search', route =>
+    route.fulfill({ status: 500, json: { kind: 'Internal', message: 'Something went wrong on the hub.' } }),
+  )
+  await box().fill('crane-x')
+  await palette().getByText('Could not search.').waitFor()
+  await page.unroute('**/organizations_Search')
+  await page.keyboard.press('Escape')
+  await palette().waitFor({ state: 'detached' })
+  await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('jump')
+  expect(stage.faults).toEqual([])
+})
