@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { errorOf } from '@muster/actions/client'
+import { errorOf, MAX_FILENAME_PART_BYTES } from '@muster/actions/client'
 import type { Command } from 'commander'
 import type { CommandContext } from './cli.ts'
 import { CliError } from './errors.ts'
@@ -33,7 +34,7 @@ export async function download(
   if (status !== 'Available')
     throw new CliError(`Found no bytes at the hub yet (${status}); upload the file first.`)
   const transfer = transferOf(size)
-  const part = `${path}.part`
+  const part = partOf(path, assetId)
   for (let isFresh = (await lengthOf(part)) === 0; ; isFresh = true) {
     await retry(async () => {
       const { url } = await invoke(command, 'repositories_IssueAssetDownloadUrl', { assetId })
@@ -49,6 +50,14 @@ export async function download(
   await rename(part, path)
   transfer.end('downloaded and verified')
   return { path, size, digest }
+}
+
+/** Where the bytes of a file lie until they are complete: beside it, under a name that file systems take. */
+function partOf(path: string, assetId: string): string {
+  const part = `${path}.part`
+  return Buffer.byteLength(basename(part)) <= MAX_FILENAME_PART_BYTES
+    ? part
+    : join(dirname(path), `${assetId}.part`)
 }
 
 /** Adds what is missing to a partial file. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -168,6 +168,12 @@ describe('an upload', () => {
       '<html>\r\n<head><title>413 Request Entity Too Large</title></head></html>',
       "Found an answer that is not the hub's (413: 413 Request Entity Too Large); look at the proxy",
     ],
+    [
+      'by leading elsewhere',
+      308,
+      '',
+      "Found an answer that is not the hub's (308: Permanent Redirect); look at the proxy",
+    ],
   ])(
     'ends when a server before the hub refuses it early, %s, and leaves the connection open',
     async (_how, status, body, told) => {
@@ -271,6 +277,17 @@ describe('a download', () => {
     await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'left.raw')
     expect(sha256(await fileHere('left.raw'))).toBe(sha256(bytes))
     expect(proxy.carried.down - before).toBeLessThan(500_000)
+  })
+
+  it('has room for the longest names', async () => {
+    const name = 'x'.repeat(255)
+    await writeFile(join(cli.folder, name), bytes)
+    await cli.json('assets', 'upload', path, name)
+    await rm(join(cli.folder, name))
+    await cli.json('assets', 'download', `${path}/${name}`)
+    expect(sha256(await fileHere(name))).toBe(sha256(bytes))
+    await rm(join(cli.folder, name))
+    expect((await readdir(cli.folder)).filter(left => left.endsWith('.part'))).toEqual([])
   })
 
   it('begins again when what was left is of another file, or too long', async () => {

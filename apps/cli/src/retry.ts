@@ -12,8 +12,10 @@ const LOCAL_CODES = new Set([
   'EFBIG',
   'EIO',
   'EISDIR',
+  'ENAMETOOLONG',
   'ENOENT',
   'ENOSPC',
+  'ENOTDIR',
   'EPERM',
   'EROFS',
 ])
@@ -38,6 +40,6 @@ const PASSING_STATUSES = new Set([408, 409, 412, 425, 429])
 
 function isFinal(error: unknown): boolean {
   if (error instanceof ActionError)
-    return error.status >= 400 && error.status < 500 && !PASSING_STATUSES.has(error.status)
+    return error.status >= 300 && error.status < 500 && !PASSING_STATUSES.has(error.status)
   return error instanceof Error && 'code' in error && LOCAL_CODES.has(String(error.code))
 }

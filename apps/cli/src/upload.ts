@@ -136,9 +136,14 @@ async function put(
     const response = await answered
     const status = response.statusCode ?? 0
     const body = await text(response).catch(() => '')
-    if (status >= 400)
+    // Who redirects has not taken anything.
+    if (status >= 300)
       throw await errorOf(
-        new Response(body, { status, headers: { 'retry-after': response.headers['retry-after'] ?? '' } }),
+        new Response(body || null, {
+          status,
+          statusText: response.statusMessage ?? '',
+          headers: { 'retry-after': response.headers['retry-after'] ?? '' },
+        }),
       )
   } finally {
     file.destroy()

@@ -24,7 +24,7 @@ import {
   MAX_FILTER_LENGTH,
   MAX_METADATA_BYTES,
 } from './limits.ts'
-import { AnyJson, Digest, Empty, Name, PathName, Timestamp, text, U32, U64 } from './scalars.ts'
+import { Digest, Empty, JsonObject, Name, PathName, Timestamp, text, U32, U64 } from './scalars.ts'
 
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
 
@@ -48,18 +48,14 @@ const AssetStorage = z.object({
 const Kind = text(64).regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
 
 /** Free JSON of an operator's or a tool's own, by key. */
-const Metadata = z
-  .record(z.string(), AnyJson)
-  .refine(
-    value => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
-    `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
-  )
-  .refine(
-    // The database's JSON has no place for them.
-    value => !/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(value).replaceAll('\\\\', '')),
-    'must not contain NUL or half of a surrogate pair',
-  )
-const MetadataOutput = z.record(z.string(), z.unknown())
+const Metadata = JsonObject.refine(
+  value => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
+  `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
+).refine(
+  // The database's JSON has no place for them.
+  value => !/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(value).replaceAll('\\\\', '')),
+  'must not contain NUL or half of a surrogate pair',
+)
 
 /**
  * Name of a file in a version: a relative path with `/`, whose parts are neither empty nor `.` nor `..`, so that it means the same
@@ -105,7 +101,7 @@ const FileOutput = z.object({
   digest: z.string(),
   status: RepositoryAssetStatus,
   storage: AssetStorage.optional(),
-  metadata: MetadataOutput,
+  metadata: JsonObject,
 })
 
 /** Names of a repository for clients of every age (catalogue 2.1). */
@@ -412,7 +408,7 @@ export const repositories = {
       name: z.string(),
       kind: z.string().optional(),
       versionCount: U32,
-      metadata: MetadataOutput,
+      metadata: JsonObject,
       assets: z.array(FileOutput),
     }),
     permission: onPackage('read'),
@@ -511,7 +507,7 @@ export const repositories = {
       name: z.string().optional(),
       assets: z.array(FileOutput),
       tags: z.array(VersionTag),
-      metadata: MetadataOutput,
+      metadata: JsonObject,
     }),
     permission: onVersion('read'),
     aliases: ['repositories_GetPackageVersionDetails'],

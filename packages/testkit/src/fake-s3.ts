@@ -16,6 +16,10 @@ type Mischief = {
   | { does: 'cuts' }
   /** Takes the request and says nothing. */
   | { does: 'hangs' }
+  /** Sends what lay there when it was asked, but only later. */
+  | { does: 'waits'; for: Promise<unknown> }
+  /** Sends a body without an end. */
+  | { does: 'pours' }
   /** Stores other bytes than it was sent, and says that all is well. */
   | { does: 'spoils' }
 )
@@ -105,12 +109,19 @@ export async function fakeS3({
     }
     const object = objects.get(key)
     if (!object) return refuse(404, 'NoSuchKey')
+    if (told?.does === 'pours') {
+      const piece = Buffer.alloc(64 * 1024)
+      for (let isOpen = true; isOpen; sentBytes += piece.length)
+        isOpen = await new Promise(sent => response.write(piece, error => sent(!error)))
+      return
+    }
     const disposition = url.searchParams.get('response-content-disposition')
     response.writeHead(200, {
       'content-length': object.length,
       ...(disposition && { 'content-disposition': disposition }),
     })
     if (method === 'HEAD') return void response.end()
+    if (told?.does === 'waits') await told.for
     sentBytes += object.length
     if (told?.does !== 'cuts') return void response.end(object)
     response.write(object.subarray(0, object.length >> 1), () => response.destroy())

@@ -22,21 +22,24 @@ type FoundPath = {
 
 // A slug goes before an id, an id before a display name. A slug or id of what the caller may not read hides the display names
 // behind it, so that a path means one repository to everybody; of display names those count that the caller may read, so that
-// nobody learns what others call theirs.
+// nobody learns what others call theirs. No stranger leads anybody away from a repository of their own: its display name goes
+// before those of strangers' public ones, and a slug that a stranger took of it means nothing.
 const FIND_PATH = `
-  with named as (
-    select r.repository_id,
-           case when r.slug = $1 then 1 when r.repository_id = $1 then 2 else 3 end as rank,
-           $4 or r.visibility = 'Public' or m.user_id is not null or l.project_id is not null as is_readable
+  with called as (
+    select r.repository_id, r.slug, r.visibility, m.user_id is not null or l.project_id is not null as is_own
       from repository r
       left join organization_member m on m.organization_id = r.organization_id and m.user_id = $2
       left join project_repository l on l.repository_id = r.repository_id and l.project_id = $3
      where r.slug = $1 or r.repository_id = $1 or r.display_name = $1
+  ), named as (
+    select repository_id, is_own, $4 or is_own or visibility = 'Public' as is_readable,
+           case when slug = $1 then 1 when repository_id = $1 then 2 when is_own then 3 else 4 end as rank
+      from called
   ), found as (
     select min(repository_id) as repository_id
       from named
      where is_readable and rank = (select min(rank) from named)
-    having count(*) = 1
+    having count(*) = 1 and (min(rank) > 1 or bool_or(is_own) or not (select bool_or(is_own) from named))
   )
   select r.repository_id as "repositoryId", p.package_id as "packageId", v.version_id as "versionId",
          f.asset_id as "assetId"

@@ -409,6 +409,29 @@ describe('the sweep', () => {
     expect((await fetch(await downloadUrl(kept))).status).toBe(200)
     await rm(join(folder, 'incoming', 'alive'))
   })
+
+  it('puts nothing aside that is only waiting to be removed', async () => {
+    const folder = join(hub.dataDir, 'blobs')
+    const assetId = await uploaded(randomBytes(30))
+    await owner.invoke('repositories_DeleteAsset', { assetId })
+    const filesOf = async (): Promise<string[]> =>
+      (await readdir(folder, { recursive: true })).filter(path => path.endsWith(assetId))
+    const due = (not_before: Date) => hub.db.updateTable('blob_removal').set({ not_before }).execute()
+    // As when it is deleted while a sweep is under way, or when its file could not be removed.
+    await due(new Date(Date.now() + 60_000))
+    await hub.runJob('repositories_SweepBlobs', {})
+    expect(await filesOf()).toEqual([expect.not.stringContaining('lost')])
+    await due(new Date())
+    await hub.runJob('repositories_SweepBlobs', {})
+    expect(await filesOf()).toEqual([])
+  })
+
+  it('removes all that is due, however much it is', async () => {
+    const due = Array.from({ length: 1_500 }, () => ({ asset_id: newId('repo_a'), object_key: '' }))
+    await hub.db.insertInto('blob_removal').values(due).execute()
+    await hub.runJob('repositories_SweepBlobs', {})
+    expect(await hub.db.selectFrom('blob_removal').selectAll().execute()).toEqual([])
+  })
 })
 
 it('a full disk ends uploads with a clear error, and they work again when there is room (goal R9)', async context => {
@@ -417,26 +440,42 @@ it('a full disk ends uploads with a clear error, and they work again when there 
   await using small = await testHub({ dataDir: disk.path })
   const person = await small.user()
   const repositoryId = await small.repository(person, await small.organization(person))
-  const upload = async (bytes: Uint8Array): Promise<Response> => {
+  const urlFor = async (bytes: Uint8Array): Promise<string> => {
     const input = { repositoryId, size: bytes.length, digest: digestOf(bytes) }
     const { assetId } = await person.invoke('repositories_CreateAsset', input)
-    return putBytes((await person.invoke('repositories_IssueAssetUploadUrl', { assetId })).url, bytes)
+    return (await person.invoke('repositories_IssueAssetUploadUrl', { assetId })).url
   }
+  const upload = async (bytes: Uint8Array): Promise<Response> => putBytes(await urlFor(bytes), bytes)
   const tooLarge = await upload(randomBytes(9_000_000))
   expect([tooLarge.status, await tooLarge.json()]).toEqual([
     507,
     expect.objectContaining({ message: 'The disk of the hub is full: the file does not fit.' }),
   ])
-  // Each fits by itself, so that what runs out does so in the middle.
+  // Each fits by itself, and what is under way counts as well.
   const answers = await Promise.all(Array.from({ length: 4 }, () => upload(randomBytes(3_000_000))))
-  const statuses = answers.map(({ status }) => status)
-  expect(statuses).toContain(507)
-  expect(statuses.filter(status => status !== 507 && status !== 200)).toEqual([])
-  expect(await readdir(join(disk.path, 'blobs/incoming'))).toEqual([])
-  const { assets } = await person.invoke('repositories_QueryAssets', { repositoryId })
-  expect(assets.filter(({ status }) => status === 'Available')).toHaveLength(
-    statuses.filter(status => status === 200).length,
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 507, 507])
+  // The last of the room is for the database.
+  expect((await upload(randomBytes(2_000_000))).status).toBe(507)
+
+  // What others write may still be too much in the middle.
+  const bytes = randomBytes(1_000_000)
+  const { pathname, search } = new URL(await urlFor(bytes))
+  const socket = connect(small.address.port, '127.0.0.1')
+  socket.write(
+    `PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n`,
   )
+  socket.write(bytes.subarray(0, 500_000))
+  const incoming = join(disk.path, 'blobs/incoming')
+  await until('half of it is there', async () => (await readdir(incoming)).length === 1)
+  const filler = join(disk.path, 'filler')
+  await expect(writeFile(filler, Buffer.alloc(8_000_000))).rejects.toThrow('ENOSPC')
+  socket.write(bytes.subarray(500_000))
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 507 [\s\S]*The disk of the hub is full/)
+  await rm(filler)
+  expect(await readdir(incoming)).toEqual([])
+
+  const { assets } = await person.invoke('repositories_QueryAssets', { repositoryId })
+  expect(assets.filter(({ status }) => status === 'Available')).toHaveLength(2)
   for (const { assetId, status } of assets)
     if (status === 'Available') await person.invoke('repositories_DeleteAsset', { assetId })
   await small.runJob('repositories_SweepBlobs', {})

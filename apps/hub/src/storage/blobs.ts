@@ -26,6 +26,8 @@ const STALL_MS = 60_000
 const UPLOAD_MS = URL_LIFE_SECS * 1000
 /** How long the bytes of one blob may take to be read back, in milliseconds. */
 const CHECK_MS = 30 * 60 * 1000
+/** How long one sweep removes what is due in one store, in milliseconds; the rest waits for the next. */
+const STORE_TURN_MS = 60 * 1000
 
 /** A registered blob. */
 export type Asset = Expected & {
@@ -211,9 +213,8 @@ export class Blobs {
         return await digestOf(driver, name, asset, AbortSignal.timeout(CHECK_MS))
       } catch (error) {
         if (error instanceof WrongBytes) {
-          await this.#note(asset, 'Mismatched', error.message)
-          // So that the right ones can be uploaded.
-          await driver.remove(name)
+          // So that the right ones can be uploaded, unless they came meanwhile.
+          if (await this.#note(asset, 'Mismatched', error.message)) await driver.remove(name)
         } else if (error instanceof S3Failure) await this.#note(asset, 'Error', error.message)
         throw error
       }
@@ -254,12 +255,13 @@ export class Blobs {
     await this.#removeDue(signal)
     await this.#stores.forgetUnused(this.#db, this.#instanceStoreId)
     const swept = await this.#folder.sweep(async names => {
-      const rows = await this.#db
-        .selectFrom('asset')
-        .where('asset_id', 'in', names)
-        .where('store_id', 'is', null)
-        .select('asset_id')
-        .execute()
+      // What was deleted since, or could not be removed yet, is known as well: it waits to be removed, and not for a week.
+      const { rows } = await sql<{ asset_id: string }>`
+        select asset_id from asset where asset_id = any (${names}) and store_id is null
+        union all
+        select asset_id from blob_removal where asset_id = any (${names}) and store_id is null`.execute(
+        this.#db,
+      )
       return new Set(rows.map(row => row.asset_id))
     })
     if (swept.removed + swept.lost > 0) this.#log.info(swept, 'files without blobs were swept')
@@ -295,49 +297,68 @@ export class Blobs {
       this.#live.changed({ topic: 'packages', organizationId, repositoryId })
   }
 
+  /** One place after the other, the hub's own disk first: a store that is slow or broken keeps nobody else's bytes. */
   async #removeDue(signal: AbortSignal): Promise<void> {
-    const due = await this.#db
+    const places = await this.#db
       .selectFrom('blob_removal')
       .where('not_before', '<=', sql<Date>`now()`)
-      .select(['asset_id', 'store_id', 'object_key', 'attempts'])
-      .orderBy('not_before')
-      .limit(1000)
+      .select('store_id')
+      .groupBy('store_id')
+      // In another order each time, so that the slow ones are not always before the same others.
+      .orderBy(sql`store_id is not null, random()`)
       .execute()
-    const failedStores = new Set<string>()
-    for (const { asset_id: assetId, store_id: storeId, object_key: objectKey, attempts } of due) {
-      if (signal.aborted) return
-      if (storeId !== null && failedStores.has(storeId)) continue
-      try {
-        const { driver, name } = await this.#placeOf({ assetId, storeId, objectKey })
-        await driver.remove(name)
-        await this.#db
-          .deleteFrom('blob_removal')
-          .where('asset_id', '=', assetId)
-          .where('object_key', '=', objectKey)
-          .execute()
-      } catch (error) {
-        this.#log.warn(
-          { err: error, assetId, storeId, attempts: attempts + 1 },
-          'the bytes of a deleted blob could not be removed',
-        )
-        // What failed for one would fail for the others of its store.
-        await this.#db
-          .updateTable('blob_removal')
-          .set(({ eb }) => ({
-            attempts: eb('attempts', '+', 1),
-            detail: error instanceof Error ? error.message : String(error),
-            not_before: sql<Date>`now() + least(interval '6 hours', interval '1 minute' * power(2, least(attempts, 10)))`,
-          }))
-          .where('not_before', '<=', sql<Date>`now()`)
-          .where(({ eb, and, or }) =>
-            storeId === null
-              ? and([eb('store_id', 'is', null), eb('asset_id', '=', assetId)])
-              : or([eb('store_id', '=', storeId)]),
-          )
-          .execute()
-        if (storeId !== null) failedStores.add(storeId)
-      }
+    for (const { store_id: storeId } of places) {
+      const turn = storeId === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(STORE_TURN_MS)])
+      await this.#removeDueFrom(storeId, turn)
     }
+  }
+
+  async #removeDueFrom(storeId: string | null, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const due = await this.#db
+        .selectFrom('blob_removal')
+        .where('store_id', 'is not distinct from', storeId)
+        .where('not_before', '<=', sql<Date>`now()`)
+        .select(['asset_id', 'object_key'])
+        .orderBy('not_before')
+        .limit(100)
+        .execute()
+      if (due.length === 0) return
+      const gone: typeof due = []
+      for (const row of due) {
+        if (signal.aborted) break
+        const { asset_id: assetId, object_key: objectKey } = row
+        try {
+          const { driver, name } = await this.#placeOf({ assetId, storeId, objectKey })
+          await driver.remove(name)
+          gone.push(row)
+        } catch (error) {
+          this.#log.warn({ err: error, assetId, storeId }, 'the bytes of a deleted blob could not be removed')
+          await this.#postponeRemoval(storeId, assetId, error)
+          // What failed for one would fail for the others of its store.
+          if (storeId !== null) break
+        }
+      }
+      await sql`
+        delete from blob_removal
+         where (asset_id, object_key) in (
+           select * from unnest(${gone.map(row => row.asset_id)}::text[], ${gone.map(row => row.object_key)}::text[])
+         )`.execute(this.#db)
+    }
+  }
+
+  async #postponeRemoval(storeId: string | null, assetId: string, error: unknown): Promise<void> {
+    const due = this.#db
+      .updateTable('blob_removal')
+      .where('store_id', 'is not distinct from', storeId)
+      .where('not_before', '<=', sql<Date>`now()`)
+    await (storeId === null ? due.where('asset_id', '=', assetId) : due)
+      .set(({ eb }) => ({
+        attempts: eb('attempts', '+', 1),
+        detail: error instanceof Error ? error.message : String(error),
+        not_before: sql<Date>`now() + least(interval '6 hours', interval '1 minute' * power(2, least(attempts, 10)))`,
+      }))
+      .execute()
   }
 
   async #placeOf({
@@ -366,16 +387,19 @@ export class Blobs {
     if (isNew) this.#live.changed({ topic: 'packages', organizationId, repositoryId })
   }
 
+  /** Keeps what a check found with the blob; tells whether it is one still that is not available. */
   async #note(
     { assetId }: Asset,
     status: 'Missing' | 'Mismatched' | 'Error',
     detail?: string,
-  ): Promise<void> {
-    await this.#db
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
       .updateTable('asset')
       .set({ storage_status: status, storage_checked_at: sql<Date>`now()`, storage_detail: detail ?? null })
       .where('asset_id', '=', assetId)
-      .execute()
+      .where('status', '<>', 'Available')
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
   }
 
   async #limited<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -436,10 +460,8 @@ function stallSignal(request: IncomingMessage): Disposable & { signal: AbortSign
   let readBytes = socket.bytesRead
   const timer = setInterval(() => {
     // What the client has sent and the hub does not take yet is no stall of the client.
-    if (
-      (socket.bytesRead === readBytes && !request.readableEnded && request.readableFlowing !== false) ||
-      Date.now() > endsAtMs
-    )
+    const isItsTurn = !request.complete && request.readableLength === 0
+    if ((socket.bytesRead === readBytes && isItsTurn) || Date.now() > endsAtMs)
       controller.abort(new ActionError('Invalid', 'The upload took too long.', { status: 408 }))
     readBytes = socket.bytesRead
   }, STALL_MS)
@@ -495,7 +517,6 @@ function asActionError(error: unknown): unknown {
   if (error instanceof S3Failure) return error.asActionError()
   if (error instanceof AddressRefused)
     return new ActionError('Internal', error.message, { status: 502, cause: error })
-  if (error instanceof UploadCut || (error as NodeJS.ErrnoException | null)?.code === 'ECONNRESET')
-    return new ActionError('Invalid', 'The upload was cut off.', { cause: error })
+  if (error instanceof UploadCut) return new ActionError('Invalid', error.message, { cause: error })
   return error
 }

@@ -12,6 +12,9 @@ import { pour, release } from './pour.ts'
 const BUFFER_BYTES = 1024 * 1024
 /** An upload that wrote nothing for so long is no longer under way, in milliseconds; the hub ends stalled ones much earlier. */
 const DEAD_UPLOAD_MS = 15 * 60 * 1000
+/** What uploads leave free of a disk, since the database may be on it: a twentieth, at most so many bytes. */
+const RESERVED_SHARE = 1 / 20
+const MAX_RESERVED_BYTES = 1024 ** 3
 /** How long files that no blob has are kept aside, in milliseconds: who restored an older database may want them back. */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -20,6 +23,8 @@ export class LocalFolder implements BlobDriver {
   readonly #folder: string
   readonly #incoming: string
   readonly #lost: string
+  /** What uploads under way have not written yet. */
+  #comingBytes = 0
 
   constructor(folder: string) {
     this.#folder = folder
@@ -40,14 +45,14 @@ export class LocalFolder implements BlobDriver {
 
   async stage(name: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 })
-    await this.#requireRoom(expected.sizeBytes)
+    using room = await this.#roomFor(expected.sizeBytes)
     const path = join(this.#incoming, `${name}.${randomUUID()}`)
     const discard = (): Promise<void> => rm(path, { force: true })
     try {
       const digester = new Digester(expected)
       const file = await open(path, 'wx', 0o600)
       try {
-        await pour(body, new HashingFile(file, digester), signal)
+        await pour(body, new HashingFile(file, digester, room.take), signal)
         const sha256 = digester.finish()
         await file.sync()
         return { sha256, discard, commit: () => this.#publish(path, this.pathOf(name)) }
@@ -103,10 +108,18 @@ export class LocalFolder implements BlobDriver {
     if (isNewShard) await syncFolder(this.#folder)
   }
 
-  /** A disk that the whole file cannot fit on is refused before it is full for everybody. */
-  async #requireRoom(sizeBytes: number): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#incoming)
-    if (sizeBytes > bavail * bsize) throw diskFull()
+  /** Keeps room for a file while it comes; one that does not fit is refused before the disk is full for everybody. */
+  async #roomFor(sizeBytes: number): Promise<Disposable & { take: (bytes: number) => void }> {
+    const { blocks, bavail, bsize } = await statfs(this.#incoming)
+    const reservedBytes = Math.min(blocks * bsize * RESERVED_SHARE, MAX_RESERVED_BYTES)
+    if (sizeBytes > bavail * bsize - reservedBytes - this.#comingBytes) throw diskFull()
+    let leftBytes = sizeBytes
+    this.#comingBytes += sizeBytes
+    const take = (bytes: number): void => {
+      leftBytes -= bytes
+      this.#comingBytes -= bytes
+    }
+    return { take, [Symbol.dispose]: () => take(leftBytes) }
   }
 }
 
@@ -114,11 +127,13 @@ export class LocalFolder implements BlobDriver {
 class HashingFile extends Writable {
   readonly #file: FileHandle
   readonly #digester: Digester
+  readonly #onWritten: (bytes: number) => void
 
-  constructor(file: FileHandle, digester: Digester) {
+  constructor(file: FileHandle, digester: Digester, onWritten: (bytes: number) => void) {
     super({ highWaterMark: BUFFER_BYTES })
     this.#file = file
     this.#digester = digester
+    this.#onWritten = onWritten
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -145,10 +160,11 @@ class HashingFile extends Writable {
   async #write(chunks: Buffer[]): Promise<void> {
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     const { bytesWritten } = await this.#file.writev(chunks)
-    if (bytesWritten === size) return
     // A disk that is almost full takes a part; the rest says why.
-    for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
-      rest = rest.subarray((await this.#file.write(rest)).bytesWritten)
+    if (bytesWritten < size)
+      for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
+        rest = rest.subarray((await this.#file.write(rest)).bytesWritten)
+    this.#onWritten(size)
   }
 }
 

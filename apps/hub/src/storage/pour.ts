@@ -25,6 +25,15 @@ export function pour(source: Readable, sink: Writable, signal: AbortSignal): Pro
   })
 }
 
+/** The chunks of a source, which stays open when its reader stops, so that its sender can be told. Throws `UploadCut`. */
+export async function* chunksOf(source: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* source.iterator({ destroyOnReturn: false })
+  } catch (cause) {
+    throw new UploadCut('The upload was cut off.', { cause })
+  }
+}
+
 /**
  * Gives the memory of a chunk of a request back at once. Left to the garbage collector, that many bytes outside of its heap make it
  * run all the time, which costs more than hashing them.

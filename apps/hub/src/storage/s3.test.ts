@@ -15,7 +15,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 
 let hub: TestHub
 let owner: TestUser
@@ -190,6 +190,7 @@ describe('a store of a repository', () => {
     const bytes = randomBytes(3_000_000)
     const assetId = await create(await repository(), bytes)
     const { url } = await issue(assetId)
+    captured.lines.length = 0
     expect((await putBytes(url, randomBytes(3_000_000))).status).toBe(400)
     const cut = new AbortController()
     const half = new ReadableStream({
@@ -206,6 +207,8 @@ describe('a store of a repository', () => {
     await expect(upload).rejects.toThrow()
     expect(store.objects.size).toBe(0)
     expect((await putBytes(url, bytes)).status).toBe(200)
+    // It is the sender who went away, and no fault of the store.
+    expect(captured.lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
   it('keeps its blobs when the repository moves to another, and loses them when they are deleted', async () => {
@@ -238,6 +241,87 @@ describe('a store of a repository', () => {
       .selectAll()
       .execute()
     expect(stores).toEqual([])
+  })
+
+  it('that answers what cannot be kept does not hold up what lies elsewhere', async () => {
+    const repositoryId = await repository()
+    const theirs = await create(repositoryId, Buffer.from('theirs'))
+    await putBytes((await issue(theirs)).url, Buffer.from('theirs'))
+    const local = await hub.repository(owner, organizationId)
+    const ours = await create(local, Buffer.from('ours'))
+    await putBytes((await issue(ours)).url, Buffer.from('ours'))
+    store.misbehave({ method: 'DELETE', does: 'answers', status: 400, code: 'a\0b' })
+    for (const assetId of [theirs, ours]) await owner.invoke('repositories_DeleteAsset', { assetId })
+    expect(await hub.runJob('repositories_SweepBlobs', {})).toMatchObject({ status: 'Completed' })
+    const waiting = await hub.db.selectFrom('blob_removal').select(['asset_id', 'detail']).execute()
+    expect(waiting).toEqual([{ asset_id: theirs, detail: 'it refuses (400).' }])
+    await hub.db.deleteFrom('blob_removal').execute()
+  })
+
+  it('that sends a body without an end is not listened to', async () => {
+    const assetId = await create(await repository(), Buffer.from('firmware'))
+    const { verifiedUrl, headers } = await issue(assetId)
+    await putBytes(verifiedUrl, Buffer.from('firmware'), headers)
+    store.misbehave({ method: 'GET', does: 'pours' })
+    await expect(finalize(assetId)).rejects.toMatchObject({
+      kind: 'Invalid',
+      message: 'Found more than 8 bytes.',
+    })
+    expect(store.sentBytes()).toBeLessThan(16 * 1024 * 1024)
+    expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Mismatched' } })
+  })
+
+  it('loses no bytes that came while wrong ones were looked at', async () => {
+    const bytes = randomBytes(1_000)
+    const repositoryId = await repository()
+    const input = { repositoryId, size: bytes.length, digest: digestOf(bytes, 'sha512') }
+    const { assetId } = await owner.invoke('repositories_CreateAsset', input)
+    const { url, verifiedUrl, headers } = await issue(assetId)
+    // Of such a digest a store knows nothing.
+    expect((await putBytes(verifiedUrl, randomBytes(1_000), headers)).status).toBe(200)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    store.misbehave({ method: 'GET', does: 'waits', for: promise, times: 1 })
+    const looked = finalize(assetId)
+    await until('it is looked at', () => store.requests.includes(`GET ${assetId}`))
+    expect((await putBytes(url, bytes)).status).toBe(200)
+    resolve()
+    await expect(looked).rejects.toMatchObject({ kind: 'Invalid' })
+    expect(store.objects.get(assetId)).toEqual(bytes)
+    expect(await details(assetId)).toMatchObject({ status: 'Available', storage: { status: 'Verified' } })
+  })
+
+  it('whose keys may not list is asked for what is not there, and takes uploads all the same', async () => {
+    const repositoryId = await repository()
+    const assetId = await create(repositoryId, Buffer.from('firmware'))
+    store.misbehave({ method: 'HEAD', does: 'answers', status: 403 })
+    expect((await putBytes((await issue(assetId)).url, Buffer.from('firmware'))).status).toBe(200)
+  })
+
+  it('at an address and not a name has its bucket in the path', async () => {
+    const assetId = await create(await repository({ forcePathStyle: false }), Buffer.from('firmware'))
+    expect((await putBytes((await issue(assetId)).url, Buffer.from('firmware'))).status).toBe(200)
+    const { url } = await owner.invoke('repositories_IssueAssetDownloadUrl', { assetId })
+    expect(await (await fetch(url)).text()).toBe('firmware')
+  })
+
+  it('waits for an upload that brings nothing no longer than the folder does', async () => {
+    const assetId = await create(await repository(), randomBytes(100_000))
+    const { pathname, search } = new URL((await issue(assetId)).url)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const socket = connect(hub.address.port, '127.0.0.1')
+      socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000\r\n\r\n`)
+      socket.write(randomBytes(50_000))
+      await until('the upload has begun', () => store.requests.includes(`PUT ${assetId}`))
+      const answer = text(socket)
+      await until('it is ended', () => {
+        vi.advanceTimersByTime(60_000)
+        return socket.readableEnded
+      })
+      expect(await answer).toMatch(/^HTTP\/1.1 408 [\s\S]*The upload took too long/)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('that was replaced gets none of the uploads that were only registered', async () => {

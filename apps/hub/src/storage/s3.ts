@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ActionError } from '@muster/actions'
@@ -7,7 +8,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
 import { AddressRefused, type Outbound } from './outbound.ts'
-import { release } from './pour.ts'
+import { chunksOf, release } from './pour.ts'
 
 /** Where blobs go in an object store, and the keys to it. */
 export type S3Settings = {
@@ -92,7 +93,8 @@ export class S3Bucket implements BlobDriver {
 
   async sizeOf(key: string): Promise<number | undefined> {
     const answer = await this.#small({ method: 'HEAD', key })
-    if (answer.status === 404) return undefined
+    // 403 is what keys are told that may not list the bucket; those that may nothing at all are told so by what comes next.
+    if (answer.status === 404 || answer.status === 403) return undefined
     await this.#requireSuccess(answer)
     return Number(answer.head.headers['content-length'])
   }
@@ -102,8 +104,7 @@ export class S3Bucket implements BlobDriver {
     const digester = new Digester(expected)
     const send = async (write: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
       let held: Buffer | undefined
-      // Left open when it fails, so that its sender can be told.
-      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      for await (const chunk of chunksOf(body)) {
         digester.update(chunk)
         if (held) await write(held)
         if (held) release(held)
@@ -251,8 +252,10 @@ export class S3Bucket implements BlobDriver {
     const { endpoint, bucket, forcePathStyle } = this.#settings
     const url = new URL(endpoint)
     const path = key.split('/').map(strictlyEncoded).join('/')
-    if (!forcePathStyle) url.hostname = `${bucket}.${url.hostname}`
-    url.pathname = `${url.pathname.replace(/\/+$/, '')}/${forcePathStyle ? `${bucket}/` : ''}${path}`
+    // An address has no names below it.
+    const isInPath = forcePathStyle || isIP(url.hostname) === 4 || url.hostname.startsWith('[')
+    if (!isInPath) url.hostname = `${bucket}.${url.hostname}`
+    url.pathname = `${url.pathname.replace(/\/+$/, '')}/${isInPath ? `${bucket}/` : ''}${path}`
     return url
   }
 
@@ -263,7 +266,7 @@ export class S3Bucket implements BlobDriver {
       return
     }
     const text = (await startOf(head)).toString()
-    const code = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1]
+    const code = /<Code>([\w.-]{1,100})<\/Code>/.exec(text)?.[1]
     const { bucket, accessKeyId, region = DEFAULT_REGION } = this.#settings
     const itsRegion = head.headers['x-amz-bucket-region'] ?? /<Region>([\w-]{1,64})<\/Region>/.exec(text)?.[1]
     const told = `${status}${code ? ` ${code}` : ''}`
@@ -302,8 +305,14 @@ export async function digestOf(
 ): Promise<Buffer> {
   for (let attempt = 1; ; attempt++) {
     const digester = new Digester(expected)
+    let leftBytes = expected.sizeBytes
     try {
-      for await (const chunk of await driver.read(name, signal)) digester.update(chunk as Buffer)
+      for await (const chunk of await driver.read(name, signal)) {
+        digester.update(chunk as Buffer)
+        leftBytes -= (chunk as Buffer).length
+        // A store may go on for ever.
+        if (leftBytes < 0) throw new WrongBytes(`Found more than ${expected.sizeBytes} bytes.`)
+      }
       return digester.finish()
     } catch (error) {
       const failure = error instanceof WrongBytes ? error : asFailure(error)

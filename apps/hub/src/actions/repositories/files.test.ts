@@ -75,6 +75,8 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
     ])
     await setMetadata('image.rugixb', { other: true })
     expect(await files()).toMatchObject([{ metadata: { other: true } }])
+    await setMetadata('image.rugixb', JSON.parse('{"__proto__": 1}') as Record<string, unknown>)
+    expect(JSON.stringify((await files())[0]!.metadata)).toBe('{"__proto__":1}')
     expect(await remove('image.rugixb')).toEqual({})
     expect(await files()).toEqual([])
   })

@@ -142,6 +142,16 @@ describe('metadata', () => {
     }
   })
 
+  it('keeps a member of every name', async () => {
+    const versionId = await hub.version(owner, packageId)
+    const text = '{"__proto__": {"polluted": true}, "constructor": 1}'
+    const metadata = JSON.parse(text) as Record<string, unknown>
+    await owner.invoke('repositories_SetPackageMetadata', { packageId, metadata })
+    await owner.invoke('repositories_SetVersionMetadata', { versionId, metadata })
+    for (const told of [(await detailsOf()).metadata, (await versionDetails(versionId)).metadata])
+      expect(JSON.stringify(told)).toBe(JSON.stringify(metadata))
+  })
+
   it('may have 64 KiB as JSON and not a byte more', async () => {
     const set = (metadata: Record<string, unknown>) =>
       owner.invoke('repositories_SetPackageMetadata', { packageId, metadata })

@@ -288,6 +288,40 @@ describe('a path', () => {
     })
   })
 
+  it('that led to a repository by its name is led to no stranger by a handle that they take', async () => {
+    const repository = 'no-handle-yet'
+    const made = await owner.invoke('repositories_Create', { organizationId, displayName: repository })
+    const { repositoryId } = made as { repositoryId: string }
+    await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
+    for (const reader of ['member', 'linkedDevice'] as const)
+      expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
+        repositoryId,
+      })
+    // Who calls a public one the same stops nobody either.
+    const elsewhere = await hub.organization(stranger)
+    await stranger.invoke('repositories_Create', {
+      organizationId: elsewhere,
+      displayName: repository,
+      visibility: 'Public',
+    })
+    for (const reader of ['member', 'linkedDevice'] as const)
+      expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
+        repositoryId,
+      })
+    const theirs = await hub.repository(stranger, elsewhere, {
+      name: repository,
+      visibility: 'Public',
+    })
+    for (const reader of ['member', 'linkedDevice'] as const)
+      expect(await readers[reader]('repositories_ResolveName', { repository })).toEqual({
+        result: 'NotFound',
+      })
+    for (const reader of ['stranger', 'nobody', 'unlinkedDevice'] as const)
+      expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
+        repositoryId: theirs,
+      })
+  })
+
   it('is followed by the hub itself everywhere', async () => {
     for (const { slug, repositoryId } of [secret, open])
       expect(await hub.pipeline.run(SYSTEM, 'repositories_ResolveName', { repository: slug })).toEqual({
