@@ -13,6 +13,7 @@ const FLOOD_PER_SEC = 500
 /** For how long a flood has been there when the events begin: its connections and what it makes the hub compile come once. */
 const FLOODED_SECS = 2
 const DEVICES = 1_000
+const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 /** The load of goal P3… */
 const EVENTS_PER_SEC = 5_000
 /** …or, on a slower machine, what takes as much of its cores as goal P1 lets those take (20.8 us each), and a half more. */
@@ -27,7 +28,7 @@ export async function flood(): Promise<void> {
   // Behind a proxy that is trusted the client can be everywhere.
   await using hub = await startBenchHub({
     MUSTER_TRUSTED_PROXIES: '127.0.0.1',
-    MUSTER_PROXY_SECRET: 'the bench is its own proxy, with a secret of its own',
+    MUSTER_PROXY_SECRET: PROXY_SECRET,
   })
   const devices = startLoadClient()
   await devices.ask({ connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 } })
@@ -46,7 +47,11 @@ export async function flood(): Promise<void> {
     'from one address': wrong(hub.signIn.email),
     'from everywhere': {
       ...wrong('nobody-{n}@example.com'),
-      headers: { origin: hub.url, 'x-forwarded-for': '{address}' },
+      headers: {
+        origin: hub.url,
+        'x-forwarded-for': '{address}',
+        'x-muster-proxy-secret': PROXY_SECRET,
+      },
     },
   }
 

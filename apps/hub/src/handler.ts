@@ -1,7 +1,7 @@
 import type { ActionName, Actions, HandlerOutput, LiveChange, LiveTopic, ParsedInput } from '@muster/actions'
 import type pg from 'pg'
 import type { Scope } from './access/scope.ts'
-import type { AuditEvents } from './audit/events.ts'
+import type { AuditEvents, EventOptions } from './audit/events.ts'
 import type { Caller } from './caller.ts'
 import type { Db, Tx } from './database/connection.ts'
 import type { Ingest } from './gateway/ingest.ts'
@@ -44,7 +44,9 @@ type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
 
 export type CommandContext = CommonContext & {
   tx: Tx
-  events: { emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E]): Promise<void> }
+  events: {
+    emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E], options?: EventOptions): Promise<void>
+  }
   /** Tells open consoles after the commit that something in the action's scope changed; `userIds` besides its members so far. */
   changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
   /** Queues a job that runs only if the transaction commits. */

@@ -80,11 +80,15 @@ export function createPipeline({
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
     const input = parseInput(found.action, inputText)
     // Before anything is written: a flood must not fill the audit log.
-    const { rateLimit } = found.action
+    const { kind, permission, rateLimit } = found.action
     if (rateLimit && caller.actor !== 'System')
-      await limits.takeAction(found.name, rateLimit, input, caller, address)
+      await limits.takeAction(found.name, rateLimit, caller, address)
+    const strangersAddress =
+      caller.actor === 'Anonymous' && kind !== 'query' && permission !== 'anyone' ? address : undefined
+    if (strangersAddress !== undefined) await limits.take('no credentials', strangersAddress)
     try {
       const output = await dispatch(found.name, found.action, caller, input, inputText, requestId)
+      if (strangersAddress !== undefined) await limits.giveBack('no credentials', strangersAddress)
       return stringify(found.action.output.parse(output))
     } catch (error) {
       throw asActionError(error, found.name, requestId)
@@ -151,6 +155,8 @@ export function createPipeline({
         typeof run === 'function'
           ? run
           : await run.prepare({ caller, scope, services, inputText, db, pool }, input)
+      // What takes long is not done for whoever lost the right to it meanwhile.
+      if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
         try {
@@ -161,7 +167,10 @@ export function createPipeline({
               services,
               inputText,
               tx,
-              events: { emit: (event, data) => recordEvent(tx, { caller, scope, actionId }, event, data) },
+              events: {
+                emit: (event, data, options) =>
+                  recordEvent(tx, { caller, scope, actionId, ...options }, event, data),
+              },
               changed: (topic, ids, userIds) =>
                 effects.push(() => live.changed({ topic, ...scopeIds(scope), ...ids }, userIds)),
               enqueue: (job, data) => {

@@ -9,7 +9,8 @@ type PersonPurpose = MailPurpose | 'KnownBrowser'
 /** The others name a device to other systems (catalogue 3.7), or open a device's web pages. */
 type Purpose = PersonPurpose | 'Device' | 'Proxy'
 
-type PersonClaims = { jwtId: string; userId: string }
+/** Whom a JWT is for, and the id of its row. */
+export type PersonClaims = { jwtId: string; userId: string }
 type DeviceClaims = { deviceId: string; claims: RawJson }
 
 /**

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { mailedJwt, testHub, until } from '@muster/testkit'
 import { hash as cheapHash } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
 import { hashPassword, strongerHash, verifyPassword, verifyStrangersPassword } from './passwords.ts'
@@ -113,6 +114,50 @@ describe('a password', () => {
       /^The process that hashes passwords ended: (SIGKILL|Channel closed|write EPIPE)$/,
     )
     expect(await verifyPassword('correct horse', hash)).toBe(true)
+  })
+})
+
+// They take long on a busy machine.
+describe('passwords that wait for their hashes', { timeout: 90_000 }, () => {
+  it('leave the database to others', async () => {
+    await using hub = await testHub()
+    const ada = await hub.user()
+    const grace = await hub.user()
+    await hub.anonymous('users_ResetPassword', { email: grace.email })
+    const resetToken = await mailedJwt(hub, 'PasswordReset', grace.email)
+    const password = 'a staple of horses'
+    const signUp = (number: number) =>
+      hub.anonymous('users_Register', {
+        email: `person${number}@test.example`,
+        password,
+        consentedToTerms: true,
+      })
+    // As on a machine that is busy, where hashing gets what others leave.
+    for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGSTOP')
+    let calls: Promise<unknown>[]
+    try {
+      // More than there are connections.
+      calls = [
+        ...Array.from({ length: 8 }, (_, number) => signUp(number)),
+        ...Array.from({ length: 2 }, () => ada.invoke('users_SetPassword', { userId: ada.userId, password })),
+        grace.invoke('users_ChangePassword', {
+          userId: grace.userId,
+          currentPassword: grace.password,
+          newPassword: password,
+        }),
+        hub.anonymous('users_CompletePasswordReset', { resetToken, password }),
+      ]
+      await until('all are under way', async () => {
+        const { rows } = await hub.pool.query(`select from audit_action where status = 'Pending'`)
+        return rows.length === calls.length
+      })
+      const displayName = 'Ada'
+      expect(await ada.invoke('users_SetDisplayName', { userId: ada.userId, displayName })).toEqual({})
+    } finally {
+      for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGCONT')
+    }
+    const outcomes = await Promise.allSettled(calls)
+    expect(outcomes.slice(0, 10).map(({ status }) => status)).toEqual(Array(10).fill('fulfilled'))
   })
 })
 

@@ -3,21 +3,27 @@ import { type Answer, ask, type TestHub, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const PASSWORD = 'a staple of horses'
+const PROXY_SECRET = 'only our proxy knows'
 
 let hub: TestHub
 let count = 0
 
 beforeAll(async () => {
   // Behind a proxy of its own a test comes from wherever it says.
-  hub = await testHub({ trustedProxies: ['127.0.0.1'] })
+  hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
 const anAddress = (): string => `10.0.${(++count >> 8) & 255}.${count & 255}`
 const anEmail = (): string => `person${++count}@example.test`
 
+const forwarded = (address: string): Record<string, string> => ({
+  'x-forwarded-for': address,
+  'x-muster-proxy-secret': PROXY_SECRET,
+})
+
 function invoke(name: ActionName, body: unknown, address: string): Promise<Answer> {
-  return ask(hub, `/api/v1/actions/invoke/${name}`, { body, headers: { 'x-forwarded-for': address } })
+  return ask(hub, `/api/v1/actions/invoke/${name}`, { body, headers: forwarded(address) })
 }
 
 const limitedOf = (answers: Answer[]): Answer[] => answers.filter(answer => answer.status === 429)
@@ -64,25 +70,98 @@ describe('from one address', { timeout: 90_000 }, () => {
   )
 })
 
-/** So often for one account, from wherever. */
-const PER_ACCOUNT: [ActionName, number, (email: string) => unknown][] = [
-  ['users_Register', 10, registration],
-  ['users_ResendRegistrationEmail', 5, email => ({ email })],
-  ['users_ResetPassword', 5, email => ({ email })],
-]
+const resetPassword = (address: string): Promise<Answer> =>
+  invoke('users_ResetPassword', { email: anEmail() }, address)
+
+describe('what an address is', () => {
+  it('of IPv6 is its network of 64 bits, which one subscriber has to themself', async () => {
+    const ofNetwork = (host: number): string =>
+      host % 2 ? `2001:db8:0:1::${host.toString(16)}` : `2001:DB8::1:0:0:0:${host.toString(16)}`
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, host) => resetPassword(ofNetwork(host))))
+    expectLimited(answers, 10)
+    for (const other of ['2001:db8:0:2::1', '2001:db8::1', '2001:db8:1::', '::1'])
+      expect((await resetPassword(other)).status, other).toBe(200)
+  })
+
+  it('of IPv4 is the same in an IPv6 wrapping, and its neighbours are others', async () => {
+    const from = anAddress()
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, number) => resetPassword(number % 2 ? from : `::ffff:${from}`)),
+    )
+    expectLimited(answers, 10)
+    expect((await resetPassword(`::ffff:${anAddress()}`)).status).toBe(200)
+  })
+
+  it('is the proxy’s own for what comes without its secret, whatever it says', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        ask(hub, '/api/v1/actions/invoke/users_ResetPassword', {
+          body: { email: anEmail() },
+          headers: { 'x-forwarded-for': anAddress() },
+        }),
+      ),
+    )
+    expectLimited(answers, 10)
+  })
+
+  it('is what the proxy adds last, whatever stood there before', async () => {
+    const from = anAddress()
+    const answers = await Promise.all(
+      // The network of the proxies may be the clients' as well.
+      Array.from({ length: 30 }, () => resetPassword(`${anAddress()}, 127.0.0.1, ${from}`)),
+    )
+    expectLimited(answers, 10)
+  })
+})
+
+describe('a command without credentials', () => {
+  const create = (address: string, headers = {}): Promise<Answer> =>
+    ask(hub, '/api/v1/actions/invoke/organizations_Create', {
+      body: { name: 'x' },
+      headers: { ...forwarded(address), ...headers },
+    })
+
+  it('is in the log, and a flood of them from one address is not', async () => {
+    const from = anAddress()
+    const answers = await Promise.all(Array.from({ length: 120 }, () => create(from)))
+    expectLimited(answers, 20)
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(100)
+    const rows = await hub.db
+      .selectFrom('audit_action')
+      .where('action', '=', 'organizations_Create')
+      .select('status')
+      .execute()
+    expect(rows).toEqual(Array(100).fill({ status: 'Rejected' }))
+    expect((await create(anAddress())).status).toBe(401)
+    const { cookie } = await hub.user()
+    expect((await create(from, { cookie, origin: hub.url })).status).toBe(200)
+  })
+})
 
 describe('for one account', { timeout: 90_000 }, () => {
-  it.each(PER_ACCOUNT)(
-    'a burst of %s is limited to %i calls, in any case, from wherever it comes',
-    async (name, calls, input) => {
-      const email = anEmail()
-      const answers = await Promise.all(
-        Array.from({ length: 200 }, (_, number) =>
-          invoke(name, input(number % 2 ? email : email.toUpperCase()), anAddress()),
-        ),
+  it('nobody can use up what its owner needs', async () => {
+    const email = anEmail()
+    const burst = (name: ActionName, input: unknown): Promise<Answer[]> =>
+      Promise.all(Array.from({ length: 30 }, () => invoke(name, input, anAddress())))
+    for (const name of ['users_Register', 'users_ResendRegistrationEmail'] as const)
+      for (const { status } of await burst(name, registration(email))) expect(status, name).toBe(200)
+    const [activation] = await hub.mailsTo(email, 5)
+    const activationToken = jwtOf(activation!.link)
+    expect((await invoke('users_CompleteRegistration', { activationToken }, anAddress())).json()).toEqual({
+      result: 'Completed',
+    })
+    for (const { status } of await burst('users_ResetPassword', { email })) expect(status).toBe(200)
+    const mails = await hub.mailsTo(email, 10)
+    const links = mails.filter(({ link }) => link.includes('/set-password')).map(({ link }) => jwtOf(link))
+    expect(links).toHaveLength(5)
+    // The first that came is as good as the last, until one of them was used.
+    const used: unknown[] = []
+    for (const resetToken of links)
+      used.push(
+        (await invoke('users_CompletePasswordReset', { resetToken, password: PASSWORD }, anAddress())).json(),
       )
-      expectLimited(answers, 200 - calls)
-      expect((await invoke(name, input(anEmail()), anAddress())).status).toBe(200)
-    },
-  )
+    expect(used).toEqual([{ result: 'Completed' }, ...Array(4).fill({ result: 'InvalidToken' })])
+  })
 })
+
+const jwtOf = (link: string): string => new URL(link).searchParams.get('jwt')!

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { ActionError, type RateLimit } from '@muster/actions'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Caller, personOf } from './caller.ts'
@@ -15,6 +16,8 @@ const FAILURES = {
   'sign-in known browser': { calls: 10, perSecs: 15 * 60 },
   'current password': { calls: 10, perSecs: 15 * 60 },
   'bad token': { calls: 100, perSecs: 60 },
+  // Commands by nobody, of whose refusals the audit log has rows; what a public repository gives to everybody is given back.
+  'no credentials': { calls: 100, perSecs: 60 },
   'device refused': { calls: 100, perSecs: 60 },
 } satisfies Record<string, Rate>
 type Failure = keyof typeof FAILURES
@@ -30,40 +33,35 @@ export class RateLimits {
 
   /** Throws `RateLimited` when none is left, and takes none. */
   async refuseSpent(kind: Failure, key: string): Promise<void> {
-    const used = await this.#limiter(kind, FAILURES[kind]).get(key)
+    const used = await this.#limiter(kind, FAILURES[kind]).get(countedAs(key))
     if (used && used.consumedPoints >= FAILURES[kind].calls) throw tooMany(used)
   }
 
   /** Gives a call back that turned out not to count. */
   async giveBack(kind: Failure, key: string): Promise<void> {
-    await this.#limiter(kind, FAILURES[kind]).reward(key)
+    await this.#limiter(kind, FAILURES[kind]).reward(countedAs(key))
   }
 
   /** Takes one call of an action by the limits that its definition names. */
   async takeAction(
     name: string,
-    limit: RateLimit,
-    input: Record<string, unknown>,
+    { perAddress, perPerson }: RateLimit,
     caller: Caller,
     address: string | undefined,
   ): Promise<void> {
-    const { perAddress, perPerson, perField } = limit
     const person = personOf(caller)
     if (perAddress && address !== undefined) await this.#take(`${name} address`, perAddress, address)
     if (perPerson && person) await this.#take(`${name} person`, perPerson, person.userId)
-    if (perField) {
-      const value = String(input[perField.field]).toLowerCase()
-      await this.#take(`${name} ${perField.field}`, perField, value)
-    }
   }
 
   async #take(kind: string, rate: Rate, key: string): Promise<void> {
+    const limiter = this.#limiter(kind, rate)
     try {
-      await this.#limiter(kind, rate).consume(key)
+      await limiter.consume(countedAs(key))
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
       // What is refused does not count, so that there is room again as soon as others are given back.
-      await this.#limiter(kind, rate).reward(key)
+      await limiter.reward(countedAs(key))
       throw tooMany(refusal)
     }
   }
@@ -76,6 +74,15 @@ export class RateLimits {
     }
     return limiter
   }
+}
+
+/** An IPv6 address counts as its network of 64 bits, since who has one address of it has them all; any other key as it is. */
+function countedAs(key: string): string {
+  if (!isIPv6(key)) return key
+  const [head, tail] = key.split('::').map(part => part.split(':')) as [string[], string[]?]
+  const zeros = tail ? Array(8 - head.length - tail.length).fill('0') : []
+  const groups = [...head, ...zeros, ...(tail ?? [])].slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group || '0', 16).toString(16)).join(':')}::/64`
 }
 
 function tooMany({ msBeforeNext }: RateLimiterRes): ActionError {

@@ -45,7 +45,6 @@ const ofOneself = { can: 'own', on: 'user', id: 'userId' } as const
 const ofAccount = { can: 'view', on: 'user', id: 'userId' } as const
 
 const MINUTE_SECS = 60
-const HOUR_SECS = 60 * MINUTE_SECS
 
 /** Actions on the caller and on accounts (catalogue 2.2, 2.3 and 3.1). */
 export const accounts = {
@@ -156,14 +155,11 @@ export const accounts = {
   }),
   users_ResetPassword: command({
     summary:
-      'Mails a link to set a password, if there is such an account; the answer is the same in every case.',
+      'Mails a link to set a password, up to five an hour, if there is such an account; the answer is always the same.',
     input: z.object({ email: Email }),
     output: Empty,
     permission: 'anyone',
-    rateLimit: {
-      perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS },
-      perField: { field: 'email', calls: 5, perSecs: HOUR_SECS },
-    },
+    rateLimit: { perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS } },
     audit: ['email'],
   }),
   users_CompletePasswordReset: command({
@@ -193,22 +189,17 @@ export const accounts = {
       Result('EmailAlreadyExists', {}),
     ]),
     permission: 'anyone',
-    rateLimit: {
-      perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS },
-      perField: { field: 'email', calls: 10, perSecs: HOUR_SECS },
-    },
+    rateLimit: { perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS } },
     audit: ['email', 'displayName', 'consentedToTerms', 'consentedToMarketing'],
     aliases: ['users_RegisterUser'],
   }),
   users_ResendRegistrationEmail: command({
-    summary: 'Mails the link of an unfinished registration again; the answer is the same in every case.',
+    summary:
+      'Mails a link for an unfinished registration again, up to five an hour; the answer is always the same.',
     input: z.object({ email: Email }),
     output: Empty,
     permission: 'anyone',
-    rateLimit: {
-      perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS },
-      perField: { field: 'email', calls: 5, perSecs: HOUR_SECS },
-    },
+    rateLimit: { perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS } },
     audit: ['email'],
   }),
   users_CompleteRegistration: command({

@@ -79,13 +79,12 @@ export type RecentSignIn<Input = Record<string, unknown>> = {
 type Rate = { calls: number; perSecs: number }
 
 /**
- * How often an action may be called from one address, by one person, and for one value of an input field (case does not matter).
- * A field is for actions that anyone may call: elsewhere strangers would use up the calls of whom the thing belongs to.
+ * How often an action may be called from one address and by one person. There is none for whom an input names: anybody could use
+ * up the calls of somebody else.
  */
-export type RateLimit<Field extends string = string> = {
+export type RateLimit = {
   perAddress?: Rate
   perPerson?: Rate
-  perField?: Rate & { field: Field }
 }
 
 /** `query` reads, `command` writes and is audited, `telemetry` is what devices send all day and is batched. */
@@ -132,7 +131,7 @@ type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
   output: Output
   permission: Permission<z.output<Input>>
   recentSignIn?: RecentSignIn<z.output<Input>>
-  rateLimit?: RateLimit<keyof z.output<Input> & string>
+  rateLimit?: RateLimit
   aliases?: readonly string[]
   shownOnce?: readonly string[]
 }

@@ -143,7 +143,7 @@ describe('the page of actions', () => {
         expect(text?.includes('calls in'), name).toBe(rateLimit !== undefined)
       }
     }
-    expect(page).toContain('- 5 calls in 60 min with one `email`\n')
+    expect(page).toContain('- 20 calls in 15 min from one address\n')
     expect(page).toContain('- 10 calls in 15 min by one person\n')
   })
 

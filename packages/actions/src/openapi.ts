@@ -188,12 +188,11 @@ export function whoMay(permission: AnyPermission): string {
 
 /** What an action needs beside a permission, in words: a recent sign-in, and how often it may be called. */
 export function conditionsOf({ recentSignIn, rateLimit }: Action): string[] {
-  const { perAddress, perPerson, perField } = rateLimit ?? {}
+  const { perAddress, perPerson } = rateLimit ?? {}
   return [
     ...(recentSignIn ? [`needs a recent sign-in (${recentSignIn.when})`] : []),
     ...(perAddress ? [`${rateWords(perAddress)} from one address`] : []),
     ...(perPerson ? [`${rateWords(perPerson)} by one person`] : []),
-    ...(perField ? [`${rateWords(perField)} with one \`${perField.field}\``] : []),
   ]
 }
 

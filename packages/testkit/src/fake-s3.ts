@@ -16,6 +16,8 @@ type Mischief = {
   | { does: 'cuts' }
   /** Takes the request and says nothing. */
   | { does: 'hangs' }
+  /** Answers as it should, but only then. */
+  | { does: 'hesitates'; until: Promise<unknown> }
   /** Sends what lay there when it was asked, but only later. */
   | { does: 'waits'; for: Promise<unknown> }
   /** Sends a body without an end. */
@@ -77,6 +79,7 @@ export async function fakeS3({
       response.end(method === 'HEAD' ? undefined : text)
     }
     if (told?.does === 'hangs') return
+    if (told?.does === 'hesitates') await told.until
     if (told?.does === 'answers') {
       for (const [name, value] of Object.entries(told.headers ?? {})) response.setHeader(name, value)
       return refuse(told.status, told.code ?? 'Told')

@@ -33,6 +33,8 @@ import type { Handlers } from '../handler.ts'
 import { hashSecret } from '../secrets.ts'
 import { handlers } from './index.ts'
 
+const PROXY_SECRET = 'only our proxy knows'
+
 /** Verbs of the public definitions: a new action uses one of these. */
 const VERBS = [
   'Accept',
@@ -556,7 +558,8 @@ let foreign: Record<string, string>
 
 beforeAll(async () => {
   // Calls may come from any address, so that no limit on one of them is met here.
-  const hub = await testHub({ trustedProxies: ['127.0.0.1'], outboundAllow: ['127.0.0.0/8'] }, captured.log)
+  const settings = { trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }
+  const hub = await testHub({ ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
     `select organization_id as id from organization union all select project_id from project
      union all select token_id from deployment_token union all select user_id from "user"`,
@@ -923,7 +926,12 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
   const address = `10.0.${(calls >> 8) & 255}.${calls++ & 255}`
   const { status, text, json } = await ask(hub, `/api/v1/actions/invoke/${name}`, {
     body: input,
-    headers: { ...(await credentialsOf(actor)), origin: hub.url, 'x-forwarded-for': address },
+    headers: {
+      ...(await credentialsOf(actor)),
+      origin: hub.url,
+      'x-forwarded-for': address,
+      'x-muster-proxy-secret': PROXY_SECRET,
+    },
   })
   return { told: status === 200 ? '200' : `${status} ${json<{ kind: string }>().kind}`, text }
 }

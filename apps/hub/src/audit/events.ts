@@ -100,13 +100,16 @@ export type AuditEvents = {
   devices_PortForwarded: { projectId: string; deviceId: string; port: number }
 }
 
+/** How an event is kept: also in the log of the repository that it names, unless told otherwise. */
+export type EventOptions = { isForRepository?: boolean }
+
 /** Who caused an event, in what, and by which action or job. */
-type Cause = { caller: Caller; scope: Scope; actionId?: string; jobId?: string }
+type Cause = EventOptions & { caller: Caller; scope: Scope; actionId?: string; jobId?: string }
 
 /** Writes one audit event in the transaction of what it tells. */
 export async function recordEvent<E extends keyof AuditEvents>(
   tx: Tx,
-  { caller, scope, actionId, jobId }: Cause,
+  { caller, scope, actionId, jobId, isForRepository = true }: Cause,
   event: E,
   data: AuditEvents[E],
 ): Promise<void> {
@@ -129,7 +132,7 @@ export async function recordEvent<E extends keyof AuditEvents>(
       user_id: ids.userId ?? null,
       organization_id: ids.organizationId ?? null,
       project_id: ids.projectId ?? null,
-      repository_id: ids.repositoryId ?? null,
+      repository_id: isForRepository ? (ids.repositoryId ?? null) : null,
       device_id: ids.deviceId ?? null,
       // Events of one transaction keep their order; `now()` is the same for all of them.
       created_at: sql<Date>`clock_timestamp()` as never,

@@ -2,7 +2,6 @@ import { ActionError } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { forgetFirstSignIn } from '../bootstrap.ts'
 import type { CommandContext } from '../handler.ts'
-import { hashPassword } from '../passwords.ts'
 import type { Tx } from './connection.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 
@@ -12,21 +11,27 @@ export function hasEmail(email: string): RawBuilder<boolean> {
 }
 
 /**
- * Sets the password of an account, ends its sessions but the one that is kept, and makes mailed links to set one void. Throws
- * `Invalid` for a common password.
+ * Sets the hash of an account's password, ends its sessions but the one that is kept, and makes mailed links to set one void.
+ * Throws `Forbidden` when the kept session has ended meanwhile, as by another password.
  */
 export async function setPassword(
   { tx, services, afterCommit }: CommandContext,
   userId: string,
-  password: string,
+  passwordHash: string,
   keptSessionId?: string,
 ): Promise<void> {
   const { email } = await tx
     .updateTable('user')
-    .set({ password_hash: await hashPassword(password) })
+    .set({ password_hash: passwordHash })
     .where('user_id', '=', userId)
     .returning('email')
     .executeTakeFirstOrThrow()
+  if (keptSessionId !== undefined)
+    await tx
+      .selectFrom('session')
+      .where('session_id', '=', keptSessionId)
+      .select('session_id')
+      .executeTakeFirstOrThrow()
   await tx
     .deleteFrom('session')
     .where('user_id', '=', userId)

@@ -1,4 +1,6 @@
-import type { Jwts, MailPurpose } from '../jwts.ts'
+import { sql } from 'kysely'
+import type { CommandContext } from '../handler.ts'
+import type { MailPurpose, PersonClaims } from '../jwts.ts'
 import type { Tx } from './connection.ts'
 
 /** How long mailed links work, in seconds. */
@@ -7,15 +9,30 @@ export const PASSWORD_RESET_SECS = 60 * 60
 /** The first password of an account that somebody else made. */
 export const FIRST_PASSWORD_SECS = 7 * 24 * 60 * 60
 
-/** Makes the row of a link that is about to be mailed; older ones of that account and purpose work no more. Returns its id. */
-export async function issueMailedToken(
-  tx: Tx,
+/** Most links that one account is mailed in an hour, whoever asks. */
+const MAX_AN_HOUR = 5
+
+const JOB = { Activation: 'users_SendRegistrationEmail', PasswordReset: 'users_SendPasswordEmail' } as const
+
+/**
+ * Mails a link and tells whether it did: not beyond so many an hour. Anybody may ask for the mails of others, so those that were
+ * sent before keep working, and nobody can use up what an owner needs: who is sent no other mail has one that works.
+ */
+export async function mailLink(
+  { tx, enqueue }: Pick<CommandContext, 'tx' | 'enqueue'>,
   purpose: MailPurpose,
   userId: string,
   validForSecs: number,
-): Promise<string> {
+): Promise<boolean> {
   await lockAccount(tx, userId)
-  await voidMailedTokens(tx, purpose, userId)
+  const { count } = await tx
+    .selectFrom('mailed_token')
+    .where('user_id', '=', userId)
+    .where('purpose', '=', purpose)
+    .where('created_at', '>', sql<Date>`now() - interval '1 hour'`)
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow()
+  if (count >= MAX_AN_HOUR) return false
   const jwtId = crypto.randomUUID()
   await tx
     .insertInto('mailed_token')
@@ -26,18 +43,16 @@ export async function issueMailedToken(
       expires_at: new Date(Date.now() + validForSecs * 1000),
     })
     .execute()
-  return jwtId
+  await enqueue(JOB[purpose], { jwtId })
+  return true
 }
 
-/** Uses a mailed link up and returns whose it was; nothing for one that is forged, expired, void or used. */
+/** Uses a mailed link up and returns whose it was; nothing for one that is expired, void or used. */
 export async function redeemMailedToken(
   tx: Tx,
-  jwts: Jwts,
   purpose: MailPurpose,
-  jwt: string,
+  claims: PersonClaims,
 ): Promise<string | undefined> {
-  const claims = await jwts.verify(purpose, jwt)
-  if (!claims) return undefined
   await lockAccount(tx, claims.userId)
   const row = await tx
     .updateTable('mailed_token')

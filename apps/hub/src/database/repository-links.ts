@@ -1,4 +1,29 @@
+import { type Caller, personOf } from '../caller.ts'
 import type { CommandContext } from '../handler.ts'
+import type { Tx } from './connection.ts'
+
+/**
+ * What a repository is to somebody who links it or ends a link; nothing when there is none. It stays as it is until the
+ * transaction ends, since who makes it private or moves it away has to end links.
+ */
+export async function repositoryToLink(
+  tx: Tx,
+  caller: Caller,
+  repositoryId: string,
+): Promise<{ isPublic: boolean; isOwn: boolean } | undefined> {
+  const row = await tx
+    .selectFrom('repository as r')
+    .leftJoin('organization_member as m', join =>
+      join
+        .onRef('m.organization_id', '=', 'r.organization_id')
+        .on('m.user_id', '=', personOf(caller)?.userId ?? ''),
+    )
+    .where('r.repository_id', '=', repositoryId)
+    .select(['r.visibility', 'm.user_id'])
+    .forShare('r')
+    .executeTakeFirst()
+  return row && { isPublic: row.visibility === 'Public', isOwn: row.user_id !== null }
+}
 
 /** Ends the links of a repository to projects outside of an organization, and tells the log and both sides. */
 export async function unlinkOtherOrganizations(

@@ -79,7 +79,7 @@ function parse(header: string): X509Certificate {
   }
 }
 
-/** Reads who a request comes from, for the log: the peer, or whom a trusted proxy names last in `X-Forwarded-For`. */
+/** Reads who a request comes from, for the log and for limits: the peer, or whom a trusted proxy names last in `X-Forwarded-For`. */
 export function remoteReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)
   return request => {
@@ -87,13 +87,17 @@ export function remoteReader(config: Config): (request: IncomingMessage) => stri
       .split(',')
       .at(-1)!
       .trim()
-    return isIP(forwarded) !== 0 && isProxy(request) ? forwarded : remoteAddress(request)
+    return isIP(forwarded) !== 0 && isProxy(request) ? unwrapped(forwarded) : remoteAddress(request)
   }
 }
 
-/** Address of the peer, an IPv4 one without its IPv6 wrapping. */
 function remoteAddress(request: IncomingMessage): string {
-  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+  return unwrapped(request.socket.remoteAddress ?? '')
+}
+
+/** An IPv4 address without its IPv6 wrapping. */
+function unwrapped(address: string): string {
+  return address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 }
 
 function isLoopbackAddress(address: string): boolean {

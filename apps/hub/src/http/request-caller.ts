@@ -13,7 +13,7 @@ export function callerOfRequest(
   cookie: SessionCookie,
 ): Promise<Caller> {
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  return sessions.callerOf({ bearer, cookie: request.cookies[cookie.name], address: request.ip })
+  return sessions.callerOf({ bearer, cookie: request.cookies[cookie.name], address: request.remote })
 }
 
 /**

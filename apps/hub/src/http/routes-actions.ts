@@ -27,7 +27,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     // No page of another site could read the answer, but a question may leave a row in the log.
     else if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
     if (caller.actor === 'Anonymous') refuseLarge(request.body)
-    const output = await pipeline.invoke(caller, name, textOf(request.body), request.id, request.ip)
+    const output = await pipeline.invoke(caller, name, textOf(request.body), request.id, request.remote)
     return reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(output)
   })
 }

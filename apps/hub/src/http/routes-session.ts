@@ -28,30 +28,36 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
   const knownCookie = `${cookie.name}-known`
 
+  const browserOf = (request: FastifyRequest) =>
+    core().jwts.verify('KnownBrowser', request.cookies[knownCookie] ?? '')
+
   // What would be refused anyway costs no more than its head.
   const refuseEarly = async (request: FastifyRequest): Promise<void> => {
-    if (request.cookies[knownCookie] === undefined) refuseWhenCrowded()
-    await core().limits.refuseSpent('sign-in address', request.ip)
+    if (await browserOf(request)) return
+    refuseWhenCrowded()
+    await core().limits.refuseSpent('sign-in address', request.remote)
   }
 
   app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {
     refuseForeignOrigin(request, cookie)
     const { db, sessions, jwts, limits, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
-    await limits.take('sign-in address', request.ip)
     const account = await accountOf(db, email)
-    // Somebody who fails on purpose must not lock the owner out: browsers that the account knows have a count of their own.
-    const known = await jwts.verify('KnownBrowser', request.cookies[knownCookie] ?? '')
-    const [kind, key] =
-      account && known?.userId === account.user_id
-        ? (['sign-in known browser', known.jwtId] as const)
-        : (['sign-in account', account?.user_id ?? email.toLowerCase()] as const)
-    await limits.take(kind, key)
+    // Somebody who fails on purpose must not lock the owner out, nor whoever shares an address with them: browsers that the account
+    // knows have a count of their own.
+    const browser = await browserOf(request)
+    const isKnown = account !== undefined && browser?.userId === account.user_id
+    const counts = isKnown
+      ? ([['sign-in known browser', browser.jwtId]] as const)
+      : ([
+          ['sign-in address', request.remote],
+          ['sign-in account', account?.user_id ?? email.toLowerCase()],
+        ] as const)
+    for (const [kind, key] of counts) await limits.take(kind, key)
     const giveBack = async (): Promise<void> => {
-      await limits.giveBack('sign-in address', request.ip)
-      await limits.giveBack(kind, key)
+      for (const [kind, key] of counts) await limits.giveBack(kind, key)
     }
-    const verify = kind === 'sign-in known browser' ? verifyPassword : verifyStrangersPassword
+    const verify = isKnown ? verifyPassword : verifyStrangersPassword
     const matches = await verify(password, account?.password_hash).catch(async error => {
       await giveBack()
       throw error
@@ -80,9 +86,9 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     if (before) await sessions.end(before)
     const { token, maxAgeSecs } = opened
     reply.setCookie(cookie.name, token, { ...attributes, ...(isRemembered && { maxAge: maxAgeSecs }) })
-    const isKnown = { jwtId: crypto.randomUUID(), userId: account.user_id }
+    const claims = { jwtId: crypto.randomUUID(), userId: account.user_id }
     const knownUntil = new Date(Date.now() + KNOWN_SECS * 1000)
-    reply.setCookie(knownCookie, await jwts.sign('KnownBrowser', isKnown, knownUntil), {
+    reply.setCookie(knownCookie, await jwts.sign('KnownBrowser', claims, knownUntil), {
       ...attributes,
       maxAge: KNOWN_SECS,
     })

@@ -18,6 +18,7 @@ import {
 } from 'fastify'
 import type { Config } from '../config.ts'
 import { expectedError } from '../expected-error.ts'
+import { remoteReader } from '../gateway/client-certificate.ts'
 import type { Core } from '../hub.ts'
 import type { InstanceKey } from '../instance-key.ts'
 import type { Logger } from '../log.ts'
@@ -44,6 +45,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the log tells beyond the route: who sent it, and the action that it named if there is such a one. */
     note: { actorId?: string | null; action?: string } | null
+    /** Address that it comes from, by the same rule as a device's. */
+    remote: string
   }
 }
 
@@ -85,7 +88,6 @@ export async function createServer({
     clientErrorHandler: (error, socket) => refuseJunk(error, socket, headers),
     genReqId: () => crypto.randomUUID(),
     requestIdHeader: false,
-    trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     routerOptions: { maxParamLength: 256 },
     forceCloseConnections: true,
     // What fails before there is a route, like a path that cannot be decoded, is told like everything else.
@@ -96,6 +98,12 @@ export async function createServer({
   })
   await app.register(fastifyCookie)
   app.decorateRequest('note', null)
+  const remoteOf = remoteReader(config)
+  app.decorateRequest('remote', {
+    getter() {
+      return remoteOf(this.raw)
+    },
+  })
 
   // Bodies stay bytes: actions need the text as it was sent, and everything else is refused by its type.
   app.removeAllContentTypeParsers()

@@ -11,6 +11,7 @@ import {
 import { hash } from '@node-rs/argon2'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
+const PROXY_SECRET = 'only our proxy knows'
 const REFUSED = 'Invalid username or password!'
 const LIMITED = { kind: 'RateLimited', message: 'Too many requests: try again later.' }
 const YEAR_SECS = 365 * 24 * 60 * 60
@@ -21,7 +22,7 @@ let address = 0
 
 beforeAll(async () => {
   // Behind a proxy of its own a test comes from wherever it says.
-  hub = await testHub({ trustedProxies: ['127.0.0.1'] })
+  hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
@@ -33,7 +34,10 @@ beforeEach(async () => {
 /** Headers of somebody from an address that nobody came from before. */
 function elsewhere(): Record<string, string> {
   address++
-  return { 'x-forwarded-for': `10.${(address >> 16) & 255}.${(address >> 8) & 255}.${address & 255}` }
+  return {
+    'x-forwarded-for': `10.${(address >> 16) & 255}.${(address >> 8) & 255}.${address & 255}`,
+    'x-muster-proxy-secret': PROXY_SECRET,
+  }
 }
 
 function cookieOf({ headers }: Answer, name: string): string | undefined {
@@ -144,6 +148,18 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     const from = elsewhere()
     expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(429)
     expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
+  })
+
+  it('is possible from a known browser that shares its address with somebody who fails', async () => {
+    const from = elsewhere()
+    const cookie = knownBrowser(await signIn(hub, ada.email, ada.password, from))
+    for (let attempt = 0; attempt < 50; attempt++)
+      await signIn(hub, `${attempt}-${address}@test.example`, 'wrong', from)
+    expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(429)
+    expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
+    // It knows one account and helps with no other.
+    const { email, password } = await hub.user()
+    expect((await signIn(hub, email, password, { ...from, cookie })).status).toBe(429)
   })
 
   it('is limited for a known browser too, which fails for itself alone', async () => {

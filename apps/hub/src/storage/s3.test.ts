@@ -69,6 +69,23 @@ const told = async (response: Response): Promise<[number, string]> => [
 ]
 
 describe('a store of a repository', () => {
+  it('is not set by somebody who was removed while it was tried', async () => {
+    const member = await hub.user()
+    const ofBoth = await hub.organization(owner, [member])
+    const repositoryId = await hub.repository(owner, ofBoth)
+    const removed = Promise.withResolvers<void>()
+    store.misbehave({ does: 'hesitates', until: removed.promise })
+    const setting = member
+      .invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(store) })
+      .catch((error: { kind: string }) => error.kind)
+    await until('the store is tried', () => store.requests.length > 0)
+    await owner.invoke('organizations_RemoveMember', { organizationId: ofBoth, userId: member.userId })
+    removed.resolve()
+    expect(await setting).toBe('Forbidden')
+    const { s3Endpoint } = await owner.invoke('repositories_GetS3Config', { repositoryId })
+    expect(s3Endpoint).toBeUndefined()
+  })
+
   it('takes verified uploads and gives downloads itself: no byte goes through the hub', async () => {
     const assetId = await create(await repository({ prefix: '/releases//2026/' }), Buffer.from('firmware'))
     const { verifiedUrl, headers } = await issue(assetId)

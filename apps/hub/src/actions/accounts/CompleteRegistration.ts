@@ -1,11 +1,13 @@
-import { redeemMailedToken } from '../../database/mailed-tokens.ts'
+import { FIRST_PASSWORD_SECS, mailLink, redeemMailedToken } from '../../database/mailed-tokens.ts'
 import { createOwnOrganization } from '../../database/organizations.ts'
 import { handler } from '../../handler.ts'
 
 export const users_CompleteRegistration = handler(
   'users_CompleteRegistration',
-  async ({ tx, events, services }, { activationToken }) => {
-    const userId = await redeemMailedToken(tx, services.jwts, 'Activation', activationToken)
+  async (context, { activationToken }) => {
+    const { tx, events, services } = context
+    const claims = await services.jwts.verify('Activation', activationToken)
+    const userId = claims && (await redeemMailedToken(tx, 'Activation', claims))
     if (!userId) return { result: 'Failed' as const }
     const completed = await tx
       .updateTable('registration')
@@ -15,15 +17,20 @@ export const users_CompleteRegistration = handler(
       .returning('user_id')
       .executeTakeFirst()
     if (!completed) return { result: 'Failed' as const }
-    const { email, display_name: displayName } = await tx
+    const {
+      email,
+      display_name: displayName,
+      password_hash: hash,
+    } = await tx
       .updateTable('user')
       .set({ is_active: true })
       .where('user_id', '=', userId)
-      .returning(['email', 'display_name'])
+      .returning(['email', 'display_name', 'password_hash'])
       .executeTakeFirstOrThrow()
     await events.emit('users_RegistrationCompleted', { userId })
     await events.emit('users_Created', { userId, email })
-    await createOwnOrganization({ tx, events }, { userId, email, displayName })
+    await createOwnOrganization(context, { userId, email, displayName })
+    if (hash === null) await mailLink(context, 'PasswordReset', userId, FIRST_PASSWORD_SECS)
     return { result: 'Completed' as const }
   },
 )

@@ -1,22 +1,21 @@
 import { hasEmail } from '../../database/accounts.ts'
-import { issueMailedToken, PASSWORD_RESET_SECS } from '../../database/mailed-tokens.ts'
+import { FIRST_PASSWORD_SECS, mailLink, PASSWORD_RESET_SECS } from '../../database/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
-export const users_ResetPassword = handler(
-  'users_ResetPassword',
-  async ({ tx, events, enqueue }, { email }) => {
-    const account = await tx
-      .selectFrom('user')
-      .where(hasEmail(email))
-      .where('is_active', '=', true)
-      .select('user_id')
-      .executeTakeFirst()
-    if (account) {
-      const userId = account.user_id
-      const jwtId = await issueMailedToken(tx, 'PasswordReset', userId, PASSWORD_RESET_SECS)
-      await enqueue('users_SendPasswordEmail', { jwtId })
+export const users_ResetPassword = handler('users_ResetPassword', async (context, { email }) => {
+  const { tx, events } = context
+  const account = await tx
+    .selectFrom('user')
+    .where(hasEmail(email))
+    .where('is_active', '=', true)
+    .select(['user_id', 'password_hash'])
+    .executeTakeFirst()
+  if (account) {
+    const { user_id: userId, password_hash: hash } = account
+    // Who has no password yet did not ask, and reads their mail when they do.
+    const validForSecs = hash === null ? FIRST_PASSWORD_SECS : PASSWORD_RESET_SECS
+    if (await mailLink(context, 'PasswordReset', userId, validForSecs))
       await events.emit('users_PasswordResetRequested', { userId })
-    }
-    return {}
-  },
-)
+  }
+  return {}
+})

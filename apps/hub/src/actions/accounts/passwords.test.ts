@@ -69,6 +69,16 @@ async function passwordsThatWork({ email, password }: TestUser): Promise<boolean
   ]
 }
 
+/** Waits until so many statements wait for a lock. */
+async function waiting(many: number): Promise<void> {
+  await until(`${many} wait`, async () => {
+    const { rows } = await hub.pool.query<{ count: number }>(
+      `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows[0]!.count >= many
+  })
+}
+
 describe('setting one’s password', () => {
   it('keeps the session that does it and ends all others, at any age of the sign-in', async () => {
     const ada = await hub.user()
@@ -253,6 +263,41 @@ describe('a mailed link to set a password', () => {
     for (const secret of [NEW_PASSWORD, jwt.split('.')[2]!]) expect(everything).not.toContain(secret)
   })
 
+  it.each([
+    [
+      'by a session of before',
+      ({ userId, invoke }: TestUser) =>
+        failed(invoke('users_SetPassword', { userId, password: 'what a thief wants' })),
+      { kind: 'Forbidden' },
+    ],
+    [
+      'by the password of before',
+      async (ada: TestUser) =>
+        hub.withToken(await hub.userToken(ada))('users_ChangePassword', {
+          userId: ada.userId,
+          currentPassword: ada.password,
+          newPassword: 'what a thief wants',
+        }),
+      { result: 'InvalidCurrentPassword' },
+    ],
+  ])('is not undone %s, which was on its way', async (_what, undo, answer) => {
+    const ada = await hub.user()
+    const { userId, email } = ada
+    await askForLink(email)
+    const jwt = await mailedJwt(hub, 'PasswordReset', email)
+    const calls: Promise<unknown>[] = []
+    await hub.db.transaction().execute(async tx => {
+      // Both wait for the account, one after the other.
+      await tx.selectFrom('user').where('user_id', '=', userId).select('user_id').forUpdate().execute()
+      calls.push(reset(jwt, NEW_PASSWORD))
+      await waiting(1)
+      calls.push(undo(ada))
+      await waiting(2)
+    })
+    expect(await Promise.all(calls)).toMatchObject([{ result: 'Completed' }, answer])
+    expect((await signIn(hub, email, NEW_PASSWORD)).status).toBe(200)
+  })
+
   it('used many times at once works once', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
@@ -264,16 +309,43 @@ describe('a mailed link to set a password', () => {
     expect((await signIn(hub, ada.email, passwords[winner]!)).status).toBe(200)
   })
 
-  it('is void when a newer one was made, and stays when the password is refused', async () => {
+  it('works whoever had newer ones made, and stays when the password is refused', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
     const first = await mailedJwt(hub, 'PasswordReset', ada.email)
     await askForLink(ada.email)
     const second = await mailedJwt(hub, 'PasswordReset', ada.email)
-    expect(await reset(first, NEW_PASSWORD)).toEqual({ result: 'InvalidToken' })
-    expect(await failed(reset(second, 'password1'))).toMatchObject({ kind: 'Invalid', message: COMMON })
+    expect(await failed(reset(first, 'password1'))).toMatchObject({ kind: 'Invalid', message: COMMON })
     expect(await isSignedIn(ada.cookie)).toBe(true)
-    expect(await reset(second, NEW_PASSWORD)).toEqual({ result: 'Completed' })
+    expect(await reset(first, NEW_PASSWORD)).toEqual({ result: 'Completed' })
+    expect(await reset(second, 'yet another one')).toEqual({ result: 'InvalidToken' })
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+  })
+
+  it('is made five times an hour, however often it is asked for, and told as often', async () => {
+    const ada = await hub.user()
+    await Promise.all(Array.from({ length: 8 }, () => askForLink(ada.email)))
+    expect(await hub.mailsTo(ada.email, 5)).toHaveLength(5)
+    expect(await auditEvents(hub, 'users_PasswordResetRequested')).toHaveLength(5)
+    expect(await reset(await mailedJwt(hub, 'PasswordReset', ada.email), NEW_PASSWORD)).toEqual({
+      result: 'Completed',
+    })
+  })
+
+  it('for an account without a password works for a week, whoever asks for another', async () => {
+    const email = 'without@example.test'
+    await admin.invoke('users_Create', { email })
+    const first = await mailedJwt(hub, 'PasswordReset', email)
+    await askForLink(email)
+    const rows = await hub.db
+      .selectFrom('mailed_token as t')
+      .innerJoin('user as u', 'u.user_id', 't.user_id')
+      .where('u.email', '=', email)
+      .select(['t.expires_at', 't.created_at'])
+      .execute()
+    const days = rows.map(row => (row.expires_at.getTime() - row.created_at.getTime()) / (24 * 60 * 60_000))
+    expect(days.map(Math.round)).toEqual([7, 7])
+    expect(await reset(first, NEW_PASSWORD)).toEqual({ result: 'Completed' })
   })
 
   it('ends after an hour', async () => {

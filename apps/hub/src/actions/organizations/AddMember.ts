@@ -1,4 +1,5 @@
 import { ActionError } from '@muster/actions'
+import { hasEmail } from '../../database/accounts.ts'
 import { lockMembers } from '../../database/organization-members.ts'
 import { handler } from '../../handler.ts'
 
@@ -9,7 +10,7 @@ export const organizations_AddMember = handler(
     const user = await tx
       .selectFrom('user')
       .where('user_id', '=', userId)
-      .select('user_id')
+      .select(['user_id', 'email'])
       .executeTakeFirst()
     if (!user) throw new ActionError('Invalid', `userId: there is no account ${userId}.`)
     const added = await tx
@@ -22,7 +23,14 @@ export const organizations_AddMember = handler(
       throw new ActionError('Invalid', 'This person is already a member of the organization.', {
         status: 409,
       })
+    // It would let them in again once they are removed.
+    await tx
+      .deleteFrom('organization_invitation')
+      .where('organization_id', '=', organizationId)
+      .where(hasEmail(user.email))
+      .execute()
     await events.emit('organizations_MemberAdded', { organizationId, userId, isAdmin })
+    changed('invitations', { organizationId }, [userId])
     changed('members', { organizationId })
     changed('organizations', { organizationId }, [userId])
     return {}

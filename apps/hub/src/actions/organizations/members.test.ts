@@ -144,6 +144,18 @@ describe('organizations_QueryRepositories', () => {
 })
 
 describe('organizations_AddMember', () => {
+  it('uses an open invitation up, which would let them in again', async () => {
+    const newcomer = await hub.user()
+    const email = newcomer.email.toUpperCase()
+    const { invitationId } = await ada.invoke('organizations_InviteMember', { organizationId, email })
+    await using console = await liveStream(hub, newcomer)
+    await admin.invoke('organizations_AddMember', { organizationId, userId: newcomer.userId })
+    await ada.invoke('organizations_RemoveMember', { organizationId, userId: newcomer.userId })
+    const joining = newcomer.invoke('users_AcceptOrganizationInvitation', { invitationId })
+    await expect(joining).rejects.toMatchObject(NOT_PERMITTED)
+    await until('they are told', () => console.changes.some(({ topic }) => topic === 'invitations'))
+  })
+
   it('adds an account without an invitation, on the record and before the eyes of their console', async () => {
     const newcomer = await hub.user()
     await using console = await liveStream(hub, newcomer)

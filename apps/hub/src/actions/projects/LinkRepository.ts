@@ -1,25 +1,14 @@
 import { refusal } from '../../access/authorize.ts'
-import { personOf } from '../../caller.ts'
+import { repositoryToLink } from '../../database/repository-links.ts'
 import { handler } from '../../handler.ts'
 
 export const projects_LinkRepository = handler(
   'projects_LinkRepository',
   async ({ tx, caller, events, changed }, { projectId, repositoryId }) => {
-    // Shared with nobody who makes it private or moves it away meanwhile, and would have to end this link.
-    const repository = await tx
-      .selectFrom('repository as r')
-      .leftJoin('organization_member as m', join =>
-        join
-          .onRef('m.organization_id', '=', 'r.organization_id')
-          .on('m.user_id', '=', personOf(caller)?.userId ?? ''),
-      )
-      .where('r.repository_id', '=', repositoryId)
-      .select(['r.visibility', 'm.user_id'])
-      .forShare('r')
-      .executeTakeFirst()
+    const repository = await repositoryToLink(tx, caller, repositoryId)
     if (!repository) throw refusal()
-    const mayRead = repository.visibility === 'Public' || repository.user_id !== null
-    if (!mayRead && caller.actor !== 'System') throw refusal()
+    const { isPublic, isOwn } = repository
+    if (!isPublic && !isOwn && caller.actor !== 'System') throw refusal()
     const made = await tx
       .insertInto('project_repository')
       .values({ project_id: projectId, repository_id: repositoryId })
@@ -27,7 +16,9 @@ export const projects_LinkRepository = handler(
       .returning('project_id')
       .executeTakeFirst()
     if (!made) return {}
-    await events.emit('projects_RepositoryAdded', { projectId, repositoryId })
+    // What strangers do with a public repository stays with the strangers.
+    const isForRepository = isOwn || !isPublic
+    await events.emit('projects_RepositoryAdded', { projectId, repositoryId }, { isForRepository })
     changed('links', { repositoryId })
     return {}
   },

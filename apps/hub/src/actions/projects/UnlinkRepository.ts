@@ -1,16 +1,21 @@
+import { refusal } from '../../access/authorize.ts'
+import { repositoryToLink } from '../../database/repository-links.ts'
 import { handler } from '../../handler.ts'
 
 export const projects_UnlinkRepository = handler(
   'projects_UnlinkRepository',
-  async ({ tx, events, changed }, { projectId, repositoryId }) => {
+  async ({ tx, caller, events, changed }, { projectId, repositoryId }) => {
+    const repository = await repositoryToLink(tx, caller, repositoryId)
     // What is not linked is refused like what is not there.
+    if (!repository) throw refusal()
     await tx
       .deleteFrom('project_repository')
       .where('project_id', '=', projectId)
       .where('repository_id', '=', repositoryId)
       .returning('project_id')
       .executeTakeFirstOrThrow()
-    await events.emit('projects_RepositoryRemoved', { projectId, repositoryId })
+    const isForRepository = repository.isOwn || !repository.isPublic
+    await events.emit('projects_RepositoryRemoved', { projectId, repositoryId }, { isForRepository })
     changed('links', { repositoryId })
     return {}
   },

@@ -414,6 +414,25 @@ describe('a link', () => {
     expect(events[0]).toMatchObject({ event: 'projects_RepositoryRemoved' })
   })
 
+  it('of strangers to a public repository is in the log of their project and not in the repository’s', async () => {
+    const { repositoryId } = await filled('logged', 'Public')
+    const theirs = await hub.project(stranger, await hub.organization(stranger))
+    const linkEvents = (log: { events: { event: string }[] }) =>
+      log.events.filter(({ event }) => event.startsWith('projects_Repository')).map(({ event }) => event)
+    for (const [as, project] of [
+      [owner, projectId],
+      [stranger, theirs],
+    ] as const) {
+      await link(as, project, repositoryId)
+      await unlink(as, project, repositoryId)
+      const ofProject = linkEvents(await as.invoke('projects_QueryAuditLog', { projectId: project }))
+      expect(ofProject.slice(0, 2)).toEqual(['projects_RepositoryRemoved', 'projects_RepositoryAdded'])
+    }
+    const log = await owner.invoke('repositories_QueryAuditLog', { repositoryId })
+    expect(linkEvents(log)).toEqual(['projects_RepositoryRemoved', 'projects_RepositoryAdded'])
+    expect(JSON.stringify(log)).not.toContain(stranger.email)
+  })
+
   it('made while the repository becomes private does not outlive that', async () => {
     const theirs = await hub.project(stranger, await hub.organization(stranger))
     for (let round = 0; round < 8; round++) {
