@@ -13,12 +13,12 @@ const FLOOD_PER_SEC = 500
 /** For how long a flood has been there when the events begin: its connections and what it makes the hub compile come once. */
 const FLOODED_SECS = 2
 const DEVICES = 1_000
-const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 /** The load of goal P3… */
 const EVENTS_PER_SEC = 5_000
 /** …or, on a slower machine, what takes as much of its cores as goal P1 lets those take (20.8 us each), and a half more. */
 const EVENTS_CORES = 0.15
 const TRIAL = { secs: 5, perSec: 1_000 }
+const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 
 /**
  * A flood of wrong sign-ins, at one account from one address and at made-up accounts from everywhere, and what devices notice of

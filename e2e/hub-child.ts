@@ -37,6 +37,8 @@ export type HubChildOptions = {
   env?: Record<string, string>
   options?: string[]
   account?: { uid: number; gid: number }
+  /** What a shell does before it becomes the hub. */
+  shell?: string
   /** Made the leader of a process group of its own, as a terminal does. */
   ownGroup?: boolean
 }
@@ -55,11 +57,13 @@ export async function spawnHub({
   env = {},
   options = [],
   account,
+  shell = ':',
   ownGroup = false,
 }: HubChildOptions): Promise<HubChild> {
   const ownPort = port ?? (await freePort())
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [MAIN, ...options], {
+  const words = ['-c', `${shell}; exec "$0" "$@"`, process.execPath, MAIN, ...options]
+  const child = spawn('/bin/sh', words, {
     env: {
       PATH: process.env.PATH,
       MUSTER_DATA_DIR: dataDir,

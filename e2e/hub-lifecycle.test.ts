@@ -3,9 +3,10 @@ import { existsSync, statSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
-import { newDatedId } from '@muster/actions'
+import { type Invoke, newDatedId, newId } from '@muster/actions'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
+import { smallDisk } from '@muster/testkit'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import { until } from '@muster/testkit/until'
 import { describe, expect, it } from 'vitest'
@@ -43,6 +44,22 @@ async function expectNothingLeft(dataDir: string, socketDir: string): Promise<vo
 
 async function socketDirOf(dataDir: string): Promise<string> {
   return readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
+}
+
+/** A command that is under way: its audit row is committed, its change waits for a lock that the session has. */
+async function waitingCommand(dataDir: string, invoke: Invoke) {
+  const { projects } = await invoke('projects_Query', {})
+  const { projectId } = projects[0]!
+  const session = await databaseOf(dataDir)
+  await session.query('begin')
+  await session.query('select from project for update')
+  const outcome = invoke('projects_SetName', { projectId, name: 'Never' }).catch(() => 'lost')
+  await until('the command waits', async () => {
+    await session.query('select pg_stat_clear_snapshot()')
+    const { rows } = await session.query(`select from pg_stat_activity where wait_event_type = 'Lock'`)
+    return rows.length > 0
+  })
+  return { projectId, session, outcome }
 }
 
 /** A device that sends events one after the other and keeps the ids of those that were acknowledged. */
@@ -247,6 +264,19 @@ describe('a hub that is stopped', () => {
   })
 })
 
+it.runIf(process.platform === 'linux')('a hub goes on although nothing more of its log fits', async () => {
+  await using folder = await newFolder()
+  await using hub = await spawnHub({ dataDir: join(folder.path, 'data'), shell: 'exec >/dev/full 2>&1' })
+  const isReady = async (): Promise<boolean> =>
+    (await fetch(`${hub.url}/readyz`).catch(() => undefined))?.ok ?? false
+  await until('it is ready', isReady, 60_000)
+  // Each refusal is a line.
+  await expect(connectDevice({ url: hub.url, token: newId('deployment') })).rejects.toThrow()
+  expect(await isReady()).toBe(true)
+  hub.kill('SIGTERM')
+  expect(await hub.exited).toEqual({ code: 0, signal: null })
+})
+
 describe('a hub that is killed', () => {
   it.each([
     ['alone', false],
@@ -260,29 +290,17 @@ describe('a hub that is killed', () => {
       const token = printedToken(hub)
       const all = await ledgers(hub, token, 8)
       const invoke = await signedIn(hub)
-      const { projects } = await invoke('projects_Query', {})
-      const { projectId } = projects[0]!
       const socketDir = await socketDirOf(dataDir)
-
-      // A command is under way: its audit row is committed, its change waits for a lock.
-      const session = await databaseOf(dataDir)
-      await session.query('begin')
-      await session.query('select from project for update')
-      const command = invoke('projects_SetName', { projectId, name: 'Never' }).catch(() => 'lost')
-      await until('the command waits', async () => {
-        await session.query('select pg_stat_clear_snapshot()')
-        const { rows } = await session.query(`select from pg_stat_activity where wait_event_type = 'Lock'`)
-        return rows.length > 0
-      })
+      const command = await waitingCommand(dataDir, invoke)
 
       const { server } = await databaseProcesses(dataDir)
       const doomed = [hub.pid, ...(withDatabase ? [...server, ...descendantsOf(hub.pid)] : [])]
       for (const pid of doomed) signalNow(pid, 'SIGKILL')
       await hub.exited
-      expect(await command).toBe('lost')
+      expect(await command.outcome).toBe('lost')
       await Promise.all(all.map(ledger => ledger.stop()))
       const killedAt = performance.now()
-      await session.end().catch(() => {})
+      await command.session.end().catch(() => {})
 
       await using again = await startedHub({ dataDir, port: hub.port })
       const restartMs = performance.now() - killedAt
@@ -302,6 +320,7 @@ describe('a hub that is killed', () => {
           isConnected: false,
         })
       }
+      const { projectId } = command
       expect((await now('projects_GetDetails', { projectId })).name).toBe('First project')
       await using database = await databaseOf(dataDir)
       const { rows } = await database.query(
@@ -389,6 +408,25 @@ describe('a database server that dies alone', () => {
     },
   )
 
+  it('leaves no command that was under way open in the log', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await using hub = await startedHub({ dataDir })
+    const invoke = await signedIn(hub)
+    const command = await waitingCommand(dataDir, invoke)
+    for (const pid of (await databaseProcesses(dataDir)).server) signalNow(pid, 'SIGKILL')
+    expect(await command.outcome).toBe('lost')
+    await command.session.end().catch(() => {})
+    await until(
+      'it is told as failed',
+      async () => {
+        const { actions } = await invoke('audit_QueryAuditLogActions', {}).catch(() => ({ actions: [] }))
+        return actions.find(({ action }) => action === 'projects_SetName')?.status === 'Failed'
+      },
+      20_000,
+    )
+  })
+
   it('is told by /readyz while it is away', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
@@ -459,6 +497,17 @@ describe('a start that cannot work', () => {
     expect(await complaint({ dataDir: join(folder.path, 'data'), account })).toMatch(
       /^MUSTER_DATA_DIR: found .*\/data \(EACCES\), expected a folder that can be written\.$/,
     )
+  })
+
+  it('with a disk that is full', async context => {
+    await using disk = await smallDisk(40)
+    if (!disk) return context.skip('needs the right to mount a file system')
+    const dataDir = join(disk.path, 'data')
+    // The database's programs do not fit.
+    expect(await complaint({ dataDir })).toMatch(/^ENOSPC: no space left on device, copyfile .*$/)
+    await writeFile(join(disk.path, 'filler'), Buffer.alloc(64 * MIB)).catch(() => {})
+    expect(await complaint({ dataDir })).toBe('ENOSPC: no space left on device, write')
+    expect(await readdir(dataDir)).toEqual(['instance-key', 'postgres'])
   })
 
   it('with a folder that another hub uses', async () => {
@@ -552,7 +601,10 @@ describe('a PostgreSQL of one’s own', () => {
     await using other = await startEmbeddedDatabase(base, createLog('error'))
     const { host, user, password, database } = other.access.owner as Record<string, string>
     const login = `${user}:${password}@${encodeURIComponent(host!)}`
-    const env = { MUSTER_DATABASE_URL: `postgresql://${login}/${database}` }
+    const env = {
+      MUSTER_DATABASE_URL: `postgresql://${login}/${database}`,
+      MUSTER_INSTANCE_KEY: 'ab'.repeat(32),
+    }
 
     const hubs = await Promise.all(
       ['a', 'b', 'c'].map(name =>
@@ -577,7 +629,18 @@ describe('a PostgreSQL of one’s own', () => {
       isConnected: true,
       connections: [{ nodeName: 'c' }],
     })
+
+    const stranger = await spawnHub({
+      dataDir: join(folder.path, 'e'),
+      env: { ...env, MUSTER_INSTANCE_KEY: '' },
+    })
+    expect((await stranger.exited).code).toBe(1)
+    expect(stranger.stderr()).toBe(
+      'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.\n',
+    )
     await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+    const changed = { ...env, MUSTER_INSTANCE_KEY: 'cd'.repeat(32) }
+    await (await startedHub({ dataDir: join(folder.path, 'a'), env: changed }))[Symbol.asyncDispose]()
 
     const wrong = `postgresql://${user}:wrong@${encodeURIComponent(host!)}`
     for (const [url, why] of [
@@ -654,6 +717,22 @@ describe.runIf(isRoot)('as root', () => {
     const hub = await spawnHub({ dataDir })
     expect((await hub.exited).code).toBe(1)
     expect(hub.stderr()).toMatch(/^The files of the database are not in \/var\/lib\/muster\/.*\n$/)
+  })
+
+  it('lets that account in whatever the mask for new files is', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await startedHub({ dataDir, shell: 'umask 077' })
+    const home = dirname(await databaseHome(dataDir))
+    try {
+      expect(home).toMatch(/^\/var\/lib\/muster\//)
+      await signedIn(hub)
+      await hub[Symbol.asyncDispose]()
+      expect(statSync(join(dataDir, 'database.json')).mode & 0o777).toBe(0o600)
+    } finally {
+      await hub[Symbol.asyncDispose]()
+      await rm(home, { recursive: true })
+    }
   })
 
   it('does not begin anew when its account may no longer enter', async () => {

@@ -47,6 +47,7 @@ export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Pro
     const file = firstSignInFile(dataDir)
     await writeFile(`${file}.new`, `${JSON.stringify({ url: publicUrl, email: EMAIL, password })}\n`, {
       mode: 0o600,
+      flush: true,
     })
     await rename(`${file}.new`, file)
     return { email: EMAIL, password, file, deploymentToken }

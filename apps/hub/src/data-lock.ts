@@ -15,8 +15,8 @@ const REMOVAL_RETRY_MS = 5
 export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const file = join(dataDir, 'hub.lock')
   const draft = `${file}.${process.pid}`
-  await writeFile(draft, `${process.pid} ${await startOf(process.pid)}`)
   try {
+    await writeFile(draft, `${process.pid} ${await startOf(process.pid)}`)
     const holder = await take(file, draft, performance.now() + REMOVAL_TIMEOUT_MS)
     if (holder !== undefined) {
       throw new ConfigError(

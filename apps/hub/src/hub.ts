@@ -9,6 +9,7 @@ import type pg from 'pg'
 import { handlers } from './actions/index.ts'
 import { bootstrap, type FirstRun } from './bootstrap.ts'
 import { joinCluster } from './cluster/node.ts'
+import { requireSharedKey } from './cluster/shared-key.ts'
 import { type Config, ConfigError } from './config.ts'
 import { lockDataDir } from './data-lock.ts'
 import { type Db, openDatabase } from './database/connection.ts'
@@ -98,6 +99,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   let core: Core | undefined
   let publicUrl = config.publicUrl
   const key = await loadInstanceKey(config.dataDir, config.instanceKey)
+  const { previousInstanceKey: previous } = config
+  const previousKey = previous === undefined ? undefined : instanceKeyOf(previous)
   const server = await createServer({
     config,
     instanceKey: key,
@@ -141,6 +144,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       onBuried: () => devices.closeWhere({}, 'the hub node was out of reach for too long'),
     }),
   )
+  await requireSharedKey(db, key, previousKey, node.nodeId)
   const live = new LiveHub()
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
@@ -150,7 +154,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const tokens = new ProxyTokens(db, jwts)
   const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, log })
   const blobUrls = new BlobUrls(key, publicUrl)
-  const blobs = await openBlobs({ config, key, db, urls: blobUrls, live, log })
+  const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(createMailer({ ...config, log }))
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const services = {
@@ -266,13 +270,13 @@ async function listening(
 async function openBlobs({
   config,
   key,
+  previousKey,
   ...rest
-}: { config: Config; key: InstanceKey } & Pick<
+}: { config: Config; key: InstanceKey; previousKey: InstanceKey | undefined } & Pick<
   BlobsOptions,
   'db' | 'urls' | 'live' | 'log'
 >): Promise<Blobs> {
-  const { previousInstanceKey: previous } = config
-  const box = new SecretBox(key, previous === undefined ? undefined : instanceKeyOf(previous))
+  const box = new SecretBox(key, previousKey)
   const stores = new ObjectStores(box, new Outbound(config.outboundAllow))
   await stores.renewSecrets(rest.db, rest.log)
   const instanceStoreId = await stores.saveInstance(rest.db, config.s3)

@@ -12,11 +12,12 @@ import {
 import type pg from 'pg'
 import type { z } from 'zod'
 import { type Authorization, authorize } from './access/authorize.ts'
-import { closeAuditAction, openAuditAction, recordAuditAction } from './audit/actions.ts'
+import { closeAuditAction, type FinalStatus, openAuditAction, recordAuditAction } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import { type Caller, personOf } from './caller.ts'
 import { type Db, isDeadlock, isUniqueViolation, sqlState } from './database/connection.ts'
 import { expectedError } from './expected-error.ts'
+import { Batcher } from './gateway/batcher.ts'
 import type { CommandContext, Handlers, Services } from './handler.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
@@ -69,6 +70,18 @@ export function createPipeline({
   limits,
   log,
 }: PipelineOptions): Pipeline {
+  /** Audit rows that could not be closed because the database went away. It may be back at once, and the next start is far. */
+  const leftOpen = new Batcher<{ actionId: string; status: FinalStatus }>({
+    parallel: 1,
+    maxBatch: 100,
+    maxWaiting: 100_000,
+    retryForMs: Number.POSITIVE_INFINITY,
+    weigh: () => 1,
+    async write(rows) {
+      for (const { actionId, status } of rows) await closeAuditAction(db, actionId, status)
+    },
+  })
+
   async function invoke(
     caller: Caller,
     name: string,
@@ -218,13 +231,14 @@ export function createPipeline({
     }
   }
 
-  async function close(actionId: string, status: 'Failed' | 'Rejected' | 'Panicked'): Promise<void> {
-    // The start-up sweep closes what cannot be closed now.
-    try {
-      await closeAuditAction(db, actionId, status)
-    } catch (error) {
-      log.error({ err: error, actionId }, 'audit row left open')
-    }
+  /** Closes an audit row after the rollback; nobody waits for a database that is away. */
+  async function close(actionId: string, status: FinalStatus): Promise<void> {
+    await closeAuditAction(db, actionId, status).catch(() => {
+      // The start-up sweep closes what this process cannot.
+      leftOpen
+        .add({ actionId, status })
+        .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
+    })
   }
 
   async function runEffects(effects: (() => void | Promise<void>)[], requestId: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { actions, newId } from '@muster/actions'
 import { ask, capturedLog, connectDevice, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -46,6 +47,19 @@ it('tells each request by its route, its outcome and who sent it, never by its a
   expect(invoked[1]).toMatchObject({ actorId: ada.userId, status: 404 })
   expect(invoked[1]).not.toHaveProperty('action')
   expect(JSON.stringify(captured.lines)).not.toContain(planted)
+})
+
+it('tells of no fault when somebody goes away in the middle of a request', async () => {
+  const from = captured.lines.length
+  const socket = connect(hub.address.port, '127.0.0.1')
+  socket.write(
+    'POST /api/v1/actions/invoke/actor_GetActor HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  )
+  await once(socket, 'connect')
+  await setTimeout(200)
+  socket.destroy()
+  await setTimeout(500)
+  expect(captured.lines.slice(from).filter(({ level }) => level === 'error')).toEqual([])
 })
 
 it('holds no secret, whatever was sent and however it ended', async () => {

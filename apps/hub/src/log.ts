@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type { Logger } from 'pino'
@@ -36,7 +37,7 @@ const REDACTED = [
 /** The root log: JSON lines on standard error, so that standard output stays for people; tests read them elsewhere. */
 export function createLog(
   level: (typeof LOG_LEVELS)[number],
-  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+  destination: DestinationStream = { write: line => writeSafely(2, line) },
 ): Logger {
   return pino(
     {
@@ -50,6 +51,24 @@ export function createLog(
     },
     destination,
   )
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+const SLOW_READER_MS = 10
+
+/**
+ * Writes a text to standard output or standard error, whole before anything else happens. What these cannot take, because they are a
+ * file on a full disk or a pipe that nobody reads any more, is lost: it must not be the end of the hub.
+ */
+export function writeSafely(fd: 1 | 2, text: string): void {
+  for (let rest = Buffer.from(text); rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      Atomics.wait(sleeper, 0, 0, SLOW_READER_MS)
+    }
+  }
 }
 
 function describeError(error: unknown): object {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'
 import { ConfigError, loadConfig, unknownSettings } from './config.ts'
@@ -6,17 +8,17 @@ import { MigrationError } from './database/migrate.ts'
 import { startDemo } from './demo.ts'
 import { greeting } from './greeting.ts'
 import { createHub } from './hub.ts'
-import { createLog } from './log.ts'
+import { createLog, writeSafely } from './log.ts'
 
 const [command, ...words] = process.argv.slice(2)
 try {
   if (command === 'audit')
-    process.exitCode = await runAuditCommand(words, loadConfig(), text => process.stdout.write(text))
+    process.exitCode = await runAuditCommand(words, loadConfig(), text => writeFileSync(1, text))
   else await runHub()
 } catch (error) {
   // 1 says of the audit log that it was changed; that it could not be read is something else.
   process.exitCode = command === 'audit' ? 2 : 1
-  process.stderr.write(`${lineOf(error)}\n`)
+  writeSafely(2, `${lineOf(error)}\n`)
 }
 
 async function runHub(): Promise<void> {
@@ -30,7 +32,7 @@ async function runHub(): Promise<void> {
   })
   await using hub = await createHub(config, log)
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
-  process.stdout.write(greeting(hub, config, process.stdout.isTTY === true))
+  writeSafely(1, greeting(hub, config, isatty(1)))
   log.info({ signal: await stopped }, 'stopping')
 }
 
@@ -44,6 +46,8 @@ function lineOf(error: unknown): string {
   )
     return error.message
   if (!(error instanceof Error)) return String(error)
-  const { code } = error as NodeJS.ErrnoException
-  return code?.startsWith('ERR_PARSE_ARGS') ? error.message : (error.stack ?? error.message)
+  const { code, syscall } = error as NodeJS.ErrnoException
+  // What the system refuses, such as to write on a full disk, tells what and where by itself.
+  const isClear = syscall !== undefined || code?.startsWith('ERR_PARSE_ARGS')
+  return isClear ? error.message : (error.stack ?? error.message)
 }

@@ -72,6 +72,11 @@ export const SEALED_EVENT = sealedColumns('event_id', [
   timeText('created_at'),
 ])
 
+/** SQL of the columns of `Seal`. */
+export const SEAL = `seal_no::float8 as "sealNo", action_count as "actionCount", event_count as "eventCount",
+  rows_hash as "rowsHash", previous_hash as "previousHash",
+  ${timeText('newest_at')} as "newestAt", ${timeText('sealed_at')} as "sealedAt"`
+
 function sealedColumns(id: string, values: string[]): string {
   return `${id} as id, ${timeText('created_at')} || ' ' || ${id} as place, json_build_array(${values.join(', ')})::text as value`
 }
@@ -121,11 +126,13 @@ export function hashRemoval(sealHash: Buffer, removedAt: string): Buffer {
 export class SealKeys {
   readonly #private: KeyObject
   readonly #public: KeyObject
+  readonly #previous: KeyObject | undefined
 
-  constructor(key: InstanceKey) {
-    const der = Buffer.concat([PKCS8_PREFIX, key('audit seal')])
-    this.#private = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  /** `previous` was the instance's key before: what it signed counts too. */
+  constructor(key: InstanceKey, previous?: InstanceKey) {
+    this.#private = privateKey(key)
     this.#public = createPublicKey(this.#private)
+    this.#previous = previous && createPublicKey(privateKey(previous))
   }
 
   sign(hash: Buffer): Buffer {
@@ -133,13 +140,18 @@ export class SealKeys {
   }
 
   isSigned(hash: Buffer, signature: Buffer): boolean {
-    return verify(null, hash, this.#public, signature)
+    return [this.#public, this.#previous].some(key => key && verify(null, hash, key, signature))
   }
 
   /** The public key as base64 of its DER form. */
   get publicKey(): string {
     return this.#public.export({ format: 'der', type: 'spki' }).toString('base64')
   }
+}
+
+function privateKey(key: InstanceKey): KeyObject {
+  const der = Buffer.concat([PKCS8_PREFIX, key('audit seal')])
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
 
 function inOrder(rows: SealedRow[]): SealedRow[] {

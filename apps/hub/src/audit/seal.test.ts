@@ -461,6 +461,17 @@ describe('retention', () => {
     expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 2, removedSeals: 0 })
   })
 
+  it('removes nothing of a seal that was made to look old', async () => {
+    await using audit = await newLog()
+    await audit.sealed(2, 1)
+    await audit.sealed(1, 1)
+    await audit.change(`update audit_seal set newest_at = newest_at - interval '100 days' where seal_no = 1`)
+    await expect(removeSealed(audit.db, key, 90, log)).rejects.toThrow('Seal 1 was changed')
+    await audit.change(`update audit_seal set newest_at = newest_at + interval '100 days' where seal_no = 1`)
+    await removeSealed(audit.db, key, 90, log)
+    expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 2, removedSeals: 0, actions: 3 })
+  })
+
   it('lets nobody put rows back or remove more under its name', async () => {
     await using audit = await newLog()
     await audit.sealed(1, 100)

@@ -7,6 +7,7 @@ import {
   hashRows,
   hashSeal,
   NO_HASH,
+  SEAL,
   SEALED_ACTION,
   SEALED_EVENT,
   type Seal,
@@ -117,8 +118,8 @@ async function sealBatch(tx: Tx, keys: SealKeys): Promise<(Seal & { hash: Buffer
 
 async function removeBatch(tx: Tx, keys: SealKeys, retentionDays: number): Promise<number> {
   await sql`select pg_advisory_xact_lock(hashtext('muster.audit-seals'))`.execute(tx)
-  const { rows } = await sql<{ sealNo: number; hash: Buffer; isOld: boolean; removedAt: string }>`
-    select seal_no as "sealNo", hash, newest_at < now() - make_interval(days => ${retentionDays}) as "isOld",
+  const { rows } = await sql<Seal & { hash: Buffer; isOld: boolean; removedAt: string }>`
+    select ${sql.raw(SEAL)}, hash, newest_at < now() - make_interval(days => ${retentionDays}) as "isOld",
            ${sql.raw(timeText('now()'))} as "removedAt"
       from audit_seal where removed_at is null order by seal_no limit ${REMOVED_AT_ONCE}`.execute(tx)
   // From the oldest on and no further than the first that has to stay.
@@ -126,6 +127,12 @@ async function removeBatch(tx: Tx, keys: SealKeys, retentionDays: number): Promi
   const seals = young < 0 ? rows : rows.slice(0, young)
   const sealNos = seals.map(({ sealNo }) => sealNo)
   if (sealNos.length === 0) return 0
+  // Its age is a part of what is hashed: who can write to the database must not have the hub remove rows and sign that.
+  const changed = seals.find(seal => !seal.hash.equals(hashSeal(seal)))
+  if (changed)
+    throw new Error(
+      `Seal ${changed.sealNo} was changed: what it says does not give its hash. No rows are removed.`,
+    )
   await tx.deleteFrom('audit_action').where('seal_no', 'in', sealNos).execute()
   await tx.deleteFrom('audit_event').where('seal_no', 'in', sealNos).execute()
   for (const { sealNo, hash, removedAt } of seals) {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capturedLog, scratchDatabase, until } from '@muster/testkit'
@@ -107,6 +107,43 @@ it('verifies a database of the operator’s with the key of its setting', async 
   const told = await verify({ ...settings, MUSTER_DATA_DIR: join(root, 'none') }, '--json')
   expect(told.code).toBe(0)
   expect(JSON.parse(told.out)).toMatchObject({ isIntact: true, seals: 0 })
+})
+
+it.runIf(process.platform === 'linux')(
+  'does not call a log changed because nobody could be told',
+  async () => {
+    await using database = await scratchDatabase('muster')
+    const settings = { MUSTER_DATABASE_URL: database.url, MUSTER_INSTANCE_KEY: 'ab'.repeat(32) }
+    const full = await open('/dev/full', 'w')
+    const child = spawn(process.execPath, [MAIN, 'audit', 'verify'], {
+      env: settings,
+      stdio: ['ignore', full.fd, 'ignore'],
+    })
+    expect((await once(child, 'close'))[0]).toBe(2)
+    await full.close()
+  },
+)
+
+it('verifies what was sealed with the key before, where that is set', async () => {
+  await using database = await scratchDatabase('muster')
+  const [before, now] = ['ab'.repeat(32), 'cd'.repeat(32)]
+  for (const key of [before, now]) {
+    await database.query(
+      `insert into audit_event (event_id, event, actor, data, created_at)
+       values ('audit_ev_${key}', 'users_Deleted', '{}', '{}', now() - interval '1 day')`,
+    )
+    await using hub = openDatabase(database.connection, () => {})
+    await sealFinishedRows(hub.db, await loadInstanceKey('', key), log)
+  }
+  const settings = { MUSTER_DATABASE_URL: database.url, MUSTER_INSTANCE_KEY: now }
+  expect(await verify(settings)).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('Seal 1 is not signed with the key of this instance.'),
+  })
+  expect(await verify({ ...settings, MUSTER_INSTANCE_KEY_PREVIOUS: before })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Verified: 2 seals over 0 actions and 2 events.'),
+  })
 })
 
 it('says what is in the way, with a code of its own, and makes nothing', { timeout: 120_000 }, async () => {

@@ -4,7 +4,7 @@ import { openDatabase, sqlState } from '../database/connection.ts'
 import { visitEmbeddedDatabase } from '../database/embedded.ts'
 import { checkExternalDatabase } from '../database/external.ts'
 import { MigrationError } from '../database/migrate.ts'
-import { loadInstanceKey } from '../instance-key.ts'
+import { instanceKeyOf, loadInstanceKey } from '../instance-key.ts'
 import { createLog } from '../log.ts'
 import { SealKeys } from './chain.ts'
 import { type AuditReport, verifyAuditLog } from './verify.ts'
@@ -28,7 +28,11 @@ export async function runAuditCommand(
   print: (text: string) => void,
 ): Promise<0 | 1> {
   const { anchor, isJson } = readOptions(words)
-  const keys = new SealKeys(await loadInstanceKey(config.dataDir, config.instanceKey, { mayMake: false }))
+  const { dataDir, instanceKey, previousInstanceKey: previous } = config
+  const keys = new SealKeys(
+    await loadInstanceKey(dataDir, instanceKey, { mayMake: false }),
+    previous === undefined ? undefined : instanceKeyOf(previous),
+  )
   const report = await verifyInstance(config, keys, anchor)
   print(isJson ? `${JSON.stringify(report)}\n` : asText(report, anchor))
   return report.isIntact ? 0 : 1

@@ -4,6 +4,7 @@ import {
   hashRows,
   hashSeal,
   NO_HASH,
+  SEAL,
   SEALED_ACTION,
   SEALED_EVENT,
   type Seal,
@@ -165,9 +166,7 @@ async function* sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
   yield* readAll<StoredSeal>(
     client,
     'seals',
-    `select seal_no::float8 as "sealNo", action_count as "actionCount", event_count as "eventCount",
-            row_hashes as "rowHashes", rows_hash as "rowsHash", previous_hash as "previousHash", hash, signature,
-            ${timeText('sealed_at')} as "sealedAt", ${timeText('newest_at')} as "newestAt",
+    `select ${SEAL}, row_hashes as "rowHashes", hash, signature,
             ${timeText('removed_at')} as "removedAt", removal_signature as "removalSignature"
        from audit_seal order by seal_no`,
   )

@@ -94,6 +94,11 @@ function preparedName(text: string): string | undefined {
 const MAX_CONNECTIONS = 12
 /** How long a connection is kept that nobody uses, in milliseconds. */
 const IDLE_MS = 30_000
+/**
+ * How long what is under way may take when all connections are closed, in milliseconds; whoever closes them has waited before. A
+ * statement that waits for a lock would hold up the end of the hub for half a minute.
+ */
+const CLOSE_MS = 1_000
 
 /**
  * After this a statement that all devices wait for is given up with its connection, in milliseconds: the server would have ended it
@@ -127,6 +132,9 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
   }
   // An idle connection that breaks must not end the process; the pool opens another.
   pool.on('error', tell)
+  const clients = new Set<pg.PoolClient>()
+  pool.on('connect', client => clients.add(client))
+  pool.on('remove', client => clients.delete(client))
   const lookUps = new LookUps(
     socket =>
       new PreparingClient({
@@ -139,9 +147,15 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
     { idleMs: IDLE_MS, onError: tell },
   )
   const db = new HubKysely(pool, lookUps)
-  const close = (): Promise<void> => {
+  const close = async (): Promise<void> => {
     isClosing = true
-    return db.destroy()
+    const timer = setTimeout(() => {
+      for (const client of clients) client.end().catch(tell)
+    }, CLOSE_MS)
+    await db.destroy()
+    // Kysely leaves a pool alone that it has not used itself.
+    if (!pool.ending) await pool.end()
+    clearTimeout(timer)
   }
   return { db, pool, [Symbol.asyncDispose]: close }
 }
@@ -156,7 +170,7 @@ class HubKysely extends Kysely<Tables> {
   }
 
   override async destroy(): Promise<void> {
-    await this.lookUps.end()
+    await this.lookUps.end(CLOSE_MS)
     await super.destroy()
   }
 }

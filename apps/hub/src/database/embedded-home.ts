@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   access,
+  chmod,
   chown,
   constants,
   lstat,
@@ -65,7 +66,7 @@ export async function findHome(
       )
     }
   }
-  await mkdir(own, { recursive: true, mode: 0o755 })
+  await makeOpen(own)
   return own
 }
 
@@ -98,13 +99,19 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
     await rename(fresh, aside)
     log.warn({ folder: aside }, 'the database of an earlier data folder of this name was set aside')
   }
-  await mkdir(fresh, { recursive: true, mode: 0o755 })
+  await makeOpen(ELSEWHERE)
+  await makeOpen(fresh)
   await writeFile(record, `${fresh}\n`)
   log.warn(
     { folder: fresh },
     `the account ${account.name} cannot enter ${home}: the database's files are elsewhere`,
   )
   return fresh
+}
+
+/** Makes a folder that every account may enter, whatever the file mode creation mask says. */
+async function makeOpen(folder: string): Promise<void> {
+  if ((await mkdir(folder, { recursive: true })) !== undefined) await chmod(folder, 0o755)
 }
 
 function hasDatabase(folder: string): Promise<boolean> {

@@ -1,5 +1,17 @@
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capturedLog, until } from '@muster/testkit'
@@ -145,6 +157,40 @@ describe('the embedded database', () => {
     await using database = await startEmbeddedDatabase(folder, log)
     expect(await query(database.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
   })
+
+  it('says so when its passwords cannot be read', async () => {
+    const folder = await newFolder()
+    await writeFile(join(folder, 'database.json'), '')
+    await expect(startEmbeddedDatabase(folder, log)).rejects.toEqual(
+      new EmbeddedDatabaseError(
+        `${folder}/database.json cannot be read (Unexpected end of JSON input): bring it back.`,
+      ),
+    )
+  })
+
+  it.runIf(process.platform === 'linux')(
+    'takes its data over from a server that fell with the machine, whoever has the number of that now',
+    async () => {
+      const folder = await newFolder()
+      const before = await startEmbeddedDatabase(folder, log)
+      await query(before.access.owner, 'create table kept ()')
+      const file = join(folder, 'postgres/18/data/postmaster.pid')
+      const lock = await readFile(file, 'utf8')
+      await before[Symbol.asyncDispose]()
+      // Another program of the same account; that of another account is no obstacle to PostgreSQL.
+      const { uid } = await stat(join(folder, 'postgres/18/data'))
+      const other = spawn('sleep', ['600'], { uid, cwd: '/', stdio: 'ignore' })
+      await writeFile(file, lock.replace(/^\d+/, String(other.pid)))
+      await chown(file, uid, uid)
+      try {
+        await using database = await startEmbeddedDatabase(folder, log)
+        expect(await query(database.access.owner, 'select from kept')).toEqual([])
+        expect(other.exitCode).toBeNull()
+      } finally {
+        other.kill()
+      }
+    },
+  )
 
   it('refuses to begin anew beside the data of another major version', async () => {
     const folder = await newFolder()

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -222,10 +222,16 @@ async function readSecrets(file: string): Promise<Secrets> {
   if (!(await exists(file))) {
     const fresh = (): string => randomBytes(24).toString('base64url')
     const draft = `${file}.draft`
-    await writeFile(draft, JSON.stringify({ admin: fresh(), owner: fresh(), hub: fresh() }), { mode: 0o600 })
+    const secrets = { admin: fresh(), owner: fresh(), hub: fresh() }
+    await writeFile(draft, JSON.stringify(secrets), { mode: 0o600, flush: true })
     await rename(draft, file)
   }
-  return JSON.parse(await readFile(file, 'utf8')) as Secrets
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Secrets
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new EmbeddedDatabaseError(`${file} cannot be read (${message}): bring it back.`, { cause })
+  }
 }
 
 /** Makes the cluster under another name first, so that a crash half-way never leaves half a cluster. */
@@ -281,7 +287,9 @@ function run(program: string, options: string[], account: Account | undefined): 
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
-    child.once('error', failed)
+    child.once('error', ({ message }) =>
+      failed(new EmbeddedDatabaseError(`${basename(program)} cannot be run: ${message}`)),
+    )
     child.once('close', code => {
       if (code === 0) done()
       else failed(new EmbeddedDatabaseError(`${basename(program)} ended with ${code}: ${oneLine(output)}`))
@@ -339,19 +347,31 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
         isTold = true
         place.log.warn({ reason: error.message }, 'waiting for an earlier database server to end')
       }
-      await removeLockOfZombie(place.data)
+      await releaseStaleLock(place.data)
       await sleep(100)
     }
   }
 }
 
-/** A server that ended and that nobody reaped (process 1 of a container may not) still counts as running for PostgreSQL. */
-async function removeLockOfZombie(data: string): Promise<void> {
+/** A number that no process has. */
+const NO_PROCESS = 2 ** 31 - 1
+
+/**
+ * PostgreSQL takes its lock for held while there is a process with the number in it, which may be another program by now, after a
+ * power failure, or a server that ended and that nobody reaped (process 1 of a container may not). A server works in the folder of
+ * its data. The lock then gets a number of nobody, since what else is in it tells the next server whether others still use its memory.
+ */
+async function releaseStaleLock(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
-  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0])
+  const lock = await readFile(file, 'utf8').catch(() => '')
+  const pid = Number(lock.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  if (stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')) await rm(file, { force: true })
+  const told = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const isZombie = told.slice(told.lastIndexOf(')') + 2).startsWith('Z')
+  const works = await stat(`/proc/${pid}/cwd`).catch(() => undefined)
+  const { dev, ino } = await stat(data)
+  const isOther = works !== undefined && (works.dev !== dev || works.ino !== ino)
+  if (isZombie || isOther) await writeFile(file, lock.replace(/^\d+/, String(NO_PROCESS)))
 }
 
 function exitOf(child: ChildProcess): Promise<number | null> {

@@ -101,7 +101,7 @@ it('closes a connection that nobody uses', async () => {
     return sessions.length === 0
   })
   expect(await lookUps.select<Backend>(BACKEND, ['second'])).toMatchObject([{ asked: 'second' }])
-  await lookUps.end()
+  await lookUps.end(1_000)
 })
 
 it('answers what is under way when the hub stops, and nothing after', async () => {

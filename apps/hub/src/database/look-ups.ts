@@ -34,11 +34,13 @@ export class LookUps {
     return (await client.query<Row>(text, values)).rows
   }
 
-  /** Closes the connection once all is answered. */
-  async end(): Promise<void> {
+  /** Closes the connection once all is answered, or the time is over. */
+  async end(timeoutMs: number): Promise<void> {
     this.#hasEnded = true
     const connection = await this.#connection?.catch(() => undefined)
+    const timer = setTimeout(() => connection?.socket.destroy(), timeoutMs)
     await connection?.client.end()
+    clearTimeout(timer)
   }
 
   /** Keeps what is written from now on until all that is ready in this turn has had its say. */

@@ -50,7 +50,9 @@ describe('migrations', () => {
     await using database = await scratchDatabase()
     const first = { '0001_first.sql': 'create table first ()' }
     await using broken = await folderOf({ ...first, '0002_second.sql': 'create table second (); select 1/0' })
-    await expect(migrate(database.connection, log, broken.path)).rejects.toThrow('division by zero')
+    await expect(migrate(database.connection, log, broken.path)).rejects.toEqual(
+      new MigrationError('Migration 0002_second.sql failed: division by zero'),
+    )
     expect(
       await database.query(`select to_regclass('first')::text as a, to_regclass('second')::text as b`),
     ).toEqual([{ a: 'first', b: null }])

@@ -12,7 +12,7 @@ const FORMER_CHECKSUMS: Record<string, string> = {
   '0006_device_counts.sql': '42399c9908e899b311eb11474c0c75cbab79a86617f5a08d6507b3acde21a916',
 }
 
-/** The database does not fit this hub: changed or newer migrations. */
+/** The database does not fit this hub: changed or newer migrations, or one that fails on what is there. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
@@ -21,7 +21,7 @@ type Migration = { name: string; sql: string; checksum: string }
 
 /**
  * Brings the schema up to date: plain SQL files in number order, forward only, each in a transaction, under an advisory lock so
- * that of many starting nodes one does it; then the job queue's own schema. Throws `MigrationError` when an applied file was edited or is not known here.
+ * that of many starting nodes one does it; then the job queue's own schema. Throws `MigrationError` when an applied file was edited or is not known here, or one fails.
  */
 export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
   const migrations = await readMigrations(folder)
@@ -56,8 +56,9 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
         await client.query('insert into migration (name, checksum) values ($1, $2)', [name, checksum])
         await client.query('commit')
       } catch (error) {
-        await client.query('rollback')
-        throw error
+        // A connection that broke has done so already.
+        await client.query('rollback').catch(() => {})
+        throw new MigrationError(`Migration ${name} failed: ${(error as Error).message}`, { cause: error })
       }
       log.info({ migration: name }, 'migrated')
     }

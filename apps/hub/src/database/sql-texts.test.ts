@@ -10,7 +10,7 @@ const MADE_OF_TEXTS =
 
 /** The places that do it, with how often and what these texts are; a further one needs a reason of its own. */
 const KNOWN: Record<string, [times: number, what: string]> = {
-  'audit/seal.ts': [4, 'lists of columns and times as text, constants of its own'],
+  'audit/seal.ts': [5, 'lists of columns and times as text, constants of its own'],
   'audit/verify.ts': [3, 'names and a size of its own for reading in parts'],
   'database/connection.ts': [2, 'statements that callers hold as constants, and a comment of its own'],
   'database/device-events.ts': [1, 'one constant statement'],

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ActionName, newDatedId, newId } from '@muster/actions'
@@ -42,6 +42,7 @@ async function secondNode(hub: TestHub, { log }: CapturedLog): Promise<Hub & { u
   const config = {
     ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir, MUSTER_NODE_NAME: 'second' }),
     databaseUrl: hub.pool.options.connectionString,
+    instanceKey: (await readFile(join(hub.dataDir, 'instance-key'), 'utf8')).trim(),
   }
   const node = await createHub(config, log)
   return {

@@ -107,4 +107,25 @@ describe('a hub that stops', () => {
     expect(await renamed).toEqual({})
     await stopped
   })
+
+  it.each([
+    ['permission check', 'project'],
+    ['change', 'audit_event'],
+  ])(
+    'waits a few seconds for a %s that does not end, and no longer',
+    { timeout: 40_000 },
+    async (_what, table) => {
+      const hub = await testHub()
+      const owner = await hub.user()
+      const projectId = await hub.project(owner, await hub.organization(owner))
+      await using inTheWay = await databaseSession(hub)
+      await inTheWay.lock(table)
+      const renamed = owner.invoke('projects_SetName', { projectId, name: 'Last' }).catch(() => 'lost')
+      await inTheWay.waitingStatements(1)
+      const from = performance.now()
+      await hub[Symbol.asyncDispose]()
+      expect(performance.now() - from).toBeLessThan(15_000)
+      expect(await renamed).toBe('lost')
+    },
+  )
 })

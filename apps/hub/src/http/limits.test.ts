@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, type Server, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { ask, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
+import type { Core } from '../hub.ts'
 import { createLog } from '../log.ts'
 import { createServer } from './server.ts'
 
@@ -16,6 +17,10 @@ beforeAll(async () => {
   ada = await hub.user()
 })
 afterAll(() => hub[Symbol.asyncDispose]())
+
+function connectionsOf(server: Server): Promise<number> {
+  return new Promise(done => server.getConnections((_error, count) => done(count)))
+}
 
 type Client = { socket: Socket; answer: () => string; closed: Promise<unknown> }
 
@@ -87,6 +92,27 @@ it('lets a client go whose body does not come in time', async () => {
   await app.close()
 })
 
+it('lets a client go that takes nothing of an answer', async () => {
+  const app = await createServer({
+    config: loadConfig({ MUSTER_PORT: '0' }),
+    instanceKey: () => Buffer.alloc(32),
+    log: createLog('silent'),
+    core: () => ({}) as Core,
+    publicUrl: () => 'http://hub.example',
+    stallMs: 300,
+  })
+  // More than the system takes for a reader who is not there.
+  app.get('/large', async () => Buffer.alloc(64 * 1024 * 1024))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as { port: number }
+  const { socket, closed } = await opened('GET /large HTTP/1.1\r\nHost: x\r\n\r\n', port)
+  socket.pause()
+  await until('it is let go', async () => (await connectionsOf(app.server)) === 0)
+  socket.resume()
+  await closed
+  await app.close()
+})
+
 it('serves others in time while hundreds of connections hold their requests back', async () => {
   /** The time in milliseconds within which 99 of 100 actions are answered. */
   const slowMs = async (): Promise<number> => {
@@ -141,6 +167,36 @@ describe('a request that is made to cost much', () => {
     const answer = await ask(hub, '/api/private/login', { body })
     expect(answer.status).toBe(413)
     expect(answer.json()).toMatchObject({ kind: 'Invalid', message: 'The body is larger than 65536 bytes.' })
+  })
+
+  it('with a body that is too large without credentials is refused before it is read', async () => {
+    const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+    const announced = await opened(`${head}Content-Length: ${8 * 1024 * 1024}\r\n\r\n{`)
+    await until('it is refused', () => announced.answer().includes('which is all that it may have'))
+    expect(announced.answer()).toMatch(/^HTTP\/1\.1 413 /)
+    announced.socket.destroy()
+
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`
+    const endless = await opened(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(4)}`)
+    endless.socket.write('1\r\n \r\n')
+    await until('it is refused', () => endless.answer().includes('which is all that it may have'))
+    expect(endless.answer()).toMatch(/^HTTP\/1\.1 413 /)
+    endless.socket.destroy()
+  })
+
+  it('again and again before it was answered ends its connection, and leaves others their turns', async () => {
+    const asked = 'GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
+    const many = await opened(asked.repeat(2000))
+    const from = performance.now()
+    expect((await ask(hub, '/healthz')).status).toBe(200)
+    expect(performance.now() - from).toBeLessThan(3_000)
+    await many.closed
+    const few = await opened(
+      `${asked.repeat(7)}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    )
+    await few.closed
+    expect(few.answer().match(/HTTP\/1\.1 200 /g)).toHaveLength(8)
+    expect(few.answer()).toContain('alive')
   })
 
   it('with a packed body is refused before it is unpacked', async () => {

@@ -8,10 +8,13 @@ type Content = { content: { 'application/json': { schema: unknown } } }
 /** The API's description, for programs at `/api/openapi.json` and for people at `/api/docs`. */
 export function docsRoutes(app: FastifyInstance, publicUrl: () => string): void {
   const document = openApiDocument()
-  app.get('/api/openapi.json', async (_request, reply) =>
-    reply.send({ ...document, servers: [{ url: publicUrl() }] }),
-  )
-  const page = docsPage(document.paths as Schemas)
+  // Its bytes are made once: anybody may ask, and a quarter of a megabyte of JSON for each would take the event loop from all others.
+  let openApi: Buffer | undefined
+  app.get('/api/openapi.json', async (_request, reply) => {
+    openApi ??= Buffer.from(JSON.stringify({ ...document, servers: [{ url: publicUrl() }] }))
+    return reply.type('application/json; charset=utf-8').send(openApi)
+  })
+  const page = Buffer.from(docsPage(document.paths as Schemas))
   app.get('/api/docs', async (_request, reply) =>
     reply
       .type('text/html; charset=utf-8')

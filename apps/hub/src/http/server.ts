@@ -3,6 +3,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -38,6 +39,14 @@ import { tlsOptions } from './tls.ts'
 /** How long a client may take to send a request, in milliseconds: its head, and all of it with a body of 8 MiB. */
 const HEAD_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 120_000
+/**
+ * Requests that one connection may have under way. Clients wait for their answer before they ask again; each that does not is kept
+ * with its answer, or the file that it is, until somebody reads it.
+ */
+const MAX_PIPELINED = 8
+/** A client that takes nothing of an answer for so long is let go, in milliseconds; smaller ones fit where nobody waits for them. */
+const STALL_MS = 60_000
+const SMALL_BYTES = 16 * 1024
 /** How often requests that take longer are looked for, in milliseconds. */
 const TIMEOUT_CHECK_MS = 5_000
 
@@ -61,6 +70,8 @@ type ServerOptions = {
   consoleDir?: string
   /** How long a client may take to send a whole request, two minutes unless told otherwise. */
   requestTimeoutMs?: number
+  /** How long it may take nothing of an answer, one minute unless told otherwise. */
+  stallMs?: number
 }
 
 /** The HTTP server with every route. It answers from the start: before the hub is ready only the health routes succeed. */
@@ -72,12 +83,14 @@ export async function createServer({
   publicUrl,
   consoleDir,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  stallMs = STALL_MS,
 }: ServerOptions): Promise<FastifyInstance> {
   const headers = securityHeaders(config)
   const app = fastify({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
       openServer(config, instanceKey, config.devicePort === undefined, (request, response) => {
+        if (!takesTurns(request.socket, response)) return
         const proxy = core()?.proxy
         if (proxy?.isFor(request)) return void proxy.handle(request, response)
         limitTime(request, requestTimeoutMs, () =>
@@ -117,7 +130,10 @@ export async function createServer({
     if (request.headers['content-encoding'] !== undefined)
       throw new ActionError('Invalid', 'Expected a body without Content-Encoding.', { status: 415 })
   })
-  app.addHook('onSend', async (request, reply) => tellRequestId(request, reply))
+  app.addHook('onSend', async (request, reply, payload) => {
+    tellRequestId(request, reply)
+    if (!isSmall(payload)) reply.raw.setTimeout(stallMs, () => reply.raw.destroy())
+  })
   // The route's pattern, since addresses may hold what is secret.
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) =>
@@ -135,7 +151,11 @@ export async function createServer({
     )
   }
   const answerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = expectedError(error) ?? asActionError(error, request)
+    // Who goes away in the middle of a request is no fault of the hub's or of its database's.
+    const known =
+      error === request.raw.errored
+        ? new ActionError('Invalid', 'The request was cut off.')
+        : (expectedError(error) ?? asActionError(error, request))
     if (known.status >= 500)
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
@@ -211,6 +231,27 @@ function openServer(
     : createHttpServer(options, listener)
   beginInTurns(server)
   return server
+}
+
+const underWay = new WeakMap<Socket, number>()
+
+/** Whether a connection has no more requests under way than it may; one that has is ended, with what else it has sent already. */
+function takesTurns(socket: Socket, response: ServerResponse): boolean {
+  if (socket.destroyed) return false
+  const count = (underWay.get(socket) ?? 0) + 1
+  if (count > MAX_PIPELINED) {
+    socket.destroy()
+    return false
+  }
+  underWay.set(socket, count)
+  response.once('close', () => underWay.set(socket, underWay.get(socket)! - 1))
+  return true
+}
+
+/** Whether an answer leaves at once, whatever becomes of its reader. */
+function isSmall(payload: unknown): boolean {
+  const { length = Number.POSITIVE_INFINITY } = (payload ?? '') as { length?: number }
+  return length <= SMALL_BYTES
 }
 
 function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {

@@ -1,0 +1,27 @@
+import { scratchDatabase, testHub } from '@muster/testkit'
+import { expect, it } from 'vitest'
+import { ConfigError } from '../config.ts'
+
+const KEY = 'ab'.repeat(32)
+const OTHER = 'cd'.repeat(32)
+const refusal = new ConfigError(
+  'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
+)
+
+it('is the same on every node, or one that follows it', { timeout: 60_000 }, async () => {
+  await using hub = await testHub({ instanceKey: KEY })
+  const databaseUrl = hub.pool.options.connectionString
+  await using _same = await testHub({ databaseUrl, instanceKey: KEY })
+  await expect(testHub({ databaseUrl, instanceKey: OTHER })).rejects.toEqual(refusal)
+  await expect(testHub({ databaseUrl })).rejects.toEqual(refusal)
+  await using _next = await testHub({ databaseUrl, instanceKey: OTHER, previousInstanceKey: KEY })
+  await expect(testHub({ databaseUrl, instanceKey: KEY })).rejects.toEqual(refusal)
+})
+
+it('may be another one where nobody else runs', { timeout: 60_000 }, async () => {
+  await using database = await scratchDatabase('muster')
+  for (const instanceKey of [KEY, OTHER, KEY]) {
+    await using hub = await testHub({ databaseUrl: database.url, instanceKey })
+    expect(await hub.readiness()).toBeUndefined()
+  }
+})

@@ -1,0 +1,36 @@
+import { sql } from 'kysely'
+import { ConfigError } from '../config.ts'
+import type { Db } from '../database/connection.ts'
+import type { InstanceKey } from '../instance-key.ts'
+import { runningNodes } from './node.ts'
+
+const SETTING = 'instance-key'
+
+/**
+ * Nodes with keys of their own would not know each other's links and secrets, and would seal one audit log that nobody could verify:
+ * the database keeps a mark of the key, which tells nothing about it. Who is alone, or knows the key before, may come with another
+ * one. Throws `ConfigError`.
+ */
+export async function requireSharedKey(
+  db: Db,
+  key: InstanceKey,
+  previous: InstanceKey | undefined,
+  nodeId: string,
+): Promise<void> {
+  const mark = markOf(key)
+  const isAlone = (await runningNodes(db)).every(node => node.node_id === nodeId)
+  const { rows } = await sql<{ isSame: boolean }>`
+    insert into instance_setting as s (key, value) values (${SETTING}, ${mark}::jsonb)
+    on conflict (key) do update
+      set value = case when ${isAlone}::boolean or s.value = ${markOf(previous)}::jsonb
+                       then excluded.value else s.value end
+    returning value = ${mark}::jsonb as "isSame"`.execute(db)
+  if (!rows[0]!.isSame)
+    throw new ConfigError(
+      'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
+    )
+}
+
+function markOf(key: InstanceKey | undefined): string | null {
+  return key ? JSON.stringify(key('mark').toString('hex')) : null
+}
