@@ -253,7 +253,7 @@ it('keeps rows in their places when devices arrive before them, and shows these 
 
 it('has the head of the table in reach wherever one is, and hides nothing focused below it', async () => {
   await page.goto(address)
-  for (const width of [1440, 1024]) {
+  for (const width of [1440, 1024, 959, 821]) {
     await page.setViewportSize({ width, height: 900 })
     await page.evaluate('scrollTo(0, 0)')
     await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
@@ -295,21 +295,10 @@ it('cuts names at the end of their column, whatever the width of the window', as
     const overlaps = await page.evaluate(OVERLAPS)
     expect({ width, overlaps }).toEqual({ width, overlaps: [] })
   }
-  // Where the columns do not fit, the names stay while the rest scrolls.
-  await page.setViewportSize({ width: 821, height: 900 })
   const name = page.getByRole('cell', { name: /^gateway-0001 of/ })
   expect(await name.locator('[title]').getAttribute('title')).toMatch(
     /^gateway-0001 (of the northern hall ){3}$/,
   )
-  const before = await name.boundingBox()
-  const view = page.getByRole('link', { name: /^View gateway-0001 of/ })
-  const edge = (await view.boundingBox())!.x
-  await page.evaluate(`document.querySelector('.sheet:has(> table)').scrollTo(1000, 0)`)
-  expect((await view.boundingBox())!.x).toBeLessThan(edge)
-  expect(await name.boundingBox()).toEqual(before)
-  const head = await page.getByRole('columnheader', { name: 'Name' }).boundingBox()
-  const atHead = `document.elementFromPoint(${head!.x + head!.width - 2}, ${head!.y + 10}).innerText`
-  expect(await page.evaluate(atHead)).toBe('Name')
   expect(stage.faults).toEqual([])
 })
 

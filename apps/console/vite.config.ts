@@ -8,7 +8,7 @@ const PRELOADED = ['atkinson-hyperlegible-next-latin-wght-normal', 'geist-mono-l
 
 /** Sources outside `pages` that only signed-in pages use. */
 const SIGNED_IN_ONLY =
-  /src\/(ui\/(Menu|Dialog|Toaster|Table|SearchBox|Filter|Refresh|Elapsed|Json|FormDialog|List|Segments|LiveStamp|Time|Stats|Card|Danger|Secret|Empty|Load|Section|Bread|Switch|Id|Badge|Mark|Page\.|SuggestBox|DateBox|FoldButton|MachineName|ComboBox|toast)|shell\/(Side|Theme|TopBar|User|initials)|lib\/(relative-time|format|clock|confirm|search|use-debounced|use-seen|open-window|cli-commands)|organization)/
+  /src\/(ui\/(Menu|Dialog|CreateButton|Toaster|Table|SearchBox|Filter|Refresh|Elapsed|Json|FormDialog|List|Segments|LiveStamp|Time|Stats|Card|Danger|Secret|Empty|Load|Section|Bread|Switch|Id|Badge|Mark|Page\.|SuggestBox|virtual|DateBox|FoldButton|MachineName|ComboBox|toast)|shell\/(Side|Theme|TopBar|User|initials)|lib\/(relative-time|format|clock|confirm|search|use-debounced|use-seen|open-window|cli-commands|shortcuts|age|use-is-narrow)|organization)/
 /** Icons of the parts that public pages use; a group takes the icons of all pages else. */
 const PUBLIC_ICONS =
   /icons\/(check|copy|eye|eye-off|info|circle-exclamation-point|circle-check|circle-x|triangle-exclamation-point|refresh-cw)\.m?js/

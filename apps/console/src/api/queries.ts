@@ -99,8 +99,14 @@ export function actionPagesQuery<N extends PagedActionName>(name: N, input: Omit
 export function useActionPages<N extends PagedActionName>(name: N, input: Omit<ActionInput<N>, 'cursor'>) {
   return useInfiniteQuery({
     ...actionPagesQuery(name, input),
-    placeholderData: previous => previous,
+    placeholderData: (previous, query) =>
+      subjectOf(query?.queryKey[1]) === subjectOf(input) ? previous : undefined,
   })
+}
+
+/** Whose list an input asks for, whatever part of it. */
+function subjectOf(input: object | undefined): string {
+  return JSON.stringify({ ...input, filter: 0, sort: 0 })
 }
 
 /** Ids of what this page deletes: pages that are about to be left must not ask for it again, however early its end is told. */

@@ -1,8 +1,16 @@
-import { lazy, Suspense } from 'react'
+import { type ComponentType, lazy, Suspense } from 'react'
 import { useConfig } from '../api/config.ts'
+import { log } from '../lib/log.ts'
 
-// The sanitiser is loaded only where there is a banner.
-const BannerText = lazy(async () => ({ default: (await import('./BannerText.tsx')).BannerText }))
+// The sanitiser is loaded only where there is a banner; every page works without it.
+const BannerText = lazy(async (): Promise<{ default: ComponentType<{ html: string }> }> => {
+  try {
+    return { default: (await import('./BannerText.tsx')).BannerText }
+  } catch (error) {
+    log.warn('No banner', error)
+    return { default: () => null }
+  }
+})
 
 /** The operator's announcement above everything. */
 export function Banner() {

@@ -3,7 +3,8 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 
 const Palette = lazy(async () => ({ default: (await import('./Palette.tsx')).Palette }))
 
-const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+/** The keys that open it, as they are written on keyboards. */
+export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'
 
 /** Opens the palette, as do ⌘K and Ctrl K from everywhere. */
 export function JumpButton() {
@@ -31,7 +32,7 @@ export function JumpButton() {
       >
         <Search className="i" aria-hidden />
         <span>Jump to…</span>
-        <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd>{JUMP_KEYS.replace('⌘ ', '⌘')}</kbd>
       </button>
       {isOpen && (
         <Suspense>

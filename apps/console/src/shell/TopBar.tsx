@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { ChevronsUpDown, Menu as MenuIcon } from 'lucide-react'
+import { ChevronsUpDown, Keyboard, Menu as MenuIcon } from 'lucide-react'
 import {
   type Organization,
   organizationParam,
@@ -7,7 +7,8 @@ import {
   useOrganizations,
 } from '../organization.ts'
 import { buttonClass } from '../ui/Button.tsx'
-import { Menu, MenuHead, MenuLine, MenuLink } from '../ui/Menu.tsx'
+import { IconButton } from '../ui/IconButton.tsx'
+import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../ui/Menu.tsx'
 import { initialsOf } from './initials.ts'
 import { JumpButton } from './JumpButton.tsx'
 import { Logo } from './Logo.tsx'
@@ -15,13 +16,13 @@ import { organizationPages } from './pages.ts'
 import { ThemeChoice, ThemeMenu } from './ThemeMenu.tsx'
 import { UserMenu } from './UserMenu.tsx'
 
-/** The bar at the top: logo, organization, its pages, theme, account. */
-export function TopBar() {
+/** The bar at the top: logo, organization, its pages, shortcuts, theme, account. */
+export function TopBar({ onShortcuts }: { onShortcuts: () => void }) {
   const organization = useCurrentOrganization()
   return (
     <header className="topbar">
       <span className="burger">
-        <PagesMenu organizationId={organization?.organizationId} />
+        <PagesMenu organizationId={organization?.organizationId} onShortcuts={onShortcuts} />
       </span>
       <Logo />
       {organization && (
@@ -40,7 +41,8 @@ export function TopBar() {
       )}
       <span className="grow" />
       <JumpButton />
-      <span className="hide-s">
+      <span className="hide-s row">
+        <IconButton label="Keyboard shortcuts" icon={Keyboard} onClick={onShortcuts} />
         <ThemeMenu />
       </span>
       <UserMenu />
@@ -48,7 +50,9 @@ export function TopBar() {
   )
 }
 
-function PagesMenu({ organizationId }: { organizationId: string | undefined }) {
+type PagesMenuProps = { organizationId: string | undefined; onShortcuts: () => void }
+
+function PagesMenu({ organizationId, onShortcuts }: PagesMenuProps) {
   const trigger = (
     <button type="button" className={buttonClass('ghost', 'md', ' icon')} aria-label="Open menu">
       <MenuIcon className="i" aria-hidden />
@@ -64,6 +68,10 @@ function PagesMenu({ organizationId }: { organizationId: string | undefined }) {
         ))}
       {organizationId && <MenuLine />}
       <ThemeChoice />
+      <MenuLine />
+      <MenuItem icon={Keyboard} onSelect={onShortcuts}>
+        Keyboard shortcuts
+      </MenuItem>
     </Menu>
   )
 }

@@ -21,12 +21,12 @@ import type { IconType } from '../ui/icon.ts'
 /** A page as navigation leads to it. */
 export type PageLink = { to: string; icon: IconType; label: string }
 
-/** What the top bar links to. */
-export function organizationPages(organizationId: string): PageLink[] {
+/** What the top bar links to, each with its shortcut. */
+export function organizationPages(organizationId: string): (PageLink & { keys: string })[] {
   return [
-    { to: `/${organizationId}/projects`, icon: Blocks, label: 'Projects' },
-    { to: `/${organizationId}/repositories/`, icon: Package, label: 'Repositories' },
-    { to: `/${organizationId}/settings`, icon: Settings, label: 'Settings' },
+    { to: `/${organizationId}/projects`, icon: Blocks, label: 'Projects', keys: 'g p' },
+    { to: `/${organizationId}/repositories/`, icon: Package, label: 'Repositories', keys: 'g r' },
+    { to: `/${organizationId}/settings`, icon: Settings, label: 'Settings', keys: 'g s' },
   ]
 }
 

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react'
 import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { focusHeading } from '../lib/focus-heading.ts'
 import { IconButton } from './IconButton.tsx'
 
 /** How a person asked to close a dialog. */
@@ -62,8 +63,11 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
       '[autofocus], .b input, .b select, .b textarea, .b button, .q input',
     )
     first?.focus()
-    // Closing gives the focus back to the opener.
-    return () => dialog?.close()
+    return () => {
+      // Closing gives the focus back to the opener.
+      dialog?.close()
+      setTimeout(keepFocus)
+    }
   }, [])
 
   const isScrim = (event: MouseEvent) => event.target === ref.current
@@ -94,6 +98,11 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
       {children}
     </dialog>
   )
+}
+
+/** The opener may be gone with what the dialog has changed. */
+function keepFocus() {
+  if (document.activeElement === document.body) focusHeading()
 }
 
 /** The body of a dialog. */

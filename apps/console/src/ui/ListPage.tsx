@@ -1,5 +1,7 @@
-import type { ReactNode } from 'react'
+import { useSearch } from '@tanstack/react-router'
+import { createContext, type ReactNode, useState } from 'react'
 import { Alert } from './Alert.tsx'
+import { Button } from './Button.tsx'
 import { ErrorText } from './ErrorText.tsx'
 import { LiveStamp } from './LiveStamp.tsx'
 import { LoadMore } from './LoadMore.tsx'
@@ -12,11 +14,15 @@ type ListState = {
   dataUpdatedAt: number
   error: Error | null
   errorUpdatedAt: number
+  isPlaceholderData: boolean
   hasNextPage: boolean
   isFetchingNextPage: boolean
   fetchNextPage: () => Promise<unknown>
   refetch: () => Promise<unknown>
 }
+
+/** Whether the list of the page could not be loaded, so that there are neither rows nor any to wait for. */
+export const ListFailed = createContext(false)
 
 type ListPageProps = {
   /** Where the page stands, above its heading. */
@@ -30,6 +36,8 @@ type ListPageProps = {
   total?: number | undefined
   /** Buttons at the end of the head. */
   actions?: ReactNode
+  /** How old the page is, where it shows more than the list. */
+  stamp?: ReactNode
   /** Further parts of the page. */
   below?: ReactNode
   /** Pages without a sidebar stand centred. */
@@ -47,30 +55,46 @@ export function ListPage({
   shown = 0,
   total,
   actions,
+  stamp,
   below,
   width = 'list',
   children,
 }: ListPageProps) {
-  // With nothing to show the route's panel says what went wrong.
-  if (list.error && !list.data) throw list.error
+  const search = useSearch({ strict: false })
+  const [wasThere, setWasThere] = useState(false)
+  if (list.data && !wasThere) setWasThere(true)
+  const isFailed = list.error !== null && !list.data
+  // With nothing to show the route's panel says what went wrong, unless a filter or an order is to blame: those can be taken back.
+  if (isFailed && !wasThere && !Object.values(search).some(Boolean)) throw list.error
   return (
     <Page width={width}>
       {crumb}
       <PageHead title={title} count={total}>
-        {list.data !== undefined && (
-          <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />
-        )}
+        {stamp ??
+          (list.data !== undefined && (
+            <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />
+          ))}
         <RefreshButton onRefresh={list.refetch} />
         {actions}
       </PageHead>
       {list.error && (
         <div style={{ marginBottom: 12 }}>
-          <Alert tone="bad" title={`Could not load ${what}.`}>
+          <Alert
+            tone="bad"
+            title={`Could not load ${what}.`}
+            action={
+              isFailed && (
+                <Button size="sm" onClick={() => void list.refetch()}>
+                  Try again
+                </Button>
+              )
+            }
+          >
             <ErrorText error={list.error} />
           </Alert>
         </div>
       )}
-      {children}
+      <ListFailed value={isFailed}>{children}</ListFailed>
       {list.hasNextPage && (
         <LoadMore
           shown={shown}

@@ -1,4 +1,5 @@
-import type { ComponentProps, ReactNode } from 'react'
+import { type ComponentProps, type ReactNode, useContext } from 'react'
+import { ListFailed } from './ListPage.tsx'
 import { NoMatch } from './NoMatch.tsx'
 import { SkeletonRows } from './Skeleton.tsx'
 import { Cell, Row, Table } from './Table.tsx'
@@ -17,9 +18,17 @@ type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones'
 
 /** The table of a list with a filter: bars while it loads, and where nothing matches a sentence and the way back. */
 export function ListTable({ what, columns, rows, bars, onClear, ...table }: ListTableProps) {
+  const isFailed = useContext(ListFailed)
   return (
-    <Table {...table} busy={!rows} rowsOnPhones>
-      {rows ?? <SkeletonRows columns={columns} {...(bars && { rows: bars })} />}
+    <Table {...table} busy={!rows && !isFailed} rowsOnPhones>
+      {rows ?? (!isFailed && <SkeletonRows columns={columns} {...(bars && { rows: bars })} />)}
+      {!rows && isFailed && (
+        <Row>
+          <Cell span={columns}>
+            <span className="muted">Not loaded.</span>
+          </Cell>
+        </Row>
+      )}
       {rows?.length === 0 && (
         <Row>
           <Cell span={columns}>

@@ -1,3 +1,5 @@
+import { useLayoutEffect, useRef } from 'react'
+import { focusHeading } from '../lib/focus-heading.ts'
 import { Button } from './Button.tsx'
 
 type LoadMoreProps = {
@@ -9,10 +11,17 @@ type LoadMoreProps = {
   onClick: () => void
 }
 
-/** The foot of a list that has more pages. */
+/** The foot of a list that has more pages; it goes with the last one. */
 export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
+  const foot = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const element = foot.current
+    return () => {
+      if (element?.contains(document.activeElement)) setTimeout(focusEnd, 0, element.previousElementSibling)
+    }
+  }, [])
   return (
-    <div className="tfoot">
+    <div ref={foot} className="tfoot">
       <span>
         {shown.toLocaleString('en')}
         {total !== undefined && ` of ${total.toLocaleString('en')}`} {what}
@@ -22,4 +31,12 @@ export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
       </Button>
     </div>
   )
+}
+
+/** Gives the focus that the button had to the end of the list, which was beside it. */
+function focusEnd(list: Element | null) {
+  const last = [...(list?.querySelectorAll<HTMLElement>('tr[role=row], .card') ?? [])].at(-1)
+  if (!last) return void focusHeading()
+  last.tabIndex = -1
+  last.focus({ preventScroll: true })
 }

@@ -1,6 +1,7 @@
 import { MAX_FILTER_LENGTH } from '@muster/actions/client'
 import { Search } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { useRef } from 'react'
+import { useShortcut } from '../lib/shortcuts.ts'
 
 type SearchBoxProps = {
   value: string
@@ -13,28 +14,18 @@ type SearchBoxProps = {
 /** A filter above a list: `/` focuses it, Escape clears it. */
 export function SearchBox({ value, onChange, label, placeholder }: SearchBoxProps) {
   const ref = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    function focusOnSlash(event: KeyboardEvent) {
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
-        return
-      if (document.querySelector('dialog[open]')) return
-      event.preventDefault()
-      ref.current?.focus()
-    }
-    document.addEventListener('keydown', focusOnSlash)
-    return () => document.removeEventListener('keydown', focusOnSlash)
-  }, [])
+  const shortcut = useShortcut('/', label, () => ref.current?.focus())
   return (
     <div className="searchbox">
       <Search className="i" aria-hidden />
       <input
+        {...shortcut}
         ref={ref}
         className="input"
         type="search"
         value={value}
         placeholder={placeholder}
         aria-label={label}
-        aria-keyshortcuts="/"
         maxLength={MAX_FILTER_LENGTH}
         autoComplete="off"
         onChange={event => onChange(event.target.value)}
@@ -42,18 +33,11 @@ export function SearchBox({ value, onChange, label, placeholder }: SearchBoxProp
           if (event.key === 'Escape' && value) onChange('')
         }}
       />
-      {!value && (
+      {!value && shortcut && (
         <span className="kbd" aria-hidden="true">
           /
         </span>
       )}
     </div>
-  )
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   )
 }

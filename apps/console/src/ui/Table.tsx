@@ -1,6 +1,17 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
-import type { ReactNode } from 'react'
+import {
+  Children,
+  createContext,
+  Fragment,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useMemo,
+  useRef,
+} from 'react'
+import { useIsNarrow } from '../lib/use-is-narrow.ts'
 import { TimesTogether } from './Time.tsx'
+import { Gap, useVirtualRows } from './virtual-rows.tsx'
 
 type SortButtonProps = {
   /** The column's name; the accessible name stays it alone. */
@@ -62,11 +73,31 @@ export function Table({
   widths,
   bare = false,
 }: TableProps) {
+  const table = useRef<HTMLTableElement>(null)
+  const isNarrow = useIsNarrow()
+  // The same while one scrolls, so that rows that are drawn are not drawn again.
+  const rows = useMemo(() => Children.toArray(children), [children])
+  const keyOf = (index: number) => String((rows[index] as ReactElement).key)
+  const { isVirtual, items, gapAtEnd, measure, onFocus, onBlur } = useVirtualRows({
+    table,
+    count: rows.length,
+    rowHeight: isNarrow && rowsOnPhones ? ROW_HEIGHT_ON_PHONES : dense ? DENSE_ROW_HEIGHT : ROW_HEIGHT,
+    keyOf,
+  })
+  const columns = table.current?.tHead?.rows[0]?.cells.length ?? 1
   const className = `tbl${dense ? ' dense' : ''}${rowsOnPhones ? ' rows' : ''}${widths ? ' fixed' : ''}`
   return (
     <div className={bare ? undefined : 'sheet'}>
-      {/* biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away */}
-      <table role="table" className={className} aria-busy={busy}>
+      <table
+        // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
+        role="table"
+        ref={table}
+        className={className}
+        aria-busy={busy}
+        onFocus={onFocus}
+        onBlur={onBlur}
+        {...(isVirtual && { 'aria-rowcount': rows.length + 1 })}
+      >
         <caption className="sr">{caption}</caption>
         {widths && (
           <colgroup>
@@ -78,18 +109,40 @@ export function Table({
         )}
         <thead>{head}</thead>
         <tbody>
-          <TimesTogether>{children}</TimesTogether>
+          <TimesTogether>
+            {items.map(({ index, gap }) => (
+              <Fragment key={keyOf(index)}>
+                <Gap height={gap} columns={columns} />
+                <Place value={measure && { index, measure }}>{rows[index]}</Place>
+              </Fragment>
+            ))}
+            <Gap height={gapAtEnd} columns={columns} />
+          </TimesTogether>
         </tbody>
       </table>
     </div>
   )
 }
 
+const ROW_HEIGHT = 44
+const DENSE_ROW_HEIGHT = 38
+const ROW_HEIGHT_ON_PHONES = 130
+
+/** What a row of a long table needs to be measured. */
+const Place = createContext<{ index: number; measure: (row: HTMLElement | null) => void } | undefined>(
+  undefined,
+)
+
 /** A row of a table; `detail` is what the row above opens to. */
 export function Row({ detail = false, children }: { detail?: boolean; children: ReactNode }) {
+  const place = useContext(Place)
   return (
-    // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
-    <tr role="row" {...(detail && { className: 'detail' })}>
+    <tr
+      // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
+      role="row"
+      {...(detail && { className: 'detail' })}
+      {...(place && { ref: place.measure, 'data-index': place.index, 'aria-rowindex': place.index + 2 })}
+    >
       {children}
     </tr>
   )

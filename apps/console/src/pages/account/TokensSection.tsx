@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { KeyRound, Plus, Trash2 } from 'lucide-react'
+import { KeyRound, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
 import { confirmed } from '../../lib/confirm.ts'
@@ -7,6 +7,7 @@ import { focusHeading } from '../../lib/focus-heading.ts'
 import { useSession } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
@@ -35,9 +36,9 @@ export function TokensSection() {
       title="Tokens"
       padded={false}
       aside={
-        <Button icon={Plus} onClick={() => setCreating(true)}>
+        <CreateButton variant="secondary" onClick={() => setCreating(true)}>
           New Token
-        </Button>
+        </CreateButton>
       }
     >
       {error && (

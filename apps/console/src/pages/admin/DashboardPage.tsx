@@ -1,4 +1,5 @@
 import { useActionState } from '../../api/queries.ts'
+import { ageOf } from '../../lib/age.ts'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
@@ -12,13 +13,12 @@ export function DashboardPage() {
   const cluster = useActionState('cluster_GetDetails', {})
   // A counter that failed says so; with none of them to show the route's panel says what went wrong.
   if (statistics.error && cluster.error && !statistics.data && !cluster.data) throw statistics.error
+  const age = ageOf([statistics, cluster])
   const failure = statistics.error ? messageOf(statistics.error) : undefined
   return (
     <Page width="list">
       <PageHead title="Dashboard">
-        {statistics.data && (
-          <LiveStamp updatedAt={statistics.dataUpdatedAt} failedAt={statistics.errorUpdatedAt} />
-        )}
+        {age && <LiveStamp {...age} />}
         <RefreshButton onRefresh={() => Promise.all([statistics.refetch(), cluster.refetch()])} />
       </PageHead>
       <Stats>

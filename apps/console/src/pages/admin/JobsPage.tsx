@@ -64,7 +64,7 @@ export function JobsPage() {
           onChange={value => change({ status: value === 'all' ? '' : value })}
         />
       </div>
-      {jobs?.length === 0 && !isFiltered ? (
+      {jobs?.length === 0 && !isFiltered && !list.isPlaceholderData ? (
         <EmptyState icon={Workflow} title="No jobs yet." />
       ) : (
         <ListTable

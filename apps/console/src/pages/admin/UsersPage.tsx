@@ -1,9 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
 import { useChangeSearch } from '../../lib/search.ts'
-import { Button } from '../../ui/Button.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
@@ -40,11 +39,7 @@ export function UsersPage() {
       list={list}
       shown={users?.length}
       total={list.data?.pages[0]?.total}
-      actions={
-        <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
-          New User
-        </Button>
-      }
+      actions={<CreateButton onClick={() => setCreating(true)}>New User</CreateButton>}
     >
       <div className="tools">
         <FilterBox

@@ -74,7 +74,7 @@ export function AuditLog({
         <DateBox label="To" value={to} onChange={day => change({ to: day })} />
       </div>
       {children && <div className="tools">{children}</div>}
-      {rows?.length === 0 && !isFiltered ? (
+      {rows?.length === 0 && !isFiltered && !list.isPlaceholderData ? (
         <EmptyState icon={ScrollText} title="Nothing has happened here yet." />
       ) : (
         <AuditTable

@@ -1,5 +1,5 @@
 import type { Actor } from '@muster/actions/client'
-import { Fragment, type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { dayOf } from '../../lib/relative-time.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { FoldButton } from '../../ui/FoldButton.tsx'
@@ -49,6 +49,13 @@ export function AuditTable({
   onClear,
 }: AuditTableProps) {
   const columns = hasTimestamp ? 6 : 5
+  // Kept here, because rows that are scrolled away are not drawn.
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  function toggle(id: string) {
+    const next = new Set(open)
+    if (!next.delete(id)) next.add(id)
+    setOpen(next)
+  }
   return (
     <ListTable
       caption={caption}
@@ -66,29 +73,30 @@ export function AuditTable({
           <th scope="col">{endHead}</th>
         </tr>
       }
-      rows={rows?.map((row, index) => (
-        <Fragment key={row.id}>
-          <DayHeading row={row} before={rows[index - 1]} columns={columns} />
-          <LogRow row={row} columns={columns} hasTimestamp={hasTimestamp} endHead={endHead} />
-        </Fragment>
-      ))}
+      rows={rows?.flatMap((row, index) => {
+        const day = dayOf(Date.parse(row.createdAt))
+        const before = rows[index - 1]
+        const isNewDay = !before || dayOf(Date.parse(before.createdAt)) !== day
+        const isOpen = open.has(row.id)
+        return [
+          isNewDay && <DayHeading key={`day of ${row.id}`} day={day} columns={columns} />,
+          <LogRow
+            key={row.id}
+            row={row}
+            hasTimestamp={hasTimestamp}
+            endHead={endHead}
+            isOpen={isOpen}
+            onOpen={() => toggle(row.id)}
+          />,
+          isOpen && <LogDetail key={`details of ${row.id}`} row={row} columns={columns} />,
+        ]
+      })}
       onClear={onClear}
     />
   )
 }
 
-/** The day of a row, where the row before it is of another. */
-function DayHeading({
-  row,
-  before,
-  columns,
-}: {
-  row: AuditRow
-  before: AuditRow | undefined
-  columns: number
-}) {
-  const day = dayOf(Date.parse(row.createdAt))
-  if (before && dayOf(Date.parse(before.createdAt)) === day) return null
+function DayHeading({ day, columns }: { day: string; columns: number }) {
   return (
     <Row>
       <Cell span={columns}>
@@ -98,66 +106,76 @@ function DayHeading({
   )
 }
 
-type LogRowProps = { row: AuditRow; columns: number; hasTimestamp: boolean; endHead: string }
+type LogRowProps = {
+  row: AuditRow
+  hasTimestamp: boolean
+  endHead: string
+  isOpen: boolean
+  onOpen: () => void
+}
 
-function LogRow({ row, columns, hasTimestamp, endHead }: LogRowProps) {
+function LogRow({ row, hasTimestamp, endHead, isOpen, onOpen }: LogRowProps) {
   const { id, createdAt, type, actor, actorName, end } = row
-  const [isOpen, setOpen] = useState(false)
+  return (
+    <Row>
+      <Cell>
+        <span className="row" style={{ gap: 4 }}>
+          <FoldButton label={`Details of ${id}`} isOpen={isOpen} onChange={onOpen} />
+          <Id id={id} what="id" wrap />
+        </span>
+      </Cell>
+      {hasTimestamp && (
+        <Cell label="Timestamp">
+          <Time at={createdAt} />
+        </Cell>
+      )}
+      <Cell label="Type">
+        <MachineName name={type} />
+      </Cell>
+      <Cell label="Actor">
+        <ActorChip actor={actor} name={actorName} />
+      </Cell>
+      <Cell label="Data">
+        <code className="mono trunc cut">
+          {JSON.stringify(shownData(row.data)).slice(0, DATA_PREVIEW_CHARS)}
+        </code>
+      </Cell>
+      <Cell label={endHead}>{end}</Cell>
+    </Row>
+  )
+}
+
+/** The whole of a row. */
+function LogDetail({ row, columns }: { row: AuditRow; columns: number }) {
+  const { id, createdAt, actor } = row
   const data = shownData(row.data)
   return (
-    <>
-      <Row>
-        <Cell>
-          <span className="row" style={{ gap: 4 }}>
-            <FoldButton label={`Details of ${id}`} isOpen={isOpen} onChange={setOpen} />
-            <Id id={id} what="id" wrap />
-          </span>
-        </Cell>
-        {hasTimestamp && (
-          <Cell label="Timestamp">
-            <Time at={createdAt} />
-          </Cell>
-        )}
-        <Cell label="Type">
-          <MachineName name={type} />
-        </Cell>
-        <Cell label="Actor">
-          <ActorChip actor={actor} name={actorName} />
-        </Cell>
-        <Cell label="Data">
-          <code className="mono trunc cut">{JSON.stringify(data).slice(0, DATA_PREVIEW_CHARS)}</code>
-        </Cell>
-        <Cell label={endHead}>{end}</Cell>
-      </Row>
-      {isOpen && (
-        <Row detail>
-          <Cell span={columns}>
-            <dl className="kv">
-              <div>
-                <dt>Timestamp</dt>
-                <dd>
-                  <Time at={createdAt} />
-                </dd>
-              </div>
-              <div>
-                <dt>Actor</dt>
-                <dd>
-                  <JsonValue value={actor} />
-                </dd>
-              </div>
-              <div className="all">
-                <dt>
-                  Data <CopyButton text={JSON.stringify(data, null, 2)} label={`Copy data of ${id}`} />
-                </dt>
-                <dd>
-                  <JsonValue value={data} open />
-                </dd>
-              </div>
-            </dl>
-          </Cell>
-        </Row>
-      )}
-    </>
+    <Row detail>
+      <Cell span={columns}>
+        <dl className="kv">
+          <div>
+            <dt>Timestamp</dt>
+            <dd>
+              <Time at={createdAt} />
+            </dd>
+          </div>
+          <div>
+            <dt>Actor</dt>
+            <dd>
+              <JsonValue value={actor} />
+            </dd>
+          </div>
+          <div className="all">
+            <dt>
+              Data <CopyButton text={JSON.stringify(data, null, 2)} label={`Copy data of ${id}`} />
+            </dt>
+            <dd>
+              <JsonValue value={data} open />
+            </dd>
+          </div>
+        </dl>
+      </Cell>
+    </Row>
   )
 }
 

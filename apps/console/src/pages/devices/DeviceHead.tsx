@@ -3,7 +3,9 @@ import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
+import { ageOf } from '../../lib/age.ts'
 import { openIssued } from '../../lib/open-window.ts'
+import { useShortcut } from '../../lib/shortcuts.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -14,7 +16,7 @@ import { Mark } from '../../ui/Mark.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Title } from '../../ui/Title.tsx'
 import { toastError } from '../../ui/toast.ts'
-import { ageOf, deviceQueries } from './device-queries.ts'
+import { deviceQueries } from './device-queries.ts'
 
 /** Life of a link to the web pages of a device, 2 hours (spec 9). */
 const PROXY_LINK_SECS = 7_200
@@ -75,7 +77,9 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
 
 /** How old the page is, or that a part of it could not be refreshed. */
 function Stamp({ deviceId }: { deviceId: string }) {
-  const age = ageOf(useQueries({ queries: deviceQueries(deviceId) }))
+  const queries = useQueries({ queries: deviceQueries(deviceId) })
+  const age = ageOf(queries)
+  useShortcut('r', 'Refresh', () => Promise.all(queries.map(({ refetch }) => refetch())))
   return age && <LiveStamp {...age} />
 }
 

@@ -1,31 +1,20 @@
 import { Link } from '@tanstack/react-router'
-import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ShieldAlert } from 'lucide-react'
-import {
-  type CSSProperties,
-  Fragment,
-  memo,
-  type ReactNode,
-  type Ref,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react'
+import { type CSSProperties, Fragment, memo, type ReactNode, type Ref, useEffect, useRef } from 'react'
 import { formatCount } from '../../lib/format.ts'
+import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Mark } from '../../ui/Mark.tsx'
 import { SortHead } from '../../ui/Table.tsx'
 import { Time, TimesTogether } from '../../ui/Time.tsx'
+import { Gap, useVirtualRows } from '../../ui/virtual-rows.tsx'
 import type { DeviceRow } from './use-device-list.ts'
-import { useIsNarrow } from './use-is-narrow.ts'
 
 const COLUMNS = 6
 const ROW_HEIGHT = 44
 const CARD_HEIGHT = 115
-const VIRTUAL_FROM = 201
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
@@ -60,34 +49,19 @@ export function DeviceTable({
   children,
 }: DeviceTableProps) {
   const table = useRef<HTMLTableElement>(null)
-  const [scrollMargin, setScrollMargin] = useState(0)
-  const focused = useRef<number>(undefined)
   const isNarrow = useIsNarrow()
-  const isVirtual = devices.length >= VIRTUAL_FROM
 
-  // What stands above the table may change its height at any time.
-  useLayoutEffect(() => {
-    if (table.current) setScrollMargin(Math.round(table.current.getBoundingClientRect().top + window.scrollY))
-  })
-
-  const rows = useWindowVirtualizer({
+  const virtual = useVirtualRows({
+    table,
     count: devices.length,
-    estimateSize: () => (isNarrow ? CARD_HEIGHT : ROW_HEIGHT),
-    getItemKey: index => devices[index]!.deviceId,
-    overscan: 12,
-    scrollMargin,
-    rangeExtractor: range => withFocused(range, focused.current),
+    rowHeight: isNarrow ? CARD_HEIGHT : ROW_HEIGHT,
+    keyOf: index => devices[index]!.deviceId,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: heights differ between rows and cards
-  useEffect(() => rows.measure(), [isNarrow])
-
-  const { startIndex, endIndex } = rows.range ?? { startIndex: 0, endIndex: 0 }
+  const { startIndex, endIndex } = virtual.range
   useEffect(() => {
     if (devices.length > 0) onView(startIndex, Math.min(endIndex, devices.length - 1))
   }, [devices, startIndex, endIndex, onView])
 
-  let end = scrollMargin
-  const items = rows.getVirtualItems()
   const head = { sort, onSort }
   const rowIndexOf = (index: number) => (isFromFirst ? index + 2 : undefined)
   return (
@@ -97,13 +71,8 @@ export function DeviceTable({
       className="tbl stackable devices"
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
-      onFocus={({ target }) => {
-        const row = target.closest('tr')?.dataset.index
-        focused.current = row === undefined ? undefined : Number(row)
-      }}
-      onBlur={() => {
-        focused.current = undefined
-      }}
+      onFocus={virtual.onFocus}
+      onBlur={virtual.onBlur}
     >
       <caption className="sr">Devices</caption>
       <colgroup>
@@ -139,53 +108,22 @@ export function DeviceTable({
       <tbody {...GROUP}>
         <TimesTogether>
           {children ??
-            (isVirtual
-              ? items.map(({ key, index, start, end: itemEnd }) => {
-                  const gap = start - end
-                  end = itemEnd
-                  return (
-                    <Fragment key={key}>
-                      <Gap height={gap} />
-                      <Row
-                        ref={rows.measureElement}
-                        device={devices[index]!}
-                        index={index}
-                        rowIndex={rowIndexOf(index)}
-                        isCard={isNarrow}
-                      />
-                    </Fragment>
-                  )
-                })
-              : devices.map((device, index) => (
-                  <Row
-                    key={device.deviceId}
-                    device={device}
-                    index={index}
-                    rowIndex={rowIndexOf(index)}
-                    isCard={isNarrow}
-                  />
-                )))}
-          {!children && isVirtual && <Gap height={rows.getTotalSize() + scrollMargin - end} />}
+            virtual.items.map(({ index, gap }) => (
+              <Fragment key={devices[index]!.deviceId}>
+                <Gap height={gap} columns={COLUMNS} />
+                <Row
+                  ref={virtual.measure}
+                  device={devices[index]!}
+                  index={index}
+                  rowIndex={rowIndexOf(index)}
+                  isCard={isNarrow}
+                />
+              </Fragment>
+            ))}
+          {!children && <Gap height={virtual.gapAtEnd} columns={COLUMNS} />}
         </TimesTogether>
       </tbody>
     </table>
-  )
-}
-
-/** Keeps the row with the focus in the page, however far it has been scrolled away. */
-function withFocused(range: Range, focused: number | undefined): number[] {
-  const indexes = defaultRangeExtractor(range)
-  if (focused === undefined || focused >= range.count || indexes.includes(focused)) return indexes
-  return [...indexes, focused].sort((a, b) => a - b)
-}
-
-function Gap({ height }: { height: number }) {
-  if (height <= 0) return null
-  return (
-    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus
-    <tr aria-hidden="true" style={{ padding: 0, border: 0 }}>
-      <td colSpan={COLUMNS} style={{ height, padding: 0, border: 0 }} />
-    </tr>
   )
 }
 
@@ -194,7 +132,7 @@ type RowProps = {
   index: number
   rowIndex: number | undefined
   isCard: boolean
-  ref?: Ref<HTMLTableRowElement>
+  ref: Ref<HTMLTableRowElement> | undefined
 }
 
 // On a card the last line holds the count and View.

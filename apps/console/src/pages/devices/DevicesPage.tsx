@@ -1,7 +1,7 @@
 import { ActionError, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import { ListFilterPlus, Plus } from 'lucide-react'
+import { ListFilterPlus } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
@@ -9,6 +9,7 @@ import { formatCount } from '../../lib/format.ts'
 import { useChangeSearch } from '../../lib/search.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
@@ -59,8 +60,8 @@ function Devices({ projectId }: { projectId: string }) {
   useEffect(() => {
     if (isLost) changeSearch({ cursor: undefined })
   })
-  // With nothing to show the route's panel says what went wrong.
-  if (list.error && !list.data && !isLost) throw list.error
+  // With nothing to show the route's panel says what went wrong, unless a filter or an order is to blame: those can be taken back.
+  if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
   const conditions = parseConditions(search.where)
   const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
@@ -98,9 +99,9 @@ function Devices({ projectId }: { projectId: string }) {
         <RefreshButton
           onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
         />
-        <Button icon={Plus} onClick={() => setConnecting(true)}>
+        <CreateButton variant="secondary" onClick={() => setConnecting(true)}>
           Connect a device
-        </Button>
+        </CreateButton>
       </PageHead>
       <ConnectDeviceDialog projectId={projectId} open={isConnecting} onClose={() => setConnecting(false)} />
       {isEmpty || isGuided ? (
@@ -110,9 +111,24 @@ function Devices({ projectId }: { projectId: string }) {
           {summary && <FleetSummary summary={summary} />}
           {list.error && !isLost && (
             <div style={{ marginBottom: 12 }}>
-              <Alert tone="bad" title="Could not load devices.">
-                <ErrorText error={list.error} /> The rows below were answered{' '}
-                <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
+              <Alert
+                tone="bad"
+                title="Could not load devices."
+                action={
+                  !list.data && (
+                    <Button size="sm" onClick={() => void list.refetch()}>
+                      Try again
+                    </Button>
+                  )
+                }
+              >
+                <ErrorText error={list.error} />
+                {list.data && (
+                  <>
+                    {' '}
+                    The rows below were answered <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
+                  </>
+                )}
               </Alert>
             </div>
           )}
@@ -164,9 +180,11 @@ function Devices({ projectId }: { projectId: string }) {
               sort={sortOf(search)}
               onSort={sort => change({ sort })}
               onView={list.onView}
-              isBusy={!list.data || list.isPlaceholderData}
+              isBusy={(!list.data && !list.error) || list.isPlaceholderData}
             >
-              {insteadOfRows(list, () => change({ q: undefined, status: undefined, where: undefined }))}
+              {insteadOfRows(list, isLost, () =>
+                change({ q: undefined, status: undefined, where: undefined }),
+              )}
             </DeviceTable>
           </div>
           {total !== undefined && total > 0 && (
@@ -185,13 +203,21 @@ function isRefused(error: Error | null): boolean {
   return error instanceof ActionError && error.kind === 'Invalid'
 }
 
-function insteadOfRows(list: ReturnType<typeof useDeviceList>, onClear: () => void): ReactNode {
-  if (!list.data) return <SkeletonRows columns={COLUMNS} />
+function insteadOfRows(
+  list: ReturnType<typeof useDeviceList>,
+  isLost: boolean,
+  onClear: () => void,
+): ReactNode {
+  if (!list.data && (!list.error || isLost)) return <SkeletonRows columns={COLUMNS} />
   if (list.devices.length > 0) return undefined
   return (
     <tr>
       <td colSpan={COLUMNS}>
-        <NoMatch what="devices" onClear={onClear} />
+        {list.data ? (
+          <NoMatch what="devices" onClear={onClear} />
+        ) : (
+          <span className="muted">Not loaded.</span>
+        )}
       </td>
     </tr>
   )

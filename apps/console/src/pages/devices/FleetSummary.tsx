@@ -2,10 +2,10 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { useLayoutEffect, useRef, useState } from 'react'
 import { formatCount } from '../../lib/format.ts'
+import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { Mark } from '../../ui/Mark.tsx'
 import { type Bin, Strip } from '../../ui/Strip.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useIsNarrow } from './use-is-narrow.ts'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 

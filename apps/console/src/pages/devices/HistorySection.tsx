@@ -1,11 +1,11 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { formatDuration, formatShare } from '../../lib/format.ts'
+import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Strip, type Tick } from '../../ui/Strip.tsx'
 import { type ConnectionHistory, HOURS, type Hour, mergeHours, readHistory } from './connection-hours.ts'
 import { connectionsQuery } from './device-queries.ts'
-import { useIsNarrow } from './use-is-narrow.ts'
 
 const DAY_LABELS = [1, 2, 3, 4]
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { invalidateActions, useActionPages } from '../../api/queries.ts'
 import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { Button } from '../../ui/Button.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
@@ -35,7 +35,8 @@ export function MembersPage() {
     invalidateActions(queryClient, ['organizations_QueryMembers', 'organizations_QueryInvitations'])
   const members = list.data?.pages.flatMap(page => page.members)
   const total = list.data?.pages[0]?.total ?? members?.length
-  const isFiltered = filter !== '' || text !== ''
+  // While another filter loads, its box stays where the focus is.
+  const isFiltered = filter !== '' || text !== '' || list.isPlaceholderData
   return (
     <ListPage
       title="Members"
@@ -53,9 +54,9 @@ export function MembersPage() {
               placeholder="Filter by name or email"
             />
           )}
-          <Button variant="primary" icon={UserPlus} onClick={() => setInviting(true)}>
+          <CreateButton icon={UserPlus} onClick={() => setInviting(true)}>
             Invite User
-          </Button>
+          </CreateButton>
         </>
       }
       below={<PendingInvitations organizationId={organizationId} />}

@@ -33,6 +33,8 @@ export function LinkedRepositoriesPage() {
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
   const total = list.data?.pages[0]?.total
+  // While another filter loads, its box stays where the focus is.
+  const isFiltered = text !== undefined || list.isPlaceholderData
   return (
     <ListPage
       title="Repositories"
@@ -41,7 +43,7 @@ export function LinkedRepositoriesPage() {
       shown={repositories?.length}
       total={total}
       actions={
-        (text || (total ?? 0) >= FILTER_FROM) && (
+        (isFiltered || (total ?? 0) >= FILTER_FROM) && (
           <FilterBox
             value={q ?? ''}
             onChange={value => change({ q: value })}
@@ -55,7 +57,7 @@ export function LinkedRepositoriesPage() {
         projectId={projectId}
         linkedIds={repositories?.map(({ repositoryId }) => repositoryId) ?? []}
       />
-      {repositories?.length === 0 && !text ? (
+      {repositories?.length === 0 && !isFiltered ? (
         <EmptyState icon={Package} title="No repository linked.">
           Devices of this project download from linked repositories.
         </EmptyState>

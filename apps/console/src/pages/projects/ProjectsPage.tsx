@@ -1,24 +1,24 @@
+import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Package, Plus } from 'lucide-react'
+import { Package } from 'lucide-react'
 import { useState } from 'react'
-import { useActionPages } from '../../api/queries.ts'
+import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
+import { ageOf } from '../../lib/age.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { useChangeSearch } from '../../lib/search.ts'
-import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { CardGrid } from '../../ui/CardGrid.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
-import { LoadMore } from '../../ui/LoadMore.tsx'
+import { FilterBox } from '../../ui/FilterBox.tsx'
+import { ListPage } from '../../ui/ListPage.tsx'
+import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { RouteError } from '../../ui/RouteError.tsx'
-import { SearchBox } from '../../ui/SearchBox.tsx'
 import { CreateProjectDialog } from './CreateProjectDialog.tsx'
 import { ProjectCard, ProjectCardSkeleton } from './ProjectCard.tsx'
 import { ProjectStats } from './ProjectStats.tsx'
+import { summaryInput } from './summary.ts'
 
 const PAGE_SIZE = 60
 /** Most projects whose devices are summed up above the grid. */
@@ -31,50 +31,51 @@ export function ProjectsPage() {
   const organizationId = organizationIdOf(route.useParams())
   const { q = '' } = route.useSearch()
   const change = useChangeSearch<{ q?: string }>()
+  const queryClient = useQueryClient()
   const [isCreating, setCreating] = useState(false)
-  const text = useDebounced(q.trim())
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } =
-    useActionPages('organizations_QueryProjects', {
-      organizationId,
-      limit: PAGE_SIZE,
-      ...(text && { filter: { text } }),
-    })
-
-  if (error && !data) return <RouteError error={error} reset={() => void refetch()} />
-  const projects = data?.pages.flatMap(page => page.projects)
-  const total = data?.pages[0]?.total
-  const isFiltered = text !== '' || q !== ''
+  const text = q.trim()
+  const list = useActionPages('organizations_QueryProjects', {
+    organizationId,
+    limit: PAGE_SIZE,
+    ...(text && { filter: { text } }),
+  })
+  const refetch = () => invalidateActions(queryClient, ['organizations_QueryProjects', 'projects_GetSummary'])
+  const projects = list.data?.pages.flatMap(page => page.projects)
+  // While another filter loads, its box stays where the focus is.
+  const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = projects?.length === 0
-  const isSummedUp = projects && !isFiltered && !isEmpty && !hasNextPage && projects.length <= MOST_SUMMED_UP
+  const isSummedUp =
+    projects && !isFiltered && !isEmpty && !list.hasNextPage && projects.length <= MOST_SUMMED_UP
   function clear() {
     // The button goes with the filter.
     focusHeading()
     change({ q: '' })
   }
-  const createButton = (
-    <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
-      Create Project
-    </Button>
-  )
+  const createButton = <CreateButton onClick={() => setCreating(true)}>Create Project</CreateButton>
   return (
     <Main>
-      <Page width="grid">
-        <PageHead title="Projects" count={total}>
-          {(isFiltered || !isEmpty) && (
-            <SearchBox
-              value={q}
-              label="Filter projects"
-              placeholder="Filter by name or id"
-              onChange={value => change({ q: value })}
-            />
-          )}
-          {(isFiltered || !isEmpty) && createButton}
-        </PageHead>
-        {error && (
-          <Alert tone="warn" title="The list could not be updated.">
-            <ErrorText error={error} />
-          </Alert>
-        )}
+      <ListPage
+        title="Projects"
+        what="projects"
+        width="grid"
+        list={{ ...list, refetch }}
+        shown={projects?.length}
+        total={list.data?.pages[0]?.total}
+        stamp={projects && <Stamp list={list} projectIds={projects.map(({ projectId }) => projectId)} />}
+        actions={
+          (isFiltered || !isEmpty) && (
+            <>
+              <FilterBox
+                value={q}
+                label="Filter projects"
+                placeholder="Filter by name or id"
+                onChange={value => change({ q: value })}
+              />
+              {createButton}
+            </>
+          )
+        }
+      >
         {isSummedUp && <ProjectStats projectIds={projects.map(({ projectId }) => projectId)} />}
         {isEmpty && !isFiltered && (
           <EmptyState icon={Package} title="Create your first project" action={createButton}>
@@ -88,23 +89,14 @@ export function ProjectsPage() {
             action={<Button onClick={clear}>Clear</Button>}
           />
         )}
-        {!isEmpty && (
-          <CardGrid busyLabel={projects && !isPlaceholderData ? undefined : 'Loading projects'}>
+        {!isEmpty && (projects || !list.error) && (
+          <CardGrid busyLabel={projects && !list.isPlaceholderData ? undefined : 'Loading projects'}>
             {projects?.map(project => (
               <ProjectCard key={project.projectId} {...project} isShownAlways={Boolean(isSummedUp)} />
             )) ?? SKELETONS.map(key => <ProjectCardSkeleton key={key} />)}
           </CardGrid>
         )}
-        {hasNextPage && (
-          <LoadMore
-            shown={projects?.length ?? 0}
-            total={total}
-            what="projects"
-            busy={isFetchingNextPage}
-            onClick={() => void fetchNextPage()}
-          />
-        )}
-      </Page>
+      </ListPage>
       <CreateProjectDialog
         organizationId={organizationId}
         open={isCreating}
@@ -112,6 +104,20 @@ export function ProjectsPage() {
       />
     </Main>
   )
+}
+
+type StampProps = { list: { dataUpdatedAt: number; errorUpdatedAt: number }; projectIds: string[] }
+
+/** How old the page is: the list, and what its cards have asked for. */
+function Stamp({ list, projectIds }: StampProps) {
+  const summaries = useQueries({
+    queries: projectIds.map(projectId => ({
+      ...actionQuery('projects_GetSummary', summaryInput(projectId)),
+      enabled: false,
+    })),
+  })
+  const age = ageOf([list, ...summaries])
+  return age && <LiveStamp {...age} />
 }
 
 const SKELETONS = [1, 2, 3, 4, 5, 6]

@@ -36,7 +36,7 @@ export function AssetsPage() {
       shown={assets?.length}
       total={list.data?.pages[0]?.total}
     >
-      {assets?.length === 0 && !text ? (
+      {assets?.length === 0 && !text && !list.isPlaceholderData ? (
         <EmptyState icon={File} title="No assets.">
           Files that the command-line tool uploads into versions are listed here, each content once.
         </EmptyState>

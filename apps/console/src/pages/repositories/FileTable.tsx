@@ -3,10 +3,10 @@ import { Download } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
 import { openIssued } from '../../lib/open-window.ts'
-import { Button } from '../../ui/Button.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { LoadMore } from '../../ui/LoadMore.tsx'
+import { NoMatch } from '../../ui/NoMatch.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
 import { Cell, Row, Table } from '../../ui/Table.tsx'
 import { toastError } from '../../ui/toast.ts'
@@ -48,10 +48,7 @@ export function FileTable({ files }: { files: readonly File[] }) {
         {shown.length === 0 && (
           <Row>
             <Cell span={COLUMNS}>
-              No assets match this filter.{' '}
-              <Button size="sm" variant="ghost" onClick={() => setFilter('')}>
-                Clear
-              </Button>
+              <NoMatch what="assets" onClear={() => setFilter('')} />
             </Cell>
           </Row>
         )}

@@ -11,6 +11,7 @@ import { Id } from '../../ui/Id.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
+import { NotFound } from '../../ui/NotFound.tsx'
 import { Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Commands } from './Commands.tsx'
@@ -38,10 +39,12 @@ export function PackagePage() {
     ...(text && { filter: { text } }),
     ...(order && { sort: order }),
   })
+  // Its place in the address says which repository it is in, and so do the commands.
+  if (details && details.repositoryId !== repositoryId) return <NotFound />
   const name = details?.name ?? packageId
   const path = [repository?.publicName ?? repositoryId, name] as const
   const versions = list.data?.pages.flatMap(page => page.versions)
-  const isEmpty = versions?.length === 0 && !text
+  const isEmpty = versions?.length === 0 && !text && !list.isPlaceholderData
   return (
     <ListPage
       crumb={

@@ -38,7 +38,7 @@ export function PackagesPage() {
     ...(order && { sort: order }),
   })
   const packages = list.data?.pages.flatMap(page => page.packages)
-  const isEmpty = packages?.length === 0 && !text
+  const isEmpty = packages?.length === 0 && !text && !list.isPlaceholderData
   const path = repository?.publicName ?? repositoryId
   return (
     <ListPage

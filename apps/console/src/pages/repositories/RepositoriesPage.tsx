@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Package, Plus } from 'lucide-react'
+import { Package } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
@@ -7,6 +7,7 @@ import { useChangeSearch } from '../../lib/search.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { Button } from '../../ui/Button.tsx'
 import { CardGrid } from '../../ui/CardGrid.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
@@ -31,18 +32,15 @@ export function RepositoriesPage() {
     ...(text && { filter: { text } }),
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
-  const isFiltered = text !== ''
+  // While another filter loads, its box stays where the focus is.
+  const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = repositories?.length === 0
   function clear() {
     // The button goes with the filter.
     focusHeading()
     change({ q: '' })
   }
-  const createButton = (
-    <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
-      New Repository
-    </Button>
-  )
+  const createButton = <CreateButton onClick={() => setCreating(true)}>New Repository</CreateButton>
   return (
     <Main>
       <ListPage
@@ -78,7 +76,7 @@ export function RepositoriesPage() {
             action={<Button onClick={clear}>Clear</Button>}
           />
         )}
-        {!isEmpty && (
+        {!isEmpty && (repositories || !list.error) && (
           <CardGrid
             low
             busyLabel={repositories && !list.isPlaceholderData ? undefined : 'Loading repositories'}

@@ -6,6 +6,7 @@ import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
 import { Code } from '../../ui/Code.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { Id } from '../../ui/Id.tsx'
+import { NotFound } from '../../ui/NotFound.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { Time } from '../../ui/Time.tsx'
@@ -25,6 +26,7 @@ export function VersionPage() {
   const version = useAction('repositories_GetVersionDetails', { versionId })
   const packageName = useActionState('repositories_GetPackageDetails', { packageId }).data?.name ?? packageId
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
+  if (version.repositoryId !== repositoryId || version.packageId !== packageId) return <NotFound />
   const { name, tags, assets, createdAt } = version
   return (
     <Page width="list">

@@ -1,9 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { KeyRound, Plus } from 'lucide-react'
+import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
 import { useChangeSearch } from '../../lib/search.ts'
-import { Button } from '../../ui/Button.tsx'
+import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
@@ -29,11 +29,7 @@ export function TokensPage() {
   // While another filter loads, its box stays where the focus is.
   const isFiltered = q !== undefined || list.isPlaceholderData
   const isEmpty = tokens?.length === 0 && !isFiltered
-  const createButton = (
-    <Button variant="primary" icon={Plus} onClick={() => setCreating(true)}>
-      New Token
-    </Button>
-  )
+  const createButton = <CreateButton onClick={() => setCreating(true)}>New Token</CreateButton>
   return (
     <ListPage
       title="Tokens"

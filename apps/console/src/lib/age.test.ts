@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ageOf } from './device-queries.ts'
+import { ageOf } from './age.ts'
 
 const query = (dataUpdatedAt: number, errorUpdatedAt = 0) => ({ dataUpdatedAt, errorUpdatedAt })
 

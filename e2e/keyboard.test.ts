@@ -1,0 +1,225 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { databaseOf } from './hub-child.ts'
+import { countingRequests, expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+const DEVICES = 400
+
+let stage: Stage
+let page: Page
+let organization: string
+let project: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  await using database = await databaseOf(stage.hub.dataDir)
+  await database.query(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen)
+     select 'd_' || id, project_id, 'd_pk_' || id, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
+            now() - make_interval(mins => ${DEVICES} - i)
+       from project, generate_series(1, ${DEVICES}) i, lateral (select left(translate(md5(i::text), '0', 'z'), 22) as id) as named`,
+  )
+  page = await stage.newPage()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await signIn(page, stage, stage.admin)
+  await page.waitForURL(/\/org_\w+\/projects$/)
+  organization = `${stage.hub.url}/${new URL(page.url()).pathname.split('/')[1]}`
+  const organizationId = organization.split('/').at(-1)!
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  project = `${organization}/projects/${projects[0]!.projectId}`
+  const made = await invoke(page, 'repositories_Create', { organizationId, name: 'fleet-images' })
+  if (made.result !== 'Created') throw new Error(made.result)
+  await invoke(page, 'repositories_CreatePackage', { repositoryId: made.repositoryId, name: 'os-image' })
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('goes to pages with two keys, to devices inside a project only', async () => {
+  await page.goto(`${organization}/projects`)
+  await heading('Projects')
+  await keys('g', 'r')
+  await heading('Repositories')
+  await keys('g', 's')
+  await heading('Members')
+  await keys('g', 'd')
+  await keys('g', 'p')
+  await heading('Projects')
+  await page.goto(`${project}/settings`)
+  await heading('Settings')
+  await keys('g', 'd')
+  await page.waitForURL(`${project}/devices`)
+  await heading('Devices')
+  // What follows too late begins anew.
+  await page.keyboard.press('g')
+  await page.waitForTimeout(1_200)
+  await page.keyboard.press('p')
+  await page.waitForTimeout(300)
+  expect(page.url()).toBe(`${project}/devices`)
+})
+
+it.each([
+  ['projects', 'Projects', 'Create Project'],
+  ['repositories/', 'Repositories', 'New Repository'],
+  ['settings/members', 'Members', 'Invite User'],
+  ['../settings/security', 'Security', 'New Token'],
+  ['../admin/users', 'Users', 'New User'],
+])('opens the dialog that makes something new on %s, and gives the focus back', async (path, title, name) => {
+  await page.goto(new URL(path, `${organization}/`).href)
+  await heading(title)
+  const button = page.getByRole('button', { name, exact: true })
+  await button.waitFor()
+  expect(await button.getAttribute('aria-keyshortcuts')).toBe('n')
+  await page.keyboard.press('n')
+  const dialog = page.getByRole('dialog')
+  await dialog.waitFor()
+  // What is typed there is text.
+  await page.keyboard.type('nrg p?')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+})
+
+it('refreshes, filters, and leaves typing alone', async () => {
+  await page.goto(`${project}/devices`)
+  await row('gateway-0001').waitFor()
+  const asked = await countingRequests(page, 'projects_QueryDevices', async () => {
+    await Promise.all([page.waitForResponse('**/projects_QueryDevices'), page.keyboard.press('r')])
+  })
+  expect(asked).toBe(1)
+  await page.keyboard.press('/')
+  await page.waitForFunction('document.activeElement.type === "search"')
+  await page.keyboard.type('gateway-0042 r?njkc')
+  expect(await page.getByLabel('Filter devices').inputValue()).toBe('gateway-0042 r?njkc')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await row('gateway-0001').waitFor()
+  // Letters find items of an open menu, and are no shortcuts then.
+  await page.getByRole('button', { name: /Account menu/ }).click()
+  await page.keyboard.press('r')
+  await page.keyboard.press('?')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.keyboard.press('Escape')
+  // Keys with a modifier are the browser's.
+  await page.keyboard.press('Control+Alt+n')
+  expect(await page.getByRole('dialog').count()).toBe(0)
+})
+
+it('moves between rows, of which only those near the window are drawn, copies an id and opens', async () => {
+  await page.goto(`${project}/devices`)
+  await row('gateway-0001').waitFor()
+  await page.keyboard.press('j')
+  await focusIn('gateway-0001')
+  await expectGoodScreen(page, 'keyboard-row')
+  await page.keyboard.press('k')
+  await focusIn('gateway-0001')
+  for (let at = 10; at <= 260; at += 10) {
+    // The rows that the next steps lead to.
+    await row(nameOf(at)).waitFor({ state: 'attached' })
+    for (let step = at === 10 ? 2 : 1; step <= 10; step++) await page.keyboard.press('j')
+    await focusIn(nameOf(at))
+  }
+  const box = (await page.locator('tr:focus').boundingBox())!
+  expect(box.y).toBeGreaterThan(56)
+  expect(box.y + box.height).toBeLessThanOrEqual(1_000)
+  await page.keyboard.press('k')
+  await focusIn('gateway-0259')
+  await page.keyboard.press('c')
+  const id = await page.locator('tr:focus .idt').innerText()
+  await expect.poll(clipboard).toBe(id)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${project}/devices/${id}`)
+  await heading('gateway-0259')
+})
+
+it('moves between cards, rows without a visible id and rows that unfold', async () => {
+  await page.goto(`${organization}/repositories/`)
+  await heading('Repositories')
+  await page.getByText('1 package').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await heading('Packages')
+  await row('os-image').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('c')
+  await page.getByText(/^\S+ copied\.$/).waitFor()
+  await page.keyboard.press('Enter')
+  await heading('os-image')
+  expect(page.url().split('/').at(-1)).toBe(await clipboard())
+
+  await page.goto(`${project}/log`)
+  await row('projects_DeploymentTokenCreated').waitFor()
+  // Neither the heading of a day nor what a row unfolds to is a row.
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByText('Copy data of').or(page.locator('tr.detail')).first().waitFor()
+  await page.keyboard.press('j')
+  expect(await page.locator('tr:focus .fold').getAttribute('aria-expanded')).toBe('false')
+})
+
+it('tells in a sheet which keys do something, where they can be turned off for good', async () => {
+  await page.goto(`${project}/tokens`)
+  await heading('Tokens')
+  await page.keyboard.press('?')
+  const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await sheet.waitFor()
+  const lines = (await sheet.locator('.keys > div').allInnerTexts()).map(line => line.replace(/\s+/g, ' '))
+  expect(lines).toEqual([
+    'g p Projects',
+    'g r Repositories',
+    'g d Devices',
+    'g s Settings',
+    'n New Token',
+    'r Refresh',
+    'j Next row',
+    'k Previous row',
+    'Enter Open the row',
+    'c Copy the id of the row',
+    '? This sheet',
+    'Esc Close, or clear the filter',
+  ])
+  await expectGoodScreen(page, 'keyboard-sheet')
+  await sheet.getByRole('switch', { name: 'Shortcuts of single keys' }).click()
+  await page.keyboard.press('Escape')
+  await sheet.waitFor({ state: 'detached' })
+
+  const expectOff = async (): Promise<void> => {
+    for (const key of ['n', '?', 'j']) await page.keyboard.press(key)
+    await keys('g', 'p')
+    await page.waitForTimeout(300)
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    expect(page.url()).toBe(`${project}/tokens`)
+    expect(await page.locator('[aria-keyshortcuts]').count()).toBe(0)
+  }
+  await expectOff()
+  await page.reload()
+  await heading('Tokens')
+  await expectOff()
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
+  await sheet.getByRole('switch', { name: 'Shortcuts of single keys' }).click()
+  await sheet.getByRole('button', { name: 'Close' }).click()
+  await page.waitForFunction('document.activeElement.ariaLabel === "Keyboard shortcuts"')
+  await keys('g', 'p')
+  await heading('Projects')
+
+  // A phone with a keyboard has the sheet in its menu.
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.getByRole('button', { name: 'Open menu' }).click()
+  await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()
+  await sheet.locator('kbd').first().waitFor()
+  await page.keyboard.press('Escape')
+  await page.setViewportSize({ width: 1440, height: 1000 })
+  expect(stage.faults).toEqual([])
+})
+
+const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+const nameOf = (at: number) => `gateway-${String(at).padStart(4, '0')}`
+const row = (text: string) => page.getByRole('row').filter({ hasText: text }).first()
+const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
+const focusIn = (text: string) =>
+  expect
+    .poll(() => page.evaluate<string>('document.activeElement.textContent'), { interval: 5 })
+    .toContain(text)
+
+async function keys(...pressed: string[]) {
+  for (const key of pressed) await page.keyboard.press(key)
+}

@@ -1,0 +1,359 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { databaseOf } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+/** Names without a place to break, as long as the hub takes them. */
+const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbea'
+const PACKAGES = 250
+
+let stage: Stage
+let page: Page
+let organizationId: string
+let projectId: string
+let repositoryId: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  await page.waitForURL(/\/org_\w+\/projects$/)
+  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  projectId = projects[0]!.projectId
+  const made = await invoke(page, 'repositories_Create', { organizationId, name: 'fleet-images' })
+  if (made.result !== 'Created') throw new Error(made.result)
+  repositoryId = made.repositoryId
+  await invoke(page, 'repositories_Create', { organizationId, name: LONG.slice(0, 60) })
+  await invoke(page, 'projects_Create', { organizationId, name: LONG })
+  await using database = await databaseOf(stage.hub.dataDir)
+  await database.query(
+    `insert into package (package_id, repository_id, name)
+     select 'pkg_' || left(translate(md5(i::text), '0', 'z'), 22), $1, 'package-' || lpad(i::text, 3, '0')
+       from generate_series(1, ${PACKAGES}) i`,
+    [repositoryId],
+  )
+  await database.query(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+     select 'd_' || id, $1, 'd_pk_' || id, sha256('x') from (select repeat('A', 22) as id) as made`,
+    [projectId],
+  )
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('keeps the list and the box in its place while a filter that left nothing is taken away', async () => {
+  const lists = [
+    [`repositories/${repositoryId}/packages`, 'repositories_QueryPackages', 'Filter packages'],
+    [`repositories/${repositoryId}/assets`, 'repositories_QueryAssets', 'Filter assets'],
+    [`projects/${projectId}/log`, 'projects_QueryAuditLog', 'Filter by actor'],
+    [`projects`, 'organizations_QueryProjects', 'Filter projects'],
+    [`repositories/`, 'organizations_QueryRepositories', 'Filter repositories'],
+  ] as const
+  for (const [path, action, label] of lists) {
+    let release = (): void => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    let isHeld = false
+    await page.route(`**/${action}`, async route => {
+      const { filter } = route.request().postDataJSON() as { filter?: object }
+      const isFiltered = Object.keys(filter ?? {}).length > 0
+      if (isHeld && !isFiltered) await held
+      // Something to take away, also where there is nothing at all.
+      await (isFiltered || path !== `repositories/${repositoryId}/assets`
+        ? route.continue()
+        : route.fulfill({ json: { assets: [asset()], total: 1 } }))
+    })
+    await page.goto(`${stage.hub.url}/${organizationId}/${path}`)
+    const box = page.getByLabel(label)
+    await box.fill('nothing like it')
+    await page.getByText(/^No \w+ match this filter\./).waitFor()
+    isHeld = true
+    // The list of before would be shown at once.
+    await page.reload()
+    await page.getByText(/^No \w+ match this filter\./).waitFor()
+    await box.focus()
+    await page.keyboard.press('Escape')
+    await page.waitForURL(url => url.search === '')
+    await page.waitForTimeout(200)
+    await page.getByText(/^No \w+ match this filter\./).waitFor()
+    const focused = await page.evaluate('document.activeElement.ariaLabel')
+    expect({ path, focused }).toEqual({ path, focused: label })
+    release()
+    await page.getByText(/^No \w+ match this filter\./).waitFor({ state: 'detached' })
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(label)
+    await page.unrouteAll({ behavior: 'wait' })
+  }
+})
+
+it('leaves the filter in reach when its list cannot be loaded', async () => {
+  const lists = [
+    [`repositories/${repositoryId}/packages`, 'repositories_QueryPackages', 'Filter packages'],
+    [`projects`, 'organizations_QueryProjects', 'Filter projects'],
+    [`projects/${projectId}/devices`, 'projects_QueryDevices', 'Filter devices'],
+  ] as const
+  for (const [path, action, label] of lists) {
+    await page.route(`**/${action}`, async route => {
+      const { filter } = route.request().postDataJSON() as { filter?: object }
+      await (filter
+        ? route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The index is on fire.' } })
+        : route.continue())
+    })
+    const address = `${stage.hub.url}/${organizationId}/${path}`
+    await page.goto(address)
+    const box = page.getByLabel(label)
+    await box.fill('first')
+    const told = page.getByRole('alert').filter({ hasText: 'The index is on fire.' })
+    await told.waitFor()
+    expect(await page.getByText('Something went wrong!').count()).toBe(0)
+    expect(await box.inputValue()).toBe('first')
+    await expectGoodScreen(page, `filter-failed-${label.split(' ').at(-1)}`)
+    // An address with a filter has no list to go back to.
+    await page.reload()
+    await told.waitFor()
+    expect(await page.getByRole('table').locator('.skel').count()).toBe(0)
+    await page.unrouteAll({ behavior: 'wait' })
+    await told.getByRole('button', { name: 'Try again' }).click()
+    await told.waitFor({ state: 'detached' })
+    expect(await box.inputValue()).toBe('first')
+    // Without one the panel of the spec says what went wrong.
+    await page.route(`**/${action}`, route =>
+      route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The index is on fire.' } }),
+    )
+    await page.goto(address)
+    await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await box.waitFor()
+  }
+})
+
+it('shows no projects of the organization that one has left', async () => {
+  await invoke(page, 'organizations_Create', { name: 'Empty harbor' })
+  await page.goto(`${stage.hub.url}/${organizationId}/projects`)
+  await page.getByRole('link', { name: 'First project' }).waitFor()
+  let release = (): void => {}
+  const held = new Promise<void>(resolve => {
+    release = resolve
+  })
+  await page.route('**/organizations_QueryProjects', async route => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole('button', { name: /^Organization / }).click()
+  await page.getByRole('menuitem', { name: 'Empty harbor' }).click()
+  await page.waitForURL(url => !url.pathname.includes(organizationId))
+  await page.getByRole('button', { name: 'Organization Empty harbor' }).waitFor()
+  expect(await page.getByRole('link', { name: 'First project' }).count()).toBe(0)
+  release()
+  await page.getByText('Create your first project').waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+it('draws of more than 200 rows those near the window, and keeps the focus at the end of a list', async () => {
+  await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/packages`)
+  const more = page.getByRole('button', { name: 'Load more' })
+  await more.click()
+  await page.getByText('200 of 250 packages').waitFor()
+  const rows = page.getByRole('row').filter({ hasText: 'package-' })
+  expect(await rows.count()).toBe(200)
+  await more.focus()
+  await page.keyboard.press('Enter')
+  await more.waitFor({ state: 'detached' })
+  await expect.poll(() => rows.count()).toBeLessThan(80)
+  expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe('251')
+  // The button that had the focus is gone.
+  await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TR')
+  const rowOf = (name: string) => page.getByRole('row', { name })
+  await expect
+    .poll(async () => {
+      await page.mouse.wheel(0, 20_000)
+      return rowOf('package-250').isVisible()
+    })
+    .toBe(true)
+  expect(await rowOf('package-250').getAttribute('aria-rowindex')).toBe('251')
+  await expectGoodScreen(page, 'packages-many')
+  // What has the focus stays, however far it is scrolled away.
+  await page.evaluate('scrollTo(0, 1e6)')
+  await rowOf('package-250').getByRole('link').first().focus()
+  await page.evaluate('scrollTo(0, 0)')
+  await rowOf('package-001').waitFor()
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('package-250')
+})
+
+it('draws of a long log what is near the window, with what was unfolded', async () => {
+  await page.route('**/projects_QueryAuditLog', route => {
+    const { cursor = '0' } = route.request().postDataJSON() as { cursor?: string }
+    const first = Number(cursor)
+    const events = Array.from({ length: 100 }, (_, n) => ({
+      eventId: `audit_ev_20261101-0000-${String(first + n).padStart(8, 'A')}`,
+      createdAt: new Date(Date.UTC(2026, 10, 20) - (first + n) * 3_600_000).toISOString(),
+      event: 'devices_Renamed',
+      actor: { actor: 'System' },
+      data: { number: first + n },
+    }))
+    const json = { events, total: 400, ...(first < 300 && { nextCursor: String(first + 100) }) }
+    return route.fulfill({ json })
+  })
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/log`)
+  const more = page.getByRole('button', { name: 'Load more' })
+  const fold = page.getByRole('button', { name: /^Details of audit_ev_20261101-0000-AAAAAAA2/ })
+  await fold.click()
+  const detail = page.locator('tr.detail')
+  await detail.waitFor()
+  for (const shown of [200, 300]) {
+    await more.click()
+    await page.getByText(`${shown} of 400 entries`).waitFor()
+  }
+  await more.click()
+  await more.waitFor({ state: 'detached' })
+  await expect.poll(() => page.locator('tbody tr').count()).toBeLessThan(80)
+  await page.evaluate('scrollTo(0, 1e6)')
+  await page.getByText('{"number":399}').waitFor()
+  expect(await detail.count()).toBe(0)
+  await page.evaluate('scrollTo(0, 0)')
+  await detail.waitFor()
+  // Rows lie where the room for them is: none above another, no gap.
+  for (const [width, y] of [
+    [1440, 6_000],
+    [390, 12_000],
+  ]) {
+    await page.setViewportSize({ width: width!, height: 900 })
+    await page.evaluate(`scrollTo(0, ${y})`)
+    await page.waitForTimeout(500)
+    const covered = await page.evaluate(`[100, 300, 500, 700].map(y => {
+      const { left, width } = document.querySelector('table').getBoundingClientRect()
+      return document.elementFromPoint(left + width / 2, y)?.closest('tr')?.ariaHidden ?? 'row'
+    })`)
+    expect({ width, covered }).toEqual({ width, covered: ['row', 'row', 'row', 'row'] })
+  }
+  await page.setViewportSize({ width: 1440, height: 1000 })
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+it('finds a package in its own repository only', async () => {
+  const { packages } = await invoke(page, 'repositories_QueryPackages', { repositoryId, limit: 1 })
+  const { packageId } = packages[0]!
+  const { versionId } = await invoke(page, 'repositories_CreateVersion', { packageId, tags: [] })
+  const { repositories } = await invoke(page, 'organizations_QueryRepositories', { organizationId })
+  const other = repositories.find(one => one.repositoryId !== repositoryId)!.repositoryId
+  for (const [repository, title] of [
+    [repositoryId, 'package-001'],
+    [other, 'Page not Found'],
+  ]) {
+    const address = `${stage.hub.url}/${organizationId}/repositories/${repository}/packages/${packageId}`
+    await page.goto(address)
+    await page.getByRole('heading', { level: 1, name: title! }).waitFor()
+    await page.goto(`${address}/versions/${versionId}`)
+    await page
+      .getByRole('heading', { level: 1, name: title === 'package-001' ? 'Version' : title! })
+      .waitFor()
+  }
+})
+
+it('works without the banner when its code cannot be loaded', async () => {
+  await page.route('**/api/config.json', route => route.fulfill({ json: { banner: { text: 'Soon away' } } }))
+  await page.route('**/assets/BannerText*', route => route.abort())
+  await page.goto(`${stage.hub.url}/${organizationId}/projects`)
+  await page.getByRole('link', { name: 'First project' }).waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+it('gives the focus to the heading when what opened a dialog is gone', async () => {
+  const { projectId: newProject } = await invoke(page, 'projects_Create', { organizationId, name: 'Quay' })
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${newProject}/tokens`)
+  await page.getByText('Create a token to connect devices').waitFor()
+  await page.getByRole('button', { name: 'New Token' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('First')
+  await dialog.getByRole('button', { name: 'Create Token' }).click()
+  await page.getByRole('row', { name: 'First', includeHidden: true }).waitFor({ state: 'attached' })
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Tokens')
+})
+
+it('tells in its head when any part of a page could not be refreshed', async () => {
+  const pages = [
+    ['admin/dashboard', 'cluster_GetDetails', 'Dashboard'],
+    [`${organizationId}/projects`, 'projects_GetSummary', 'Projects'],
+  ] as const
+  for (const [path, action, title] of pages) {
+    await page.goto(`${stage.hub.url}/${path}`)
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    await page.getByText(/^Updated /).waitFor()
+    await page.locator('.skel').first().waitFor({ state: 'detached' })
+    await page.route(`**/${action}`, route =>
+      route.fulfill({ status: 500, json: { kind: 'Internal', message: 'On fire.' } }),
+    )
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText(/^Last update failed/).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText(/^Updated /).waitFor()
+  }
+})
+
+it('holds long names without a place to break, at any width', async () => {
+  const addresses = [
+    `${organizationId}/projects`,
+    `${organizationId}/repositories/`,
+    `${organizationId}/projects/${projectId}/tokens`,
+    'settings/sessions',
+    'admin/users',
+  ]
+  for (const path of addresses) {
+    await page.goto(`${stage.hub.url}/${path}`)
+    await page.locator('main tbody tr:has(td + td) , main .card .foot').first().waitFor()
+    for (const width of [1440, 1024, 900, 390, 320]) {
+      await page.setViewportSize({ width, height: 900 })
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      const cut = await page.evaluate(CUT)
+      expect({ path, width, overflow, cut }).toEqual({ path, width, overflow: 0, cut: [] })
+    }
+    await page.setViewportSize({ width: 1440, height: 1000 })
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  const address = `${'x'.repeat(60)}@${'y'.repeat(60)}.example`
+  await page.goto(`${stage.hub.url}/${organizationId}/settings/members`)
+  await page.getByRole('button', { name: 'Invite User' }).click()
+  await page.getByRole('dialog').getByLabel('Email').fill(address)
+  await page.route('**/organizations_InviteMember', route =>
+    route.fulfill({ status: 409, json: { kind: 'Invalid', message: `${address} is already a member.` } }),
+  )
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').getByRole('alert').waitFor()
+  expect(await page.getByRole('dialog').evaluate(dialog => dialog.scrollWidth - dialog.clientWidth)).toBe(0)
+  await page.unrouteAll({ behavior: 'wait' })
+
+  page.once('dialog', question => void question.accept())
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  const long = projects.find(({ name }) => name === LONG)!
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${long.projectId}/settings`)
+  await page.getByRole('button', { name: 'Delete Project' }).click()
+  const toast = page.locator('.toast')
+  await toast.waitFor()
+  const { x, width } = (await toast.boundingBox())!
+  expect(x + width).toBeLessThanOrEqual(390)
+  await page.setViewportSize({ width: 1440, height: 1000 })
+  expect(stage.faults).toEqual([])
+})
+
+/** What reaches out of its card, or on a phone out of its row. */
+const CUT = `[...document.querySelectorAll('.card, tbody tr')].flatMap(box =>
+  [...box.querySelectorAll('a, .badge, .idt, .muted')]
+    .filter(part => innerWidth < 821 || box.matches('.card'))
+    .filter(part => part.getBoundingClientRect().right > box.getBoundingClientRect().right + 0.5)
+    .map(part => part.textContent))`
+
+function asset() {
+  return {
+    assetId: `repo_a_${'A'.repeat(22)}`,
+    size: 1,
+    digest: `sha256_${'ab'.repeat(32)}`,
+    status: 'Available',
+    metadata: {},
+  }
+}
