@@ -10,9 +10,10 @@ const MEASURED = [
 ]
 const hub = {
   globalSetup: ['packages/testkit/src/database.ts'],
-  testTimeout: 30_000,
+  // A few seconds each where nothing else runs.
+  testTimeout: 60_000,
   expect,
-  hookTimeout: 30_000,
+  hookTimeout: 60_000,
 }
 
 export default defineConfig({

@@ -129,14 +129,15 @@ describe('the first start', () => {
     await until(
       'it is ready',
       async () => {
-        const answers = await Promise.all(
-          ['healthz', 'readyz', 'api/v1/actions/invoke/actor_GetActor'].map(path =>
-            fetch(`${hub.url}/${path}`, path.startsWith('api') ? { method: 'POST' } : {}).catch(
-              () => undefined,
-            ),
-          ),
-        )
-        const [health, ready, action] = answers.map(answer => answer?.status)
+        const statusOf = (path: string, method = 'GET'): Promise<number | undefined> =>
+          fetch(`${hub.url}/${path}`, { method }).then(
+            answer => answer.status,
+            () => undefined,
+          )
+        // One after the other: what is said to be ready is so for who asks then.
+        const health = await statusOf('healthz')
+        const ready = await statusOf('readyz')
+        const action = await statusOf('api/v1/actions/invoke/actor_GetActor', 'POST')
         seen.add(`${health} ${ready} ${action}`)
         return ready === 200
       },

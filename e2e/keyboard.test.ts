@@ -175,6 +175,7 @@ it('tells in a sheet which keys do something, where they can be turned off for g
     'Enter Open the row',
     'c Copy the id of the row',
     '? This sheet',
+    'Ctrl K Jump to…',
     'Esc Close, or clear the filter',
   ])
   await expectGoodScreen(page, 'keyboard-sheet')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type RunAgentOptions, runAgent } from './agent.ts'
 import { configFromOptions } from './config.ts'
 import { createLog } from './log.ts'
@@ -43,7 +43,7 @@ describe('runAgent', () => {
   it('connects as a device and publishes what it is', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { hostname: 'shown', clock: instantClockThatWaits() })
-    await vi.waitFor(() => expect(hub.callsOf('devices_SetProperty')).toHaveLength(1))
+    await expect.poll(() => hub.callsOf('devices_SetProperty')).toHaveLength(1)
     expect(agent.connected).toEqual(['d_z7L73xZdkkMgwbAmTVcyXu'])
     const headers = hub.requests[0]!
     expect(headers).toMatchObject({
@@ -68,7 +68,7 @@ describe('runAgent', () => {
     await using hub = await FakeHub.start()
     const clock = instantClock()
     await using agent = await startAgent(hub.url, { clock })
-    await vi.waitFor(() => expect(hub.callsOf('devices_SetProperty').length).toBeGreaterThan(3))
+    await expect.poll(() => hub.callsOf('devices_SetProperty').length).toBeGreaterThan(3)
     expect(new Set(clock.sleeps)).toEqual(new Set([30 * 60 * 1000]))
     expect(agent.connected).toHaveLength(1)
   })
@@ -76,7 +76,7 @@ describe('runAgent', () => {
   it('keeps quiet about itself when it is told to', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    await expect.poll(() => agent.connected).toHaveLength(1)
     await new Promise(resolve => setTimeout(resolve, 50))
     expect(hub.calls.map(call => call.name)).toEqual(['actor_GetActor'])
   })
@@ -91,7 +91,7 @@ describe('runAgent', () => {
     )
     const delays: number[] = []
     await using agent = await startAgent(hub.url, { onDisconnected: ({ delayMs }) => delays.push(delayMs) })
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    await expect.poll(() => agent.connected).toHaveLength(1)
     expect(delays).toEqual([500, 1000, 9000])
     const log = agent.lines.join('')
     expect(log).toContain(
@@ -110,11 +110,11 @@ describe('runAgent', () => {
       onDisconnected: ({ reason }) => reasons.push(reason),
       publishSystemInfo: false,
     })
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    await expect.poll(() => agent.connected).toHaveLength(1)
     hub.crash()
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(2))
+    await expect.poll(() => agent.connected).toHaveLength(2)
     hub.link.close('replaced by a newer connection of this device')
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(3))
+    await expect.poll(() => agent.connected).toHaveLength(3)
     expect(reasons[0]).toMatch(/^the connection was lost/)
     expect(reasons[1]).toBe('the hub ended the connection: replaced by a newer connection of this device')
     const fingerprints = new Set(hub.requests.map(headers => headers['x-device-fingerprint']))
@@ -157,7 +157,7 @@ describe('runAgent', () => {
     await using hub = await FakeHub.start()
     hub.errors.devices_SetProperty = 'value too large'
     await using agent = await startAgent(hub.url)
-    await vi.waitFor(() => expect(hub.callsOf('devices_SetProperty').length).toBeGreaterThan(1))
+    await expect.poll(() => hub.callsOf('devices_SetProperty').length).toBeGreaterThan(1)
     expect(agent.connected).toHaveLength(1)
     expect(agent.lines.join('')).toContain('system information not published: value too large')
   })
@@ -167,7 +167,7 @@ describe('runAgent', () => {
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
     const service = createServer(socket => socket.end('served')).listen(0, '127.0.0.1')
     await once(service, 'listening')
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    await expect.poll(() => agent.connected).toHaveLength(1)
     const channel = await hub.link.open(`forward/tcp/${(service.address() as AddressInfo).port}`)
     expect(Buffer.from((await channel.read()) ?? []).toString()).toBe('served')
     await expect(hub.link.open('handler')).rejects.toThrow('unknown endpoint')
@@ -177,7 +177,7 @@ describe('runAgent', () => {
   it('ends when it is told to, telling the hub', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { clock: instantClockThatWaits() })
-    await vi.waitFor(() => expect(agent.connected).toHaveLength(1))
+    await expect.poll(() => agent.connected).toHaveLength(1)
     agent.stop()
     await agent.running
     expect((await hub.link.ended).kind).toBe('PeerClose')
@@ -189,7 +189,7 @@ describe('runAgent', () => {
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await once(mute, 'listening')
     const agent = await startAgent(`http://127.0.0.1:${(mute.address() as AddressInfo).port}`)
-    await vi.waitFor(() => expect(agent.lines.join('')).toContain('connecting to'))
+    await expect.poll(() => agent.lines.join('')).toContain('connecting to')
     await agent[Symbol.asyncDispose]()
     mute.close()
   })

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Channel } from '@muster/link'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { ForwardService, forwardPort } from './forward.ts'
 import { silentLog } from './log.ts'
 import { type LinkedPair, linkedPair } from './testing/linked-pair.ts'
@@ -97,11 +97,13 @@ describe('ForwardService', () => {
       socket.on('data', piece => received.push(piece))
     })
     const channel = await hub.open(endpoint)
-    await vi.waitUntil(() => sockets[0]?.writableFinished || (sockets[0]?.bytesWritten ?? 0) > 2_000_000)
+    await expect
+      .poll(() => sockets[0]?.writableFinished || (sockets[0]?.bytesWritten ?? 0) > 2_000_000)
+      .toBeTruthy()
     expect(await readAll(channel)).toHaveLength(3_000_000)
     await channel.write(Buffer.from('thanks'))
     channel.end()
-    await vi.waitUntil(() => sockets[0]?.readableEnded)
+    await expect.poll(() => sockets[0]?.readableEnded).toBeTruthy()
     expect(Buffer.concat(received).toString()).toBe('thanks')
   })
 
@@ -125,8 +127,8 @@ describe('ForwardService', () => {
     expect((await readAll(other)).toString()).toBe('answer first')
     await other.write(Buffer.from('and then this'))
     other.end()
-    await vi.waitFor(() => expect(Buffer.concat(received).toString()).toBe('and then this'))
-    await vi.waitFor(() => expect(early.service.count).toBe(0))
+    await expect.poll(() => Buffer.concat(received).toString()).toBe('and then this')
+    await expect.poll(() => early.service.count).toBe(0)
   })
 
   it('carries megabytes both ways at once, unchanged', async () => {
@@ -137,7 +139,7 @@ describe('ForwardService', () => {
     for (let at = 0; at < bytes.length; at += 50_000) await channel.write(bytes.subarray(at, at + 50_000))
     channel.end()
     expect(digest(await answer)).toBe(digest(bytes))
-    await vi.waitFor(() => expect(service.count).toBe(0))
+    await expect.poll(() => service.count).toBe(0)
   })
 
   it('delivers everything of a service that closes at once', async () => {
@@ -178,8 +180,8 @@ describe('ForwardService', () => {
     expect(await readSome(channel)).toBe('x')
     sockets[0]!.resetAndDestroy()
     expect(await channel.read()).toBeNull()
-    await vi.waitFor(() => expect(channel.hasPeerStopped).toBe(true))
-    expect(service.count).toBe(0)
+    await expect.poll(() => channel.hasPeerStopped).toBe(true)
+    await expect.poll(() => service.count).toBe(0)
   })
 
   it('ends the service when the hub aborts, and a talkative one as well', async () => {
@@ -190,8 +192,8 @@ describe('ForwardService', () => {
     const channel = await hub.open(endpoint)
     await readSome(channel)
     channel.close()
-    await vi.waitFor(() => expect(service.count).toBe(0))
-    await vi.waitFor(() => expect(sockets[0]!.destroyed).toBe(true))
+    await expect.poll(() => service.count).toBe(0)
+    await expect.poll(() => sockets[0]!.destroyed).toBe(true)
   })
 
   it('delivers what came before an abort', async () => {
@@ -203,16 +205,16 @@ describe('ForwardService', () => {
     const channel = await hub.open(endpoint)
     await channel.write(Buffer.from('fire and forget'))
     channel.close()
-    await vi.waitFor(() => expect(Buffer.concat(received).toString()).toBe('fire and forget'))
-    await vi.waitFor(() => expect(service.count).toBe(0))
+    await expect.poll(() => Buffer.concat(received).toString()).toBe('fire and forget')
+    await expect.poll(() => service.count).toBe(0)
   })
 
   it('ends the service when the link ends', async () => {
     const { hub, agent, endpoint, service, sockets } = await forwarding(socket => socket.write('x'))
     await readSome(await hub.open(endpoint))
     agent.close()
-    await vi.waitFor(() => expect(sockets[0]!.destroyed || sockets[0]!.readableEnded).toBe(true))
-    await vi.waitFor(() => expect(service.count).toBe(0))
+    await expect.poll(() => sockets[0]!.destroyed || sockets[0]!.readableEnded).toBe(true)
+    await expect.poll(() => service.count).toBe(0)
   })
 
   it('carries a bounded number at once, and more when places are free again', async () => {
@@ -222,7 +224,7 @@ describe('ForwardService', () => {
       'too many concurrent TCP forwardings',
     )
     first?.close()
-    await vi.waitFor(() => expect(service.count).toBe(1))
+    await expect.poll(() => service.count).toBe(1)
     const again = await hub.open(endpoint)
     await again.write(Buffer.from('here'))
     expect(await readSome(again)).toBe('here')

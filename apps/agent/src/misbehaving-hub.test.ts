@@ -12,7 +12,7 @@ import { temporaryFolder } from './testing/temporary-folder.ts'
 // What the protocol forbids a hub (sections 2.11, 3.2 and 10): the agent ends that connection, says why, and comes back.
 
 const EMPTY = new Uint8Array()
-const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 10_000 })
+const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 25_000 })
 
 async function withAgent(behave: (connection: RawConnection) => unknown) {
   const folder = await temporaryFolder()
@@ -224,7 +224,7 @@ describe('a hub that sends', () => {
     await soon(() => expect(agent.hub.connections.length).toBeGreaterThan(1))
     expect(agent.reasons[0]).toMatch(reason)
     await soon(() => expect(agent.connected.length).toBeGreaterThan(0))
-    expect(agent.hub.connections[0]!.isClosed).toBe(true)
+    await soon(() => expect(agent.hub.connections[0]!.isClosed).toBe(true))
   })
 })
 

@@ -94,15 +94,24 @@ describe('a password', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') expect(outcome.value).toBe(true)
   })
 
-  it('of strangers in a flood of wrong ones leaves the machine to others', async () => {
-    const flood = await Promise.allSettled(strangers('wrong', 60))
-    // One is wrong, the few that may still wait are slowed down, and the rest is told to come back.
-    expect(flood.filter(outcome => outcome.status === 'fulfilled').length).toBeLessThan(10)
+  // The fewer the machine has left for it, the longer the rests between them.
+  it('of strangers in a flood of wrong ones leaves the machine to others', { timeout: 120_000 }, async () => {
+    const flood = strangers('wrong', 60)
+    let answered = 0
+    for (const one of flood)
+      one.then(
+        () => answered++,
+        () => {},
+      )
+    await Promise.any(flood)
     await expect(Promise.all(strangers('wrong', 8))).rejects.toMatchObject({ kind: 'RateLimited' })
-    // Who is no stranger does not notice.
-    const started = performance.now()
+    // Who is no stranger does not notice: those who are wait much longer for the next turn.
+    const before = answered
     expect(await verifyPassword('x', CHEAP)).toBe(true)
-    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(answered).toBeLessThanOrEqual(before + 1)
+    // One is wrong, the few that may still wait are slowed down, and the rest is told to come back.
+    const outcomes = await Promise.allSettled(flood)
+    expect(outcomes.filter(outcome => outcome.status === 'fulfilled').length).toBeLessThan(10)
   })
 
   it('is compared again after the process that does it was killed', async () => {

@@ -16,8 +16,9 @@ type FuzzOptions = {
   parallel: number
   /** No further frame is sent once this many were. */
   maxFrames: number
-  /** Nor after this time, in milliseconds. */
+  /** Nor after this time, in milliseconds, once at least so many were. */
   maxMs: number
+  minFrames?: number
 }
 
 /** Frames that the hub read on connections that were open after them, and how many connections that took. */
@@ -28,10 +29,11 @@ export type Fuzzed = { frames: number; connections: number }
  * does not. Each connection lives until the hub ends it.
  */
 export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
-  const { url, token, seed, parallel, maxFrames, maxMs } = options
+  const { url, token, seed, parallel, maxFrames, maxMs, minFrames = 0 } = options
   const total: Fuzzed = { frames: 0, connections: 0 }
   const deadline = performance.now() + maxMs
-  const isOver = (): boolean => total.frames >= maxFrames || performance.now() > deadline
+  const isOver = (): boolean =>
+    total.frames >= maxFrames || (total.frames >= minFrames && performance.now() > deadline)
 
   async function worker(index: number): Promise<void> {
     const random = seededRandom(seed + index)

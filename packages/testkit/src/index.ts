@@ -17,6 +17,7 @@ export {
   socketOf,
 } from './fake-device.ts'
 export { type FakeS3, fakeS3 } from './fake-s3.ts'
+export { freePort } from './free-port.ts'
 export { type Fuzzed, fuzzHub } from './fuzz.ts'
 export { type Answer, type AskOptions, ask } from './http.ts'
 export { type LiveStream, liveStream } from './live-stream.ts'

@@ -23,7 +23,7 @@ export type MailServer = AsyncDisposable & {
 }
 
 type MailServerOptions = {
-  /** That of an earlier one; any free one without it. */
+  /** One that is to be known or used again; any free one without it. */
   port?: number
   /** TLS from the first byte, with a certificate that nobody vouches for. */
   secure?: boolean

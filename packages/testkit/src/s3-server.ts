@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
 import { isInstalled } from './debian.ts'
+import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
 const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object']
@@ -43,7 +43,7 @@ export async function s3Server(): Promise<S3Server> {
     freePort(),
   ])
   const backends = { account, container, object }
-  // Ports of one run are free one by one; the same one twice would be found here.
+  // Free one by one; the same one twice would be found here.
   if (new Set([port, ...Object.values(backends)]).size < 4) return s3Server()
   writeFileSync(join(folder, 'swift.conf'), '[swift-hash]\nswift_hash_path_suffix = muster\n')
   for (const [kind, at] of Object.entries(backends)) {
@@ -180,12 +180,4 @@ async function stop(server: ChildProcess): Promise<void> {
   const ended = once(server, 'exit')
   server.kill('SIGKILL')
   await ended
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
 }

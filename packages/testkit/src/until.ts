@@ -1,8 +1,11 @@
-/** Polls until a condition holds and returns what it gave; throws when it does not within the time. For tests, instead of sleeping. */
+/**
+ * Polls until a condition holds and returns what it gave; throws when it does not within the time, which is what a busy machine takes
+ * and less than a test has. For tests, instead of sleeping.
+ */
 export async function until<T>(
   what: string,
   condition: () => T | undefined | null | false | Promise<T | undefined | null | false>,
-  timeoutMs = 10_000,
+  timeoutMs = 25_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

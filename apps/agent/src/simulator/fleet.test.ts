@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FakeHub } from '../testing/fake-hub.ts'
 import { ChannelStream } from './channel-stream.ts'
 import { simulateFleet } from './fleet.ts'
@@ -28,7 +28,7 @@ describe('simulateFleet', () => {
       lost: 0,
     })
     expect(fleet.stats.allConnectedAfterMs).toBeGreaterThanOrEqual(0)
-    await vi.waitFor(() => expect(fleet.stats.properties).toBeGreaterThanOrEqual(200))
+    await expect.poll(() => fleet.stats.properties).toBeGreaterThanOrEqual(200)
     const names = hub.callsOf('devices_SetProperty').map(call => call.input.name)
     for (const name of [
       'dev.nexigon.system.info',
@@ -41,7 +41,7 @@ describe('simulateFleet', () => {
     expect(fleet.devices.map(device => device.hostname)).toHaveLength(40)
     await fleet[Symbol.asyncDispose]()
     expect(fleet.stats).toMatchObject({ connected: 0, lost: 0 })
-    await vi.waitFor(() => expect(hub.connections.every(({ link }) => !link.isOpen)).toBe(true))
+    await expect.poll(() => hub.connections.every(({ link }) => !link.isOpen)).toBe(true)
   })
 
   it('is the same fleet at the next start', async () => {
@@ -68,7 +68,7 @@ describe('simulateFleet', () => {
       historyHours: 2,
       hasOutages: false,
     })
-    await vi.waitFor(() => expect(fleet.stats.events).toBeGreaterThanOrEqual(238))
+    await expect.poll(() => fleet.stats.events).toBeGreaterThanOrEqual(238)
     const batches = hub
       .callsOf('devices_PublishEvents')
       .map(call => call.input.events as { eventId: string }[])
@@ -86,7 +86,7 @@ describe('simulateFleet', () => {
       eventsPerMinute: 1200,
       hasOutages: false,
     })
-    await vi.waitFor(() => expect(fleet.stats.events).toBeGreaterThan(60), { timeout: 5000 })
+    await expect.poll(() => fleet.stats.events).toBeGreaterThan(60)
     expect(fleet.stats.events).toBeLessThan(600)
   })
 
@@ -95,7 +95,7 @@ describe('simulateFleet', () => {
     await using fleet = simulateFleet({ hubUrl: hub.url, token: TOKEN, count: 6, hasOutages: false })
     await fleet.allConnected
     hub.crash()
-    await vi.waitFor(() => expect(fleet.stats.connects).toBe(12), { timeout: 10_000 })
+    await expect.poll(() => fleet.stats.connects).toBe(12)
     expect(fleet.stats).toMatchObject({ connected: 6, everConnected: 6, lost: 6 })
     expect(fleet.stats.lastProblem).toContain('a connection ended: TransportClosed')
   })
@@ -113,7 +113,7 @@ describe('simulateFleet', () => {
     await using hub = await FakeHub.start()
     hub.errors.devices_SetProperty = 'too large'
     await using fleet = simulateFleet({ hubUrl: hub.url, token: TOKEN, count: 1, historyHours: 1 })
-    await vi.waitFor(() => expect(fleet.stats.events).toBeGreaterThan(50))
+    await expect.poll(() => fleet.stats.events).toBeGreaterThan(50)
     expect(fleet.stats).toMatchObject({
       connected: 1,
       properties: 0,
@@ -164,7 +164,7 @@ describe('simulateFleet', () => {
       'local TCP forwarding target is unavailable',
     )
     await expect(hub.link.open('terminal')).rejects.toThrow('unknown endpoint')
-    await vi.waitFor(() => expect(hub.link.channelCount).toBe(1))
+    await expect.poll(() => hub.link.channelCount).toBe(1)
   })
 
   it('refuses numbers that make no sense', () => {

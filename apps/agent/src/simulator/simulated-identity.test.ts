@@ -36,7 +36,7 @@ it('has certificates that are signed by their own key', () => {
 })
 
 it('makes the identities of 2,000 devices quickly', () => {
-  const start = performance.now()
+  const start = process.threadCpuUsage()
   for (let index = 0; index < 2000; index++) simulatedIdentity('speed', index)
-  expect(performance.now() - start).toBeLessThan(10_000)
+  expect(process.threadCpuUsage(start).user / 1000).toBeLessThan(10_000)
 })

@@ -56,7 +56,7 @@ async function intrude(dataDir: string, statement: string): Promise<void> {
   await database.pool.query(statement)
 }
 
-it('verifies beside the hub, which goes on, and after it', { timeout: 120_000 }, async () => {
+it('verifies beside the hub, which goes on, and after it', { timeout: 300_000 }, async () => {
   const dataDir = await newFolder()
   const settings = { MUSTER_DATA_DIR: dataDir }
   let anchor: string

@@ -42,7 +42,7 @@ async function query(connection: pg.PoolConfig, text: string): Promise<Record<st
   }
 }
 
-describe('the embedded database', () => {
+describe('the embedded database', { timeout: 120_000 }, () => {
   it('lets the hub’s own role work with the tables and own nothing', async () => {
     await using database = await startEmbeddedDatabase(await newFolder(), log)
     const { owner, hub } = database.access

@@ -1,5 +1,5 @@
 import { setTimeout as passing } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Batcher, type BatcherOptions } from './batcher.ts'
 
 type Options = Partial<BatcherOptions<number>> & { write: (items: number[]) => Promise<void> }
@@ -34,7 +34,7 @@ describe('what is added while a batch is under way', () => {
       },
     })
     const added = [all.add(0)]
-    await vi.waitUntil(() => batches.length === 1)
+    await expect.poll(() => batches.length).toBe(1)
     for (let item = 1; item <= 50; item++) added.push(all.add(item))
     first.resolve()
     await Promise.all(added)
@@ -47,11 +47,11 @@ describe('what is added while a batch is under way', () => {
     const all = batcher({ write: () => gates[batch++]!.promise })
     const settled: string[] = []
     const first = all.add(1).then(() => settled.push('first'))
-    await vi.waitUntil(() => batch === 1)
+    await expect.poll(() => batch).toBe(1)
     const second = all.add(2).then(() => settled.push('second'))
     gates[0]!.resolve()
     await first
-    await vi.waitUntil(() => batch === 2)
+    await expect.poll(() => batch).toBe(2)
     await passing(0)
     expect(settled).toEqual(['first'])
     gates[1]!.resolve()
@@ -60,9 +60,17 @@ describe('what is added while a batch is under way', () => {
 
   it('is bounded: what does not fit is refused with 503 and the rest is written', async () => {
     const first = gate()
-    const all = batcher({ maxWaiting: 10, weigh: item => item, write: () => first.promise })
+    let batches = 0
+    const all = batcher({
+      maxWaiting: 10,
+      weigh: item => item,
+      write: () => {
+        batches++
+        return first.promise
+      },
+    })
     const added = [all.add(1)]
-    await passing(1)
+    await expect.poll(() => batches).toBe(1)
     added.push(all.add(6), all.add(4))
     await expect(all.add(1)).rejects.toMatchObject({ kind: 'Internal', status: 503 })
     first.resolve()
@@ -72,14 +80,18 @@ describe('what is added while a batch is under way', () => {
 
   it('is a share for each owner, of whom one item may always wait', async () => {
     const first = gate()
+    let batches = 0
     const all = batcher({
       weigh: item => item,
       ownerOf: item => (item % 2 === 0 ? 'even' : 'odd'),
       maxWaitingEach: 10,
-      write: () => first.promise,
+      write: () => {
+        batches++
+        return first.promise
+      },
     })
     const added = [all.add(1)]
-    await passing(1)
+    await expect.poll(() => batches).toBe(1)
     added.push(all.add(12))
     await expect(all.add(2)).rejects.toMatchObject({ kind: 'Internal', status: 503 })
     added.push(all.add(3), all.add(7))
@@ -103,7 +115,7 @@ describe('a batch', () => {
       },
     })
     const added = [all.add(1)]
-    await vi.waitUntil(() => batches.length === 1)
+    await expect.poll(() => batches.length).toBe(1)
     for (const item of [5, 5, 1, 50, 9, 2]) added.push(all.add(item))
     first.resolve()
     await Promise.all(added)
@@ -124,7 +136,7 @@ describe('a batch', () => {
       },
     })
     const added = Array.from({ length: 9 }, (_, item) => all.add(item))
-    await vi.waitUntil(() => running === 3)
+    await expect.poll(() => running).toBe(3)
     await passing(5)
     open.resolve()
     await Promise.all(added)
@@ -137,6 +149,7 @@ describe('a write that fails', () => {
     let attempts = 0
     const written: number[][] = []
     const all = batcher({
+      retryForMs: 60_000,
       write: async items => {
         if (++attempts < 4) throw gone()
         written.push(items)

@@ -286,28 +286,8 @@ describe('a node that died', () => {
     const left = newId('cluster_node')
     const alive = newId('cluster_node')
     const minuteAgo = new Date(Date.now() - 60_000)
-    await hub.db
-      .insertInto('cluster_node')
-      .values([
-        { node_id: dead, name: 'dead', last_heartbeat: minuteAgo },
-        { node_id: left, name: 'left', last_heartbeat: minuteAgo, left_at: minuteAgo },
-        { node_id: alive, name: 'alive' },
-      ])
-      .execute()
     const connectionId = newId('d_conn')
     const rows = { token_id: 'deployment_id_x', certificate_id: 'd_c_x' }
-    await hub.db
-      .insertInto('device_connection')
-      .values([
-        { connection_id: connectionId, device_id: gone.deviceId, node_id: dead, ...rows },
-        { connection_id: newId('d_conn'), device_id: gone.deviceId, node_id: alive, ...rows },
-      ])
-      .execute()
-    await hub.db
-      .updateTable('device')
-      .set({ is_connected: true, connection_id: connectionId })
-      .where('device_id', '=', gone.deviceId)
-      .execute()
     const actions = [dead, left, alive, hub.nodeId].map(node_id => ({
       action_id: newDatedId('audit_act'),
       action: 'projects_SetName' satisfies ActionName,
@@ -317,7 +297,30 @@ describe('a node that died', () => {
       node_id,
       request_id: 'test',
     }))
-    await hub.db.insertInto('audit_action').values(actions).execute()
+    // At once, because the hub itself looks for the dead every few seconds, and buries each but once.
+    await hub.db.transaction().execute(async tx => {
+      await tx
+        .insertInto('cluster_node')
+        .values([
+          { node_id: dead, name: 'dead', last_heartbeat: minuteAgo },
+          { node_id: left, name: 'left', last_heartbeat: minuteAgo, left_at: minuteAgo },
+          { node_id: alive, name: 'alive' },
+        ])
+        .execute()
+      await tx
+        .insertInto('device_connection')
+        .values([
+          { connection_id: connectionId, device_id: gone.deviceId, node_id: dead, ...rows },
+          { connection_id: newId('d_conn'), device_id: gone.deviceId, node_id: alive, ...rows },
+        ])
+        .execute()
+      await tx
+        .updateTable('device')
+        .set({ is_connected: true, connection_id: connectionId })
+        .where('device_id', '=', gone.deviceId)
+        .execute()
+      await tx.insertInto('audit_action').values(actions).execute()
+    })
 
     await using _second = await secondNode(hub, capturedLog())
     expect(await isShownConnected(owner, gone.deviceId)).toBe(false)

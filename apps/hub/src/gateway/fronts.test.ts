@@ -4,11 +4,10 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { connectDevice, deviceIdentity, digestOf, testHub, until } from '@muster/testkit'
+import { connectDevice, deviceIdentity, digestOf, freePort, testHub, until } from '@muster/testkit'
 import { isInstalled } from '@muster/testkit/debian'
 import { describe, expect, it } from 'vitest'
 
@@ -30,14 +29,6 @@ const CADDY: Proxy = {
   program: '/usr/bin/caddy',
   debianPackage: 'caddy',
   arguments: folder => ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
 }
 
 /** The example for a proxy in docs/operating.md, with files and the port of the hub of this test. */

@@ -373,8 +373,8 @@ describe('a property', () => {
       )
       tookMs.push(performance.now() - from)
     }
-    // A plan that was made for a few rows takes twenty times as long.
-    expect(Math.max(...tookMs.slice(5))).toBeLessThan(6 * Math.max(...tookMs.slice(0, 5)))
+    // A plan that was made for a few rows takes twenty times as long, each time; what else the machine does makes single ones slow.
+    expect(Math.min(...tookMs.slice(5))).toBeLessThan(6 * Math.max(...tookMs.slice(0, 5)))
   })
 
   it('that is protected refuses the device alone, not those in the same batch', async () => {

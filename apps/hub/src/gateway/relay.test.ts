@@ -187,9 +187,5 @@ it('ends with the right to it', async () => {
   stream.write('hello')
   expect(String((await once(stream, 'data'))[0])).toBe('hello')
   await hub.db.deleteFrom('organization_member').where('user_id', '=', friend.userId).execute()
-  await until(
-    'the forward is closed',
-    () => !channel.canWrite || stream.destroyed || stream.readableEnded,
-    10_000,
-  )
+  await until('the forward is closed', () => !channel.canWrite || stream.destroyed || stream.readableEnded)
 })

@@ -51,11 +51,12 @@ const statusOf = async (assetId: string): Promise<string> =>
   (await owner.invoke('repositories_GetAssetDetails', { assetId })).status
 const incoming = async (): Promise<string[]> => readdir(join(hub.dataDir, 'blobs/incoming')).catch(() => [])
 
-/** What the hub answers to a request that is written byte by byte. */
+/** What the hub answers to a request that is written byte by byte, after which it ends the connection. */
 async function rawAnswer(url: string, head: string[], body: Uint8Array = Buffer.alloc(0)): Promise<string> {
   const { pathname, search } = new URL(url)
   const socket = connect(hub.address.port, '127.0.0.1')
-  socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\n${head.join('\r\n')}\r\n\r\n`)
+  const lines = ['Host: hub', 'Connection: close', ...head]
+  socket.write(`PUT ${pathname}${search} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
   socket.write(body)
   const answer = await text(socket)
   return answer.slice(0, answer.indexOf('\r\n'))

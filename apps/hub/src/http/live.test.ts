@@ -309,7 +309,7 @@ describe('a reader', () => {
           hub.live.changed({ topic: 'events', organizationId, projectId: `${'p'.repeat(2_000)}${index}` })
         return hub.live.subscriberCount === 1
       },
-      20_000,
+      25_000,
     )
     socket.destroy()
     other.changes.length = 0

@@ -47,6 +47,11 @@ const MAX_PIPELINED = 8
 /** A client that takes nothing of an answer for so long is let go, in milliseconds; smaller ones fit where nobody waits for them. */
 const STALL_MS = 60_000
 const SMALL_BYTES = 16 * 1024
+/**
+ * How long an idle connection is kept for the next request, in milliseconds: longer than proxies and programs keep theirs (two minutes
+ * at most by default), because a request that meets the end of its connection fails.
+ */
+const KEEP_ALIVE_MS = 130_000
 /** How often requests that take longer are looked for, in milliseconds. */
 const TIMEOUT_CHECK_MS = 5_000
 
@@ -211,6 +216,7 @@ function openServer(
   const options = {
     ServerResponse: responseWith(securityHeaders(config)),
     headersTimeout: HEAD_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     // Some clients offer HTTP/2 with every request: who offers what we do not speak is served as if they had not (RFC 9110, 7.8).
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? ''),

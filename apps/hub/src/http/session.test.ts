@@ -154,16 +154,17 @@ describe('a sign-in that does not succeed', () => {
 
   it('takes the same work whether there is such an account or not', async () => {
     const timeOf = async (email: string): Promise<number> => {
-      const times: number[] = []
-      for (let round = 0; round < 5; round++) {
-        const start = performance.now()
-        await login({ email, password: 'wrong' })
-        times.push(performance.now() - start)
-      }
-      return Math.min(...times)
+      const start = performance.now()
+      await login({ email, password: 'wrong' })
+      return performance.now() - start
     }
     await timeOf('warm-up@test.example')
-    const [known, unknown] = [await timeOf(ada.email), await timeOf('nobody@test.example')]
+    let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    // Taking turns, so that what else the machine does falls on both.
+    for (let round = 0; round < 7; round++) {
+      known = Math.min(known, await timeOf(ada.email))
+      unknown = Math.min(unknown, await timeOf('nobody@test.example'))
+    }
     // Without the work for unknown accounts they would differ by a factor of ten and more.
     expect(unknown).toBeGreaterThan(known / 3)
     expect(known).toBeGreaterThan(unknown / 3)

@@ -4,13 +4,16 @@ import { expect, it } from 'vitest'
 
 const LONG_AGO_SECS = 60 * 60
 
+/** A job that nobody queues here; some others the hub runs by itself, a few seconds after its start. */
+const JOB = 'users_SendPasswordEmail'
+
 /** Rows in the queue's own table, one second apart, the last one newest. */
 async function jobRows(hub: TestHub, rows: Record<string, unknown>[]): Promise<string[]> {
   const ids: string[] = []
   for (const [index, row] of rows.entries()) {
     const jobId = `job_20261121-1200-1234567${index + 1}`
     const columns = {
-      name: 'instance_CleanupExpired',
+      name: JOB,
       data: { jobId },
       created_on: new Date(Date.now() - (LONG_AGO_SECS - index) * 1000),
       ...row,
@@ -78,7 +81,7 @@ it('shows jobs in the states that people know', async () => {
     { ...FINAL, state: 'failed', started_on: at(0), completed_on: at(5) },
     { ...FINAL, state: 'failed', started_on: at(0), completed_on: at(60) },
   ])
-  const { jobs } = await admin.invoke('jobs_Query', {})
+  const { jobs } = await admin.invoke('jobs_Query', { filter: { job: JOB } })
   const shown = jobs.map(({ jobId, status, queued, attempts }) => [jobId, status, queued, attempts])
   expect(shown.reverse()).toEqual([
     [ids[0], 'Pending', true, 0],
@@ -92,7 +95,7 @@ it('shows jobs in the states that people know', async () => {
   expect(jobs[0]).toEqual({
     jobId: ids[6],
     status: 'Expired',
-    job: 'instance_CleanupExpired',
+    job: JOB,
     queued: false,
     attempts: 3,
     retryLimit: 2,
@@ -101,9 +104,12 @@ it('shows jobs in the states that people know', async () => {
     createdAt: expect.any(String),
     finishedAt: at(60).toISOString(),
   })
-  const filtered = await admin.invoke('jobs_Query', { filter: { statuses: ['Failed', 'Cancelled'] } })
+  const filtered = await admin.invoke('jobs_Query', {
+    filter: { job: JOB, statuses: ['Failed', 'Cancelled'] },
+  })
   expect(filtered.jobs.map(({ jobId }) => jobId)).toEqual([ids[5], ids[4]])
-  expect(await admin.invoke('jobs_Query', { filter: { job: 'audit_SealRows' } })).toEqual({ jobs: [] })
+  const job = 'users_SendRegistrationEmail'
+  expect(await admin.invoke('jobs_Query', { filter: { job } })).toEqual({ jobs: [] })
 })
 
 it('pages through jobs in both directions', async () => {
@@ -123,7 +129,12 @@ it('pages through jobs in both directions', async () => {
     const seen: string[] = []
     let cursor: string | undefined
     do {
-      const page = await admin.invoke('jobs_Query', { sort, limit: 3, ...(cursor && { cursor }) })
+      const page = await admin.invoke('jobs_Query', {
+        filter: { job: JOB },
+        sort,
+        limit: 3,
+        ...(cursor && { cursor }),
+      })
       expect(page.total).toBe(cursor ? undefined : 7)
       seen.push(...page.jobs.map(({ jobId }) => jobId))
       cursor = page.nextCursor
