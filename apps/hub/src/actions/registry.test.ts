@@ -35,7 +35,7 @@ import { handlers } from './index.ts'
 
 const PROXY_SECRET = 'only our proxy knows'
 
-/** Verbs of the public definitions: a new action uses one of these. */
+/** Verbs of the public definitions: a new action uses one of these, or what the decisions name it. */
 const VERBS = [
   'Accept',
   'Add',
@@ -67,6 +67,7 @@ const VERBS = [
   'Reset',
   'Resolve',
   'Revoke',
+  'Search',
   'Set',
   'Start',
   'Tag',
@@ -647,7 +648,7 @@ describe('every action', () => {
     const [, verb] = /^[a-z]+_([A-Z][a-z]+)([A-Z][a-z]+|S3)*$/.exec(name) ?? []
     expect(VERBS).toContain(verb)
     // What only reads says so, and what writes does not sound as if it only read.
-    const isReading = ['Get', 'Query', 'Resolve', 'Validate'].includes(verb!)
+    const isReading = ['Get', 'Query', 'Resolve', 'Search', 'Validate'].includes(verb!)
     if (name !== 'devices_ClaimOperationWork') expect(isReading).toBe(kind === 'query')
   })
 

@@ -18,13 +18,15 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Sends bytes as they are and returns the answer as it comes. */
+/** What the hub answers to bytes, until it has said it all or ends the connection. */
 async function raw(text: string): Promise<string> {
   const socket = connect(hub.address.port, '127.0.0.1')
   let answer = ''
   socket.setEncoding('utf8')
   socket.on('data', chunk => {
     answer += chunk
+    const [, length, body] = /\r\ncontent-length: (\d+)\r\n[^]*?\r\n\r\n([^]*)$/i.exec(answer) ?? []
+    if (body !== undefined && body.length >= Number(length)) socket.destroy()
   })
   socket.on('error', () => {})
   socket.write(text)

@@ -115,6 +115,8 @@ export function createHttpProxy({
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
     const { gate, agent } = portOf(session, access.port)
+    // One that waited and is sent twice has more listeners than Node takes for no leak.
+    over.setMaxListeners(20)
     // Who left meanwhile closes nothing any more: what began now would never end.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
