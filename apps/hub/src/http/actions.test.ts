@@ -25,7 +25,7 @@ async function raw(text: string): Promise<string> {
   socket.setEncoding('utf8')
   socket.on('data', chunk => {
     answer += chunk
-    const [, length, body] = /\r\ncontent-length: (\d+)\r\n[^]*?\r\n\r\n([^]*)$/i.exec(answer) ?? []
+    const [, length, body] = /\r\ncontent-length: (\d+)\r\n.*?\r\n\r\n(.*)$/is.exec(answer) ?? []
     if (body !== undefined && body.length >= Number(length)) socket.destroy()
   })
   socket.on('error', () => {})
