@@ -93,7 +93,8 @@ it('closes a connection that nobody uses', async () => {
   await using scratch = await scratchDatabase()
   const lookUps = new LookUps(
     socket => new pg.Client({ ...scratch.connection, pipeline: true, stream: () => socket }),
-    { idleMs: 50, onError: () => {} },
+    // Longer than the database takes to answer, whatever else the machine does.
+    { idleMs: 1_000, onError: () => {} },
   )
   const [first] = await lookUps.select<Backend>(BACKEND, ['first'])
   await until('the connection is closed', async () => {

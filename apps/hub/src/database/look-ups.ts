@@ -63,6 +63,13 @@ export class LookUps {
     const connecting = async (): Promise<Connection> => {
       if (this.#hasEnded) throw new Error('The connections to the database are closed.')
       await client.connect()
+      // Not before: until then it is the client's own deadline that counts, and one that is ended would never answer.
+      socket.setTimeout(this.#idleMs, () => {
+        forget()
+        void client.end()
+        // What is under way on a connection that has gone silent must not wait for a goodbye.
+        socket.destroySoon()
+      })
       return { client, socket }
     }
     // The next look-up opens another one.
@@ -71,12 +78,6 @@ export class LookUps {
       this.#onError(error)
     })
     client.on('end', forget)
-    socket.setTimeout(this.#idleMs, () => {
-      forget()
-      void client.end()
-      // What is under way on a connection that has gone silent must not wait for a goodbye.
-      socket.destroySoon()
-    })
     const connection = connecting()
     connection.catch(forget)
     return connection
