@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { databaseOf } from './hub-child.ts'
@@ -55,6 +56,23 @@ it('filters by conditions on properties, which stand in the address and go with 
   expect(page.url()).toBe(address)
   // The button that had the focus is gone with the filter.
   expect(await page.evaluate('document.activeElement.innerText')).toBe('Devices')
+})
+
+it('exports all that the filter matches, in the order of the list', async () => {
+  await page.goto(`${address}?status=connected&sort=-name`)
+  await page.getByText('800 devices').waitFor()
+  await page.getByRole('button', { name: 'Export' }).click()
+  const [exported] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
+  ])
+  expect(exported.suggestedFilename()).toMatch(/^projects_QueryDevices-\d{4}-\d\d-\d\d\.csv$/)
+  const [head, ...rows] = (await readFile(await exported.path(), 'utf8')).trimEnd().split('\r\n')
+  expect(head).toContain('deviceId,name,hostname,firstSeen,status')
+  expect(rows).toHaveLength(800)
+  const exportedNames = rows.map(row => row.split(',')[1]!)
+  expect(exportedNames.slice(0, 10)).toEqual((await names()).slice(0, 10))
+  expect(exportedNames).toEqual(exportedNames.toSorted().toReversed())
 })
 
 it('takes no longer filter than the hub does, and leaves out what an address has that is none', async () => {

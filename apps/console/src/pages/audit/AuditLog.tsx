@@ -4,12 +4,12 @@ import type { ComponentProps, ReactNode } from 'react'
 import { useChangeSearch } from '../../lib/search.ts'
 import { DateBox } from '../../ui/DateBox.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
+import { ExportMenu } from '../../ui/ExportMenu.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { SuggestBox } from '../../ui/SuggestBox.tsx'
 import { type AuditRow, AuditTable } from './AuditTable.tsx'
 import type { AuditSearch } from './audit-search.ts'
-import { ExportMenu } from './ExportMenu.tsx'
 
 type AuditLogProps = {
   title: string

@@ -11,6 +11,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { CreateButton } from '../../ui/CreateButton.tsx'
 import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ExportMenu } from '../../ui/ExportMenu.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { NoMatch } from '../../ui/NoMatch.tsx'
@@ -24,7 +25,7 @@ import { Conditions } from './Conditions.tsx'
 import { ConnectDeviceDialog } from './ConnectDeviceDialog.tsx'
 import { type Condition, parseConditions, writeConditions } from './conditions.ts'
 import { DeviceTable } from './DeviceTable.tsx'
-import { type DeviceSearch, sortOf } from './devices-input.ts'
+import { type DeviceSearch, devicesInput, sortOf } from './devices-input.ts'
 import { FleetSummary } from './FleetSummary.tsx'
 import { InstallGuide } from './InstallGuide.tsx'
 import { useDeviceList } from './use-device-list.ts'
@@ -153,6 +154,12 @@ function Devices({ projectId }: { projectId: string }) {
             >
               Add a condition
             </Button>
+            <span className="grow" />
+            <ExportMenu
+              variant="ghost"
+              action="projects_QueryDevices"
+              input={{ ...devicesInput(projectId, search), countTotal: false }}
+            />
           </div>
           <Conditions conditions={conditions} onChange={changeConditions} />
           {isAddingCondition && (

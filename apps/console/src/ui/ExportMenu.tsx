@@ -1,7 +1,7 @@
 import type { ActionName } from '@muster/actions/client'
 import { ChevronDown, Download } from 'lucide-react'
-import { Button } from '../../ui/Button.tsx'
-import { Menu, MenuAnchor } from '../../ui/Menu.tsx'
+import { Button, type ButtonProps } from './Button.tsx'
+import { Menu, MenuAnchor } from './Menu.tsx'
 
 const FORMATS = [
   { extension: 'csv', label: 'CSV' },
@@ -11,18 +11,19 @@ const FORMATS = [
 type ExportMenuProps = {
   /** A query whose whole list is downloaded. */
   action: ActionName
-  /** Its input without page and order. */
+  /** Its input without page. */
   input: object
+  variant?: ButtonProps['variant']
 }
 
 /** Downloads all that the filter matches, not only the rows on screen. */
-export function ExportMenu({ action, input }: ExportMenuProps) {
+export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuProps) {
   const query = encodeURIComponent(JSON.stringify(input))
   return (
     <Menu
       align="end"
       trigger={
-        <Button icon={Download}>
+        <Button variant={variant} icon={Download}>
           Export
           <ChevronDown className="i i-14" aria-hidden />
         </Button>
