@@ -81,6 +81,56 @@ it('leads to pages, those of the project first', async () => {
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
 })
 
+it('opens the dialog of a page with which something new is made, once', async () => {
+  const dialog = (name: string) => page.getByRole('dialog', { name })
+  await page.keyboard.press('Control+k')
+  await box().fill('create')
+  expect(await chosen()).toContain('Create Project')
+  await page.keyboard.press('Enter')
+  await dialog('Create Project').waitFor()
+  await page.keyboard.press('Escape')
+  await dialog('Create Project').waitFor({ state: 'detached' })
+  await page.reload()
+  await page.getByRole('link', { name: 'Harbor cranes' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.goForward()
+  await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+
+  // On the page itself, too; and of those that are called the same each leads to its own page.
+  for (const [text, name] of [
+    ['connect a', 'Connect a device'],
+    ['new token', 'New Token'],
+  ] as const) {
+    await page.keyboard.press('Control+k')
+    await box().fill(text)
+    await option(`${name} This project`).click()
+    await dialog(name).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog(name).waitFor({ state: 'detached' })
+  }
+  await page.keyboard.press('Control+k')
+  await box().fill('new')
+  await expectGoodScreen(page, 'palette-actions')
+  await option('New Token Account').click()
+  await page.waitForURL(/\/settings\/security$/)
+  await dialog('New Token').waitFor()
+  await page.keyboard.press('Escape')
+  for (const [text, name] of [
+    ['invite', 'Invite User'],
+    ['new repo', 'New Repository'],
+    ['new user', 'New User'],
+  ] as const) {
+    await page.keyboard.press('Control+k')
+    await box().fill(text)
+    await page.keyboard.press('Enter')
+    await dialog(name).waitFor()
+    await page.keyboard.press('Escape')
+  }
+})
+
 it('says that nothing matches and that it could not search, and gives the focus back', async () => {
   const opener = page.getByRole('button', { name: 'Jump to' })
   await opener.click()

@@ -337,8 +337,8 @@ const organizationSettings = createRoute({
 const organizationSettingsIndex = createRoute({
   getParentRoute: () => organizationSettings,
   path: '/',
-  beforeLoad: ({ params }) => {
-    throw redirect({ to: '/org_{$organization}/settings/members', params, replace: true })
+  beforeLoad: ({ params, location: { state } }) => {
+    throw redirect({ to: '/org_{$organization}/settings/members', params, state, replace: true })
   },
 })
 

@@ -1,6 +1,6 @@
 import { type ActionOutput, MAX_FILTER_LENGTH } from '@muster/actions/client'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { Blocks, Cpu, Package, Search } from 'lucide-react'
+import { Blocks, Cpu, Package, Plus, Search } from 'lucide-react'
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
 import { useActionState } from '../api/queries.ts'
 import { useDebounced } from '../lib/use-debounced.ts'
@@ -24,6 +24,8 @@ import '../styles/palette.css'
 
 type Option = {
   to: string
+  /** Whether going there is for making something new. */
+  isCreating?: boolean
   icon: IconType
   label: string
   /** What tells things of the same name apart; found by too. */
@@ -34,7 +36,7 @@ type Option = {
 }
 type Group = { label: string; options: Option[] }
 
-/** Jumps to a device, project or repository of the organization, or to a page: typing finds, arrow keys move, Enter goes. */
+/** Jumps to a device, project or repository of the organization, to a page, or to making something new: typing finds, arrow keys move, Enter goes. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const id = useId()
   const navigate = useNavigate()
@@ -54,7 +56,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   function go(option: Option | undefined) {
     if (!option) return
     onClose()
-    void navigate({ to: option.to })
+    void navigate({ to: option.to, ...(option.isCreating && { state: { isCreating: true } }) })
   }
   function onKeyDown(event: KeyboardEvent) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -101,7 +103,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the box
               // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the box
               <div
-                key={option.to}
+                key={`${option.to} ${option.label}`}
                 id={idOf(option)}
                 className="opt"
                 role="option"
@@ -150,7 +152,12 @@ function usePages(organization: Organization | undefined): Group[] {
     ['Account', [...ACCOUNT_PAGES, INVITATIONS_PAGE]],
     ['Administration', isAdmin ? [...ADMIN_PAGES, JOBS_PAGE] : []],
   ]
-  return groups.map(([label, options]) => ({ label, options }))
+  const actions = groups.flatMap(([label, options]) =>
+    options.flatMap(({ to, create }) =>
+      create ? [{ to, icon: Plus, label: create, isCreating: true, end: label }] : [],
+    ),
+  )
+  return [...groups.map(([label, options]) => ({ label, options })), { label: 'Actions', options: actions }]
 }
 
 /** What the hub finds in the organization, as soon as typing pauses. */

@@ -19,22 +19,46 @@ import {
 import type { IconType } from '../ui/icon.ts'
 
 /** A page as navigation leads to it. */
-export type PageLink = { to: string; icon: IconType; label: string }
+export type PageLink = {
+  to: string
+  icon: IconType
+  label: string
+  /** What its `CreateButton` says. */
+  create?: string
+}
 
 /** What the top bar links to, each with its shortcut. */
 export function organizationPages(organizationId: string): (PageLink & { keys: string })[] {
   return [
-    { to: `/${organizationId}/projects`, icon: Blocks, label: 'Projects', keys: 'g p' },
-    { to: `/${organizationId}/repositories/`, icon: Package, label: 'Repositories', keys: 'g r' },
-    { to: `/${organizationId}/settings`, icon: Settings, label: 'Settings', keys: 'g s' },
+    {
+      to: `/${organizationId}/projects`,
+      icon: Blocks,
+      label: 'Projects',
+      create: 'Create Project',
+      keys: 'g p',
+    },
+    {
+      to: `/${organizationId}/repositories/`,
+      icon: Package,
+      label: 'Repositories',
+      create: 'New Repository',
+      keys: 'g r',
+    },
+    {
+      to: `/${organizationId}/settings`,
+      icon: Settings,
+      label: 'Settings',
+      create: 'Invite User',
+      keys: 'g s',
+    },
   ]
 }
 
 /** The pages of a project, by the address of the project. */
 export function projectPages(base: string): PageLink[] {
   return [
-    { to: `${base}/devices`, icon: Cpu, label: 'Devices' },
-    { to: `${base}/tokens`, icon: KeyRound, label: 'Tokens' },
+    { to: `${base}/devices`, icon: Cpu, label: 'Devices', create: 'Connect a device' },
+    { to: `${base}/tokens`, icon: KeyRound, label: 'Tokens', create: 'New Token' },
     { to: `${base}/log`, icon: TextAlignStart, label: 'Audit Log' },
     { to: `${base}/repositories`, icon: Package, label: 'Repositories' },
     { to: `${base}/settings`, icon: Settings, label: 'Settings' },
@@ -44,7 +68,7 @@ export function projectPages(base: string): PageLink[] {
 /** One's own settings. */
 export const ACCOUNT_PAGES: PageLink[] = [
   { to: '/settings/profile', icon: UserRound, label: 'Profile' },
-  { to: '/settings/security', icon: ShieldCheck, label: 'Security' },
+  { to: '/settings/security', icon: ShieldCheck, label: 'Security', create: 'New Token' },
   { to: '/settings/sessions', icon: MonitorSmartphone, label: 'Sessions' },
 ]
 
@@ -53,7 +77,7 @@ export const INVITATIONS_PAGE: PageLink = { to: '/user/invitations', icon: Mail,
 /** What the administration links to. */
 export const ADMIN_PAGES: PageLink[] = [
   { to: '/admin/dashboard', icon: LayoutDashboard, label: 'Dashboard' },
-  { to: '/admin/users', icon: Users, label: 'Users' },
+  { to: '/admin/users', icon: Users, label: 'Users', create: 'New User' },
   { to: '/admin/log', icon: ScrollText, label: 'Event Log' },
   { to: '/admin/actions', icon: ListChecks, label: 'Actions Log' },
   { to: '/admin/cluster', icon: Server, label: 'Cluster' },
