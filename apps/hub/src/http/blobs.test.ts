@@ -128,15 +128,25 @@ describe('an upload', () => {
     const bytes = randomBytes(100_000)
     const assetId = await create(bytes)
     const { pathname, search } = new URL(await uploadUrl(assetId))
-    const sockets = Array.from({ length: 32 }, () => {
+    const sockets = Array.from({ length: 24 }, () => {
       const socket = connect(hub.address.port, '127.0.0.1')
       socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000\r\n\r\n`)
       socket.write(bytes.subarray(0, 1000))
       return socket
     })
-    await until('all are under way', async () => (await incoming()).length === 32)
+    await until('all are under way', async () => (await incoming()).length === 24)
     const refused = await putBytes(await uploadUrl(assetId), bytes)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
+    // Those of others are not held up.
+    const stranger = await hub.user()
+    const theirs = await hub.repository(stranger, await hub.organization(stranger), { name: 'theirs' })
+    const other = await stranger.invoke('repositories_CreateAsset', {
+      repositoryId: theirs,
+      size: bytes.length,
+      digest: digestOf(bytes),
+    })
+    const { url } = await stranger.invoke('repositories_IssueAssetUploadUrl', { assetId: other.assetId })
+    expect((await putBytes(url, bytes)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
     await until('they are gone', async () => (await incoming()).length === 0)
     expect((await putBytes(await uploadUrl(assetId), bytes)).status).toBe(200)

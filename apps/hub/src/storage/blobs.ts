@@ -19,8 +19,9 @@ import { AddressRefused } from './outbound.ts'
 import { pour, release, UploadCut } from './pour.ts'
 import { digestOf, MAX_S3_OBJECT_BYTES, S3Failure, UNSIGNED } from './s3.ts'
 
-/** How many uploads and checks of uploads may be under way on a node: each holds a few MiB. */
+/** How many uploads and checks of uploads may be under way on a node, each of which holds a few MiB, and how many for one organization. */
 const MAX_UNDER_WAY = 32
+const MAX_OF_ORGANIZATION = 24
 /** An upload that brings nothing for so long is given up, in milliseconds; so is one that takes longer than its address lives. */
 const STALL_MS = 60_000
 const UPLOAD_MS = URL_LIFE_SECS * 1000
@@ -68,7 +69,8 @@ export class Blobs {
   readonly #urls: BlobUrls
   readonly #live: LiveHub
   readonly #log: Logger
-  #underWay = 0
+  /** The organizations of all uploads and checks that are under way. */
+  readonly #underWay: string[] = []
 
   constructor({ db, folder, stores, instanceStoreId, urls, live, log }: BlobsOptions) {
     this.#db = db
@@ -175,7 +177,7 @@ export class Blobs {
     requireLength(request, asset.sizeBytes)
     const isVerified = purpose === 'verified-upload'
     if (isVerified) requireHeaders(request, verifiedHeaders(asset))
-    await this.#limited(async () => {
+    await this.#limited(asset, async () => {
       using stall = stallSignal(request)
       try {
         const { driver, name } = await this.#placeOf(asset)
@@ -203,7 +205,7 @@ export class Blobs {
    * are removed. Throws `Invalid` for what is missing or wrong, and keeps what was found with the blob.
    */
   async check(asset: Asset): Promise<Buffer> {
-    return this.#limited(async () => {
+    return this.#limited(asset, async () => {
       const { driver, name } = await this.#placeOf(asset)
       try {
         if ((await driver.sizeOf(name)) === undefined) {
@@ -402,16 +404,18 @@ export class Blobs {
     return numUpdatedRows > 0n
   }
 
-  async #limited<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay >= MAX_UNDER_WAY)
+  async #limited<Result>({ organizationId }: Asset, work: () => Promise<Result>): Promise<Result> {
+    const underWay = this.#underWay
+    const own = underWay.filter(id => id === organizationId)
+    if (underWay.length >= MAX_UNDER_WAY || own.length >= MAX_OF_ORGANIZATION)
       throw new ActionError('RateLimited', 'Too many uploads at once.', { retryAfterSecs: 5 })
-    this.#underWay++
+    underWay.push(organizationId)
     try {
       return await work()
     } catch (error) {
       throw asActionError(error)
     } finally {
-      this.#underWay--
+      underWay.splice(underWay.indexOf(organizationId), 1)
     }
   }
 }
