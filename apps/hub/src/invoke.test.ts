@@ -232,6 +232,22 @@ describe('a command', () => {
     expect(await auditRows(hub)).toMatchObject([{ status: 'Failed' }])
   })
 
+  it('is Failed and neither a refusal nor a bug when the database goes away while the right to it is looked up', async () => {
+    await using session = await databaseSession(hub)
+    await session.lock('organization_member')
+    const renaming = failed(rename(async () => ({})))
+    await session.waitingStatements(1)
+    await session.terminateOthers()
+    await session.release()
+    expect(await renaming).toMatchObject({ kind: 'Internal', status: 503 })
+    // By the session, since the hub's own connections are gone.
+    const rows = await until('its row is closed', async () => {
+      const rows = await session.query('select status from audit_action')
+      return rows.every(({ status }) => status !== 'Pending') && rows
+    })
+    expect(rows).toEqual([{ status: 'Failed' }])
+  })
+
   it('tells nobody of a change before the commit, and everybody after it', async () => {
     await using console = await liveStream(hub, owner)
     let told: unknown

@@ -159,7 +159,9 @@ export function createPipeline({
       authorization = await authorize(db, caller, action.permission, input)
       await requireRecentSignIn(action, caller, input)
     } catch (error) {
-      await close(actionId, error instanceof ActionError ? 'Rejected' : 'Panicked')
+      // A database that went away has permitted nothing, and refused nothing either.
+      const status = error instanceof ActionError ? 'Rejected' : expectedError(error) ? 'Failed' : 'Panicked'
+      await close(actionId, status)
       throw error
     }
     const { scope } = authorization

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { jsonDepth, memberText, RawJson, stringify } from './raw-json.ts'
+import { elementTexts, jsonDepth, memberText, RawJson, stringify } from './raw-json.ts'
 
 // V8 13.6 confuses a member whose name is written with an escape, like `"\""`, with one named by a backslash that it saw in an
 // earlier object of the same shape. JSON.parse is the yardstick here, so no name has a backslash in it.
@@ -90,6 +90,18 @@ describe('memberText', () => {
     const start = performance.now()
     expect(memberText(long, 'value')).toHaveLength(61)
     expect(performance.now() - start).toBeLessThan(1_000)
+  })
+})
+
+describe('elementTexts', () => {
+  it('are the elements as JSON.parse sees them, in the very texts that were written', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(blank, text, blank)), blank, (elements, inside) => {
+        const array = `[${elements.map(parts => parts.join('')).join(',') || inside}]`
+        expect(elementTexts(array)).toEqual(elements.map(([, element]) => element.trim()))
+      }),
+      { numRuns: 500 },
+    )
   })
 })
 

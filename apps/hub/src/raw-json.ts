@@ -74,6 +74,28 @@ export function memberText(text: string, key: string): string | undefined {
   return result
 }
 
+/** The texts of the elements of a JSON array, exactly as they stand there. `text` must be valid JSON. */
+export function elementTexts(text: string): string[] {
+  const elements: string[] = []
+  let depth = 0
+  let start = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (char === '"') at = stringEnd(text, at)
+    else if (char === '{' || char === '[') {
+      if (++depth === 1) start = at + 1
+    } else if (char === '}' || char === ']' || char === ',') {
+      if (depth === 1) {
+        const element = text.slice(start, at).trim()
+        if (element !== '') elements.push(element)
+        start = at + 1
+      }
+      if (char !== ',') depth--
+    }
+  }
+  return elements
+}
+
 /** Deepest nesting of arrays and objects in a JSON text, found without recursion and before it is parsed. */
 export function jsonDepth(text: string): number {
   let depth = 0

@@ -1,5 +1,5 @@
 import { newId } from '@muster/actions'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
 import type { Db, Tx } from '../database/connection.ts'
 import type { Logger } from '../log.ts'
@@ -25,7 +25,7 @@ export type ClusterNode = AsyncDisposable & { nodeId: string }
 export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOptions): Promise<ClusterNode> {
   const nodeId = newId('cluster_node')
   await db.insertInto('cluster_node').values({ node_id: nodeId, name }).execute()
-  await buryDeadNodes(db, nodeId, isAlone ? 0 : STALE_AFTER_MS)
+  await buryDeadNodes(db, nodeId, isAlone ? undefined : STALE_AFTER_MS)
 
   let beating: Promise<void> | undefined
   const timer = setInterval(() => {
@@ -90,7 +90,7 @@ async function sayAlive(db: Db, nodeId: string): Promise<boolean> {
 
 async function leave(db: Db, nodeId: string): Promise<void> {
   await db.transaction().execute(async tx => {
-    await endConnections(tx, [nodeId], 'ServerShutdown')
+    await endConnections(tx, [nodeId], 'ServerShutdown', sql`now()`)
     await tx
       .updateTable('cluster_node')
       .set({ left_at: sql`now()` as never })
@@ -99,10 +99,15 @@ async function leave(db: Db, nodeId: string): Promise<void> {
   })
 }
 
-/** In one transaction, so that a node is never marked as left while its connections stay open for ever. */
-async function buryDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number): Promise<void> {
+/**
+ * In one transaction, so that a node is never marked as left while its connections stay open for ever. Without `staleAfterMs` every
+ * other node is dead, whatever it said when: a machine without a clock of its own may start in the past.
+ */
+async function buryDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>
-    sql<boolean>`${sql.ref(column)} <= now() - make_interval(secs => ${staleAfterMs / 1000})`
+    staleAfterMs === undefined
+      ? sql<boolean>`true`
+      : sql<boolean>`${sql.ref(column)} <= now() - make_interval(secs => ${staleAfterMs / 1000})`
   await db.transaction().execute(async tx => {
     const dead = await tx
       .updateTable('cluster_node')
@@ -113,7 +118,9 @@ async function buryDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number): P
       .returning('node_id')
       .execute()
     const deadIds = dead.map(node => node.node_id)
-    if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed')
+    // Its last sign of life, and not the moment at which somebody noticed: that may be days later.
+    const endedAt = sql`greatest(connected_at, (select last_heartbeat from cluster_node n where n.node_id = c.node_id))`
+    if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed', endedAt)
     // A node that left by itself may have left actions behind that it could not wait for.
     const gone = await tx
       .selectFrom('cluster_node as n')
@@ -133,14 +140,16 @@ async function buryDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number): P
   })
 }
 
+/** Ends all connections `c` of nodes. */
 async function endConnections(
   tx: Tx,
   nodeIds: string[],
   reason: 'NodeCrashed' | 'ServerShutdown',
+  endedAt: RawBuilder<unknown>,
 ): Promise<void> {
   await sql`
     with closed as (
-      update device_connection set ended_at = now(), end_reason = ${reason}
+      update device_connection c set ended_at = ${endedAt}, end_reason = ${reason}
        where node_id = any (${nodeIds}) and ended_at is null
       returning connection_id, device_id
     )

@@ -1,10 +1,12 @@
 import { ActionError, MAX_EVENT_BYTES, type ParsedInput } from '@muster/actions'
 import { CompiledQuery } from 'kysely'
+import { stringify } from '../raw-json.ts'
 import { binaryArray } from './binary-array.ts'
 import type { Tx } from './connection.ts'
 
-/** An event as clients send it. */
-export type DeviceEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
+type SentEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
+/** An event as clients send it; its attributes may be their text (`RawJson`), as its body may. */
+export type DeviceEvent = Omit<SentEvent, 'attributes'> & { attributes: unknown }
 
 /** An event as it is stored. */
 export type EventRow = {
@@ -105,8 +107,8 @@ export async function insertEvents(tx: Tx, deviceId: string, events: DeviceEvent
 
 /** The row of an event. Throws `Invalid` for one that is too large. */
 export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
-  const body = JSON.stringify(event.body)
-  const attributes = JSON.stringify(event.attributes)
+  const body = stringify(event.body)
+  const attributes = stringify(event.attributes)
   const sizeBytes = Buffer.byteLength(body) + Buffer.byteLength(attributes)
   if (sizeBytes > MAX_EVENT_BYTES) {
     throw new ActionError(

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { Admission } from './admission.ts'
 
 it('lets as many in at once as it may and the others in their order', async () => {
@@ -46,4 +46,15 @@ it('loses no place when everybody who waited was turned away', async () => {
   admission.leave(5_000)
   expect(await Promise.all(waiting)).toEqual([false, false])
   expect(await admission.enter(5_000)).toBe(true)
+})
+
+it('does not take a clock that is set for time that passes', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const admission = new Admission({ maxRunning: 1, maxWaiting: 10, maxWaitMs: 1_000 })
+  await admission.enter()
+  const waiting = admission.enter()
+  vi.setSystemTime(Date.now() + 3_600_000)
+  admission.leave()
+  vi.useRealTimers()
+  expect(await waiting).toBe(true)
 })

@@ -1,4 +1,7 @@
-/** Lets a bounded number of connections be authenticated at once; the rest wait in order, bounded in number and time. */
+/**
+ * Lets a bounded number of connections be authenticated at once; the rest wait in order, bounded in number and time. The clock may be
+ * set while they do: a machine without one of its own is when its network is there, and with it the fleet.
+ */
 export class Admission {
   readonly #maxRunning: number
   readonly #maxWaiting: number
@@ -17,7 +20,7 @@ export class Admission {
   }
 
   /** Resolves to whether there was a place; who got one calls `leave()`. */
-  enter(now = Date.now()): Promise<boolean> {
+  enter(now = performance.now()): Promise<boolean> {
     if (this.#running < this.#maxRunning) {
       this.#running++
       return Promise.resolve(true)
@@ -32,7 +35,7 @@ export class Admission {
     })
   }
 
-  leave(now = Date.now()): void {
+  leave(now = performance.now()): void {
     for (;;) {
       const next = this.#waiting.shift()
       if (!next) {

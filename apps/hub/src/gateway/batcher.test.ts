@@ -1,5 +1,5 @@
 import { setTimeout as passing } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Batcher, type BatcherOptions } from './batcher.ts'
 
 type Options = Partial<BatcherOptions<number>> & { write: (items: number[]) => Promise<void> }
@@ -122,6 +122,55 @@ describe('a batch', () => {
     expect(batches).toEqual([[1], [5, 5], [1], [50], [9], [2]])
   })
 
+  it('has room for everybody, however much one of them sends', async () => {
+    const first = gate()
+    const batches: string[][] = []
+    const all = new Batcher<string>({
+      weigh: item => Number(item.slice(2)),
+      ownerOf: item => item[0]!,
+      maxBatch: 100,
+      maxWaiting: 10_000,
+      parallel: 1,
+      retryForMs: 1_000,
+      write: async items => {
+        batches.push(items)
+        if (batches.length === 1) await first.promise
+      },
+    })
+    const added = [all.add('a 1')]
+    await expect.poll(() => batches.length).toBe(1)
+    for (const item of ['a 90', 'a 80', 'a 5', 'a 70', 'b 2', 'c 4', 'c 9', 'd 60', 'b 3'])
+      added.push(all.add(item))
+    first.resolve()
+    await Promise.all(added)
+    expect(batches.slice(1)).toEqual([
+      ['a 90', 'b 2', 'c 4', 'b 3'],
+      ['a 80', 'c 9', 'a 5'],
+      ['a 70'],
+      ['d 60'],
+    ])
+  })
+
+  it('is as full as it may be when all is of one owner', async () => {
+    const first = gate()
+    const batches: number[][] = []
+    const all = batcher({
+      maxBatch: 10,
+      ownerOf: () => 'one',
+      write: async items => {
+        batches.push(items)
+        if (batches.length === 1) await first.promise
+      },
+    })
+    const added = [all.add(0)]
+    await expect.poll(() => batches.length).toBe(1)
+    for (let item = 1; item <= 25; item++) added.push(all.add(item))
+    first.resolve()
+    await Promise.all(added)
+    expect(batches.map(({ length }) => length)).toEqual([1, 10, 10, 5])
+    expect(batches.flat()).toEqual(Array.from({ length: 26 }, (_, item) => item))
+  })
+
   it('runs beside others as far as it may', async () => {
     const open = gate()
     let running = 0
@@ -157,6 +206,20 @@ describe('a write that fails', () => {
     })
     await Promise.all([all.add(1), all.add(2)])
     expect(written).toEqual([[1, 2]])
+  })
+
+  it('is tried again though the clock was set meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    let attempts = 0
+    const all = batcher({
+      retryForMs: 60_000,
+      write: async () => {
+        vi.setSystemTime(Date.now() + 3_600_000)
+        if (++attempts === 1) throw gone()
+      },
+    })
+    await all.add(1).finally(() => vi.useRealTimers())
+    expect(attempts).toBe(2)
   })
 
   it.each(['57P01', '57014', '53100', '53300', '55P03', '25006', '40P01', 'ECONNREFUSED'])(

@@ -22,6 +22,9 @@ export type BatcherOptions<Item> = {
   retryForMs: number
 }
 
+/** Among how many owners a batch is shared at least, where more waits than fits into it. */
+const OWNERS_A_BATCH = 8
+
 type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (error: unknown) => void }
 
 /**
@@ -100,20 +103,16 @@ export class Batcher<Item> {
   }
 
   #take(): Waiting<Item>[] {
-    let weight = 0
-    let count = 0
-    while (count < this.#waiting.length) {
-      weight += this.#waiting[count]!.weight
-      if (count > 0 && weight > this.#options.maxBatch) {
-        weight -= this.#waiting[count]!.weight
-        break
-      }
-      count++
+    const { ownerOf, maxBatch } = this.#options
+    const { batch, rest } =
+      ownerOf && this.#waitingWeight > maxBatch
+        ? shared(this.#waiting, maxBatch, ownerOf)
+        : first(this.#waiting, maxBatch)
+    this.#waiting = rest
+    for (const { item, weight } of batch) {
+      this.#waitingWeight -= weight
+      this.#count(item, -weight)
     }
-    const batch = this.#waiting.slice(0, count)
-    this.#waiting = this.#waiting.slice(count)
-    this.#waitingWeight -= weight
-    for (const taken of batch) this.#count(taken.item, -taken.weight)
     return batch
   }
 
@@ -136,14 +135,61 @@ export class Batcher<Item> {
 
   /** Writes are idempotent, so a lost connection is answered by writing again, whether or not the first try arrived. */
   async #writeWithRetry(items: Item[]): Promise<void> {
-    const deadline = Date.now() + this.#options.retryForMs
+    const deadline = performance.now() + this.#options.retryForMs
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#options.write(items)
       } catch (error) {
-        if (!(isConnectionError(error) || isDeadlock(error)) || Date.now() > deadline) throw error
+        if (!(isConnectionError(error) || isDeadlock(error)) || performance.now() > deadline) throw error
         await new Promise(done => setTimeout(done, Math.min(50 * attempt, 500)))
       }
     }
   }
+}
+
+type Taken<Item> = { batch: Waiting<Item>[]; rest: Waiting<Item>[] }
+
+/** As many as fit into a batch, and one item in any case. */
+function first<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Item> {
+  let weight = 0
+  let count = 0
+  while (count < waiting.length) {
+    weight += waiting[count]!.weight
+    if (count > 0 && weight > maxBatch) break
+    count++
+  }
+  return { batch: waiting.slice(0, count), rest: waiting.slice(count) }
+}
+
+/**
+ * As many as fit into a batch, where not all do: at first everybody has a share of it, so that who sends all they can waits for
+ * their own writes and others do not. What one owner sent keeps its order, and the one that has waited longest always goes.
+ */
+function shared<Item>(
+  waiting: Waiting<Item>[],
+  maxBatch: number,
+  ownerOf: (item: Item) => string,
+): Taken<Item> {
+  const batch: Waiting<Item>[] = []
+  let weight = 0
+  let rest = waiting
+  for (const share of [maxBatch / OWNERS_A_BATCH, maxBatch]) {
+    const takenOf = new Map<string, number>()
+    const left: Waiting<Item>[] = []
+    for (const one of rest) {
+      const owner = ownerOf(one.item)
+      const before = takenOf.get(owner) ?? 0
+      const fits = weight + one.weight <= maxBatch && (before === 0 || before + one.weight <= share)
+      if (fits || batch.length === 0) {
+        batch.push(one)
+        weight += one.weight
+        takenOf.set(owner, before + one.weight)
+      } else {
+        left.push(one)
+        takenOf.set(owner, Number.POSITIVE_INFINITY)
+      }
+    }
+    rest = left
+  }
+  return { batch, rest }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ActionName, newDatedId, newId } from '@muster/actions'
@@ -7,6 +7,7 @@ import {
   capturedLog,
   connectDevice,
   databaseSession,
+  deviceHeaders,
   deviceIdentity,
   type FakeDevice,
   liveStream,
@@ -16,7 +17,8 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { SYSTEM } from '../caller.ts'
 import { loadConfig } from '../config.ts'
 import { createHub, type Hub } from '../hub.ts'
@@ -287,6 +289,7 @@ describe('a node that died', () => {
     const alive = newId('cluster_node')
     const minuteAgo = new Date(Date.now() - 60_000)
     const connectionId = newId('d_conn')
+    const lateId = newId('d_conn')
     const rows = { token_id: 'deployment_id_x', certificate_id: 'd_c_x' }
     const actions = [dead, left, alive, hub.nodeId].map(node_id => ({
       action_id: newDatedId('audit_act'),
@@ -310,7 +313,14 @@ describe('a node that died', () => {
       await tx
         .insertInto('device_connection')
         .values([
-          { connection_id: connectionId, device_id: gone.deviceId, node_id: dead, ...rows },
+          {
+            connection_id: connectionId,
+            device_id: gone.deviceId,
+            node_id: dead,
+            connected_at: new Date(minuteAgo.getTime() - 540_000),
+            ...rows,
+          },
+          { connection_id: lateId, device_id: gone.deviceId, node_id: dead, ...rows },
           { connection_id: newId('d_conn'), device_id: gone.deviceId, node_id: alive, ...rows },
         ])
         .execute()
@@ -325,7 +335,11 @@ describe('a node that died', () => {
     await using _second = await secondNode(hub, capturedLog())
     expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
     const reasons = await endReasonsOf(owner, gone.deviceId)
-    expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', undefined])
+    expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', 'NodeCrashed', undefined])
+    // They ended when the node was last heard of, not when another one looked, nor before they began.
+    const ended = new Map((await connectionsOf(owner, gone.deviceId)).map(one => [one.connectionId, one]))
+    expect(ended.get(connectionId)).toMatchObject({ endedAt: minuteAgo.toISOString(), durationSecs: 540 })
+    expect(ended.get(lateId)).toMatchObject({ endedAt: ended.get(lateId)!.connectedAt, durationSecs: 0 })
     expect(await isShownConnected(owner, deviceId)).toBe(true)
     expect(await endReasonsOf(owner, deviceId)).toEqual([undefined])
     const statuses = await hub.db
@@ -341,6 +355,50 @@ describe('a node that died', () => {
     })
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     expect([devices.length, organizationId.length]).toEqual([2, 26])
+  })
+
+  it('with a hub alone on its database has left nothing open, though the clock has gone back since', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'muster-alone-'))
+    await chmod(dataDir, 0o755)
+    const start = (): Promise<Hub> =>
+      createHub(loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }), capturedLog().log)
+    const nodeId = newId('cluster_node')
+    const connectionId = newId('d_conn')
+    {
+      await using before = await start()
+      await using device = await connectDevice({
+        url: `http://127.0.0.1:${before.address.port}`,
+        token: before.firstRun!.deploymentToken,
+      })
+      const { deviceId: device_id } = device
+      const anHour = 3_600_000
+      await before.db
+        .insertInto('cluster_node')
+        .values({ node_id: nodeId, name: 'dead', last_heartbeat: new Date(Date.now() + anHour) })
+        .execute()
+      await before.db
+        .insertInto('device_connection')
+        .values({
+          connection_id: connectionId,
+          device_id,
+          node_id: nodeId,
+          token_id: 'x',
+          certificate_id: 'x',
+        })
+        .execute()
+    }
+    await using after = await start()
+    const { end_reason } = await after.db
+      .selectFrom('device_connection')
+      .where('connection_id', '=', connectionId)
+      .select('end_reason')
+      .executeTakeFirstOrThrow()
+    expect(end_reason).toBe('NodeCrashed')
+    expect(
+      await after.db.selectFrom('device').where('is_connected', '=', true).select('device_id').execute(),
+    ).toEqual([])
+    await after[Symbol.asyncDispose]()
+    await rm(dataDir, { recursive: true, force: true })
   })
 
   it('only seemed to: it starts its connections again', async () => {
@@ -360,6 +418,57 @@ describe('a node that died', () => {
     expect(captured.named('this node was taken for dead; its connections start again')).toHaveLength(1)
     await using again = await connectDevice({ url: second.url, token, identity: device.identity })
     expect(await isShownConnected(owner, again.deviceId)).toBe(true)
+  })
+})
+
+describe('a database that is away for a moment', () => {
+  it('refuses no device that comes meanwhile', async () => {
+    const { token } = await hub.fleet()
+    await using session = await databaseSession(hub)
+    await session.lock('deployment_token')
+    const connecting = connectDevice({ url: hub.url, token })
+    await session.waitingStatements(1)
+    await session.terminateOthers()
+    await session.release()
+    await using device = await connecting
+    expect(device.link.isOpen).toBe(true)
+  })
+
+  it('refuses no one-shot command whose connection is looked at', async () => {
+    const { token } = await hub.fleet()
+    const query = hub.pool.query.bind(hub.pool)
+    let lost = 0
+    vi.spyOn(hub.pool, 'query').mockImplementation((async (
+      statement: { name?: string },
+      values: unknown[],
+    ) => {
+      if (statement.name === 'presence-may-connect' && ++lost === 1)
+        throw Object.assign(new Error('terminating connection'), { code: '57P01' })
+      return query(statement as never, values)
+    }) as never)
+    try {
+      await using command = await connectDevice({ url: hub.url, token, register: false })
+      expect([command.link.isOpen, lost]).toEqual([true, 2])
+    } finally {
+      vi.restoreAllMocks()
+    }
+  })
+
+  it('keeps a device waiting no longer than it waits itself', async () => {
+    const { token } = await hub.fleet()
+    await using session = await databaseSession(hub)
+    await session.lock('deployment_token')
+    const webSocket = new WebSocket(`${hub.url.replace('http', 'ws')}/api/v1/connect/ws`, {
+      headers: deviceHeaders({ url: hub.url, token }, await deviceIdentity()),
+    })
+    webSocket.on('error', () => {})
+    await session.waitingStatements(1)
+    webSocket.terminate()
+    await session.terminateOthers()
+    await session.release()
+    const before = hub.devices.connectionCount
+    await using next = await connectDevice({ url: hub.url, token })
+    expect([next.link.isOpen, hub.devices.connectionCount]).toEqual([true, before + 1])
   })
 })
 

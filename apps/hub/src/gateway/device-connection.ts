@@ -4,6 +4,7 @@ import {
   type ChannelRequest,
   type Link,
   type LinkEnd,
+  type LinkLimits,
   type LinkOptions,
   type OpenOptions,
   serveExecutor,
@@ -11,11 +12,18 @@ import {
 import type { InFlight } from '../in-flight.ts'
 import type { Logger } from '../log.ts'
 import type { Connected, DeviceCaller } from './authenticate.ts'
+import { askedAgain } from './database-away.ts'
 import type { Presence } from './presence.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from './registry.ts'
 
 /** Time between Pings to a peer that pings by itself, which measure the line; others get theirs every five seconds. */
 export const MAX_PING_INTERVAL_MS = 60_000
+
+/**
+ * Each one-shot command of a 2026 agent is a channel of its service's link (protocol 3.8), which does not hold scripts back: their
+ * pace must not end the link. How many channels there are at a time, and frames in a second, bounds them as well.
+ */
+const LIMITS = { requestsPerSecond: 1024 }
 
 /** What the connections of all devices share. */
 export type DeviceServices = {
@@ -87,6 +95,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     return MAX_PING_INTERVAL_MS
   }
 
+  get limits(): Partial<LinkLimits> {
+    return LIMITS
+  }
+
   /** Lets the device in, or ends the link; resolves when that is decided, and recorded where there is something to record. */
   async begin(link: Link, isRegistered: boolean): Promise<void> {
     this.#link = link
@@ -135,7 +147,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
       if (isRegistered) this.#connectionId = await presence.open({ deviceId, tokenId, certificateId })
       const isAdmitted = isRegistered
         ? this.#connectionId !== undefined
-        : await presence.mayConnect({ tokenId, certificateId })
+        : await askedAgain(
+            () => presence.mayConnect({ tokenId, certificateId }),
+            () => !link.isOpen,
+          )
       if (!isAdmitted) link.close('certificate or token is no longer valid')
       else if (this.#connectionId !== undefined && link.isOpen) {
         devices.register(this)?.close(REPLACED)

@@ -163,6 +163,25 @@ describe('channels', () => {
     }
     expect(here.device.link.channelCount).toBe(1)
   })
+
+  it('come as fast as scripts run one-shot commands, whose channels are those of the service', async () => {
+    const { token } = await hub.fleet()
+    await using device = await rawDevice({ url: hub.url, token })
+    const own = await device.openExecutor()
+    // Far more in a second than the 64 that a public peer bears (2.10), never more than 32 at a time.
+    for (let round = 0; round < 12; round++) {
+      const numbers = Array.from({ length: 24 }, (_, at) => 2 + round * 24 + at)
+      const commands = await Promise.all(numbers.map(number => device.openExecutor(number)))
+      const reason = new Uint8Array()
+      for (const receiverId of commands)
+        device.send(
+          { type: 'ChannelClosed', receiverId, reason },
+          { type: 'ChannelClose', receiverId, reason },
+        )
+    }
+    device.send({ type: 'ChannelData', receiverId: own, payload: request('actor_GetActor', '{}') })
+    await until('the service goes on', () => answersOf(device).length === 1)
+  })
 })
 
 describe('the envelope', () => {

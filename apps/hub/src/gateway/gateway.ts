@@ -26,6 +26,7 @@ import type { RateLimits } from '../rate-limits.ts'
 import { Admission } from './admission.ts'
 import { type Connected, claimsOf, createAuthenticator, type DeviceCaller } from './authenticate.ts'
 import { certificateReader, remoteReader } from './client-certificate.ts'
+import { askedAgain } from './database-away.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
 import { watchRights } from './ended-rights.ts'
 import { endWith } from './last-answer.ts'
@@ -140,7 +141,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       let connected: Connected
       try {
         if (socket.destroyed) return
-        connected = await authenticate(request)
+        connected = await askedAgain(
+          () => authenticate(request),
+          () => isClosing || socket.destroyed,
+        )
       } finally {
         admission.leave()
       }

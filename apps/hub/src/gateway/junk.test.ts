@@ -154,11 +154,11 @@ describe('a device that breaks the rules of frames ends its own connection', () 
       },
     ],
     [
-      'more channel requests than 64 a second',
+      'more channel requests than 1,024 a second',
       'too many channel requests',
       device => {
         device.send(HELLO)
-        for (let id = 1; id <= 65; id++)
+        for (let id = 1; id <= 2_049; id++)
           device.send({ type: 'ChannelRequest', senderId: id, ...credit, endpoint: Buffer.from('nothing') })
       },
     ],

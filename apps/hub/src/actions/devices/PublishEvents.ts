@@ -1,15 +1,31 @@
-import { insertEvents } from '../../database/device-events.ts'
+import { type DeviceEvent, insertEvents } from '../../database/device-events.ts'
 import { handler } from '../../handler.ts'
+import { elementTexts, memberText, RawJson } from '../../raw-json.ts'
+
+/** What may be a number that JavaScript reads as another: more digits than it keeps, or an exponent that may be beyond it. */
+const INEXACT = /(?<![\d.])[\d.]{16}|\de[+-]?\d{3}/i
 
 export const devices_PublishEvents = handler('devices_PublishEvents', {
-  async byDevice({ caller, services }, { events }) {
-    await services.ingest.publishEvents(caller, events)
+  async byDevice({ caller, services, inputText }, { events }) {
+    await services.ingest.publishEvents(caller, exactly(events, inputText))
     return {}
   },
 
-  async byOthers({ tx, changed }, { deviceId, events }) {
-    await insertEvents(tx, deviceId, events)
+  async byOthers({ tx, changed, inputText }, { deviceId, events }) {
+    await insertEvents(tx, deviceId, exactly(events, inputText))
     changed('events')
     return {}
   },
 })
+
+/** The events with their numbers as they were written: agents send integers of 64 bits. */
+function exactly(events: DeviceEvent[], inputText: string): DeviceEvent[] {
+  if (!INEXACT.test(inputText)) return events
+  const texts = elementTexts(memberText(inputText, 'events')!)
+  const textOf = (index: number, key: string): RawJson => new RawJson(memberText(texts[index]!, key)!)
+  return events.map((event, index) => ({
+    ...event,
+    body: textOf(index, 'body'),
+    attributes: textOf(index, 'attributes'),
+  }))
+}

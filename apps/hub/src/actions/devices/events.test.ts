@@ -122,6 +122,29 @@ describe('devices_PublishEvents', () => {
     },
   )
 
+  it.each([
+    '18446744073709551615',
+    '-9223372036854775808',
+    '0.12345678901234567890',
+    '1234567890.0987654321',
+    '1e400',
+    '-2E-500',
+    '[1,{"n":9007199254740993}]',
+  ])('keeps %s as it was written', async text => {
+    const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+    const body = text.startsWith('[') ? [1, { n: rawJSON('9007199254740993') }] : rawJSON(text)
+    const attributes = { serial: body, unit: 'bytes' }
+    await publish(event({ body: 'another' }), event({ body, attributes }))
+    await owner.invoke('devices_PublishEvents', { deviceId, events: [event({ body, attributes })] })
+    const answer = await fetch(`${hub.url}/api/v1/actions/invoke/devices_QueryEvents`, {
+      method: 'POST',
+      headers: { cookie: owner.cookie, origin: hub.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ deviceId }),
+    })
+    const whole = `"body":${text},"attributes":{"serial":${text},"unit":"bytes"}`
+    expect((await answer.text()).split(whole)).toHaveLength(3)
+  })
+
   it('stores an event once, however often and wherever it is sent', async () => {
     const one = event({ body: 'first' })
     await publish(one)
