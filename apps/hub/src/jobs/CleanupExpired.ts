@@ -1,18 +1,21 @@
 import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
+import type { Db } from '../database/connection.ts'
 import { jobHandler } from './handler.ts'
 
 /** How long a sign-up may stay unfinished, and a link that is used up or over is remembered, in days. */
 const KEEP_UNUSED_DAYS = 7
 /** How long a node that left is named in history, in days. */
 const KEEP_NODES_DAYS = 30
+/** Of how many devices one statement removes old connections. */
+const DEVICES_A_TURN = 100
 
 const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`
 
 export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',
-  async ({ db }, _data, { jobId }) => {
+  async ({ db, eventRetentionDays }, _data, { jobId, signal }) => {
     await db.deleteFrom('session').where('expires_at', '<', sql<Date>`now()`).execute()
     const isOver = daysAgo(KEEP_UNUSED_DAYS)
     await db
@@ -36,6 +39,8 @@ export const instance_CleanupExpired = jobHandler(
       )
       .execute()
 
+    await removeOldConnections(db, eventRetentionDays, signal)
+
     await db.transaction().execute(async tx => {
       const registrations = await tx
         .selectFrom('registration as r')
@@ -58,3 +63,24 @@ export const instance_CleanupExpired = jobHandler(
     })
   },
 )
+
+/** Removes connections that are over for so long, but for the last one of each device. */
+async function removeOldConnections(db: Db, days: number, signal: AbortSignal): Promise<void> {
+  for (let from = ''; ; ) {
+    signal.throwIfAborted()
+    const { rows } = await sql<{ last: string | null }>`
+      with devices as (
+        select device_id from device where device_id > ${from} order by device_id limit ${DEVICES_A_TURN}
+      ), removed as (
+        delete from device_connection c using devices d
+         where c.device_id = d.device_id and c.connected_at < ${daysAgo(days)} and c.ended_at < ${daysAgo(days)}
+           and exists (
+             select from device_connection n where n.device_id = c.device_id and n.connected_at > c.connected_at
+           )
+      )
+      select max(device_id) as last from devices`.execute(db)
+    const last = rows[0]!.last
+    if (last === null) return
+    from = last
+  }
+}

@@ -223,6 +223,39 @@ it('goes on after the database lost its connections', async () => {
   expect(await hub.runJob('instance_CleanupExpired', {})).toMatchObject({ status: 'Completed' })
 })
 
+it('keeps connections as long as events, and the last one of a device', async () => {
+  await using hub = await testHub({ eventRetentionDays: 10 })
+  await hub.fleet()
+  // More than one statement looks at.
+  await hub.pool.query(`
+    insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+    select 'd_' || lpad(i::text, 22, 'a'), project_id, 'd_pk_' || lpad(i::text, 22, 'a'), sha256(i::text::bytea)
+      from (select project_id from project limit 1) p, generate_series(1, 250) i`)
+  const insert = `
+    insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+    select 'c' || $1::int || device_id, device_id, 'n', 't', 'c', now() - make_interval(days => $1::int),
+           now() - make_interval(days => $2::int), case when $2::int is not null then 'Disconnected' end
+      from device`
+  // How many days ago they began and ended.
+  for (const [began, ended] of [
+    [40, 39],
+    [30, 9],
+    [20, 11],
+  ])
+    await hub.pool.query(insert, [began, ended])
+  const kept = async (): Promise<Record<string, number>> => {
+    const { rows } = await hub.pool.query<{ began: string; devices: number }>(
+      `select substr(connection_id, 1, 3) as began, count(*)::int as devices from device_connection group by 1`,
+    )
+    return Object.fromEntries(rows.map(({ began, devices }) => [began, devices]))
+  }
+  await hub.runJob('instance_CleanupExpired', {})
+  expect(await kept()).toEqual({ c30: 250, c20: 250 })
+  await hub.pool.query(insert, [1, null])
+  await hub.runJob('instance_CleanupExpired', {})
+  expect(await kept()).toEqual({ c30: 250, c1d: 250 })
+})
+
 it('runs every job that runs by itself to its end', async () => {
   await using hub = await testHub({ auditRetentionDays: 30 })
   for (const job of [
