@@ -20,6 +20,7 @@ let hub: TestHub
 let device: FakeDevice
 let proxy: CuttingProxy
 let cli: Muster
+let token: string
 /** The device's service, which sends back what it gets. */
 let service: Server
 let servicePort: number
@@ -37,7 +38,8 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1')
   await once(service, 'listening')
   servicePort = (service.address() as AddressInfo).port
-  device = await connectDevice({ url: hub.url, token: fleet.token, link: { onRequest: forwardLocally } })
+  token = fleet.token
+  device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
   cli = await muster({ MUSTER_HUB: proxy.url, MUSTER_TOKEN: await hub.userToken(fleet.owner) })
 })
 afterAll(async () => {
@@ -50,8 +52,8 @@ afterAll(async () => {
 })
 
 /** Starts `muster forward`, and tells where it listens. */
-async function forwarding(remotePort = servicePort) {
-  const started = cli.start(['forward', device.deviceId, `0:${remotePort}`, '--json'])
+async function forwarding(remotePort = servicePort, deviceId = device.deviceId) {
+  const started = cli.start(['forward', deviceId, `0:${remotePort}`, '--json'])
   const out = await until('it listens', () => {
     if (started.child.exitCode !== null) throw new Error(started.err())
     return started.out().includes(']') && started.out()
@@ -101,6 +103,25 @@ it('connects again when the hub was away, and connections made meanwhile wait', 
   expect(err()).toContain('muster: connected again\n')
   child.kill('SIGINT')
   expect(await ended).toMatchObject({ code: 0 })
+})
+
+it.each(['hub', 'device'])('resets what breaks off because the %s went away', async which => {
+  const other = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
+  await until('the hub knows it', () => hub.devices.get(other.deviceId) !== undefined)
+  const { localPort, child, ended } = await forwarding(undefined, other.deviceId)
+  const socket = connect({ port: localPort, host: '127.0.0.1' })
+  socket.write('hello')
+  await once(socket, 'data')
+  const broken = once(socket, 'error')
+  const lost = once(served.values().toArray().at(-1)!, 'error')
+  if (which === 'hub') proxy.down(true)
+  else await other[Symbol.asyncDispose]()
+  expect((await broken)[0]).toMatchObject({ code: 'ECONNRESET' })
+  expect((await lost)[0]).toMatchObject({ code: 'ECONNRESET' })
+  proxy.down(false)
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 0 })
+  await other[Symbol.asyncDispose]()
 })
 
 it('fails when the port here is taken, and at a device of others', async () => {

@@ -91,6 +91,14 @@ describe('open', () => {
     await expect(opening).rejects.toThrow('timed out')
   })
 
+  it('says that others were in the way when its turn has not come in time', async () => {
+    const peer = new RawPeer({ limits: { maxOpensInFlight: 1 } })
+    const [first, second] = ['a', 'b'].map(name => peer.link.open(name, { timeoutMs: 1000 }))
+    peer.clock.advance(1000)
+    await expect(first).rejects.toThrow('channel rejected: timed out')
+    await expect(second).rejects.toThrow('channel rejected: too many channels are waiting')
+  })
+
   it('gives up when its signal is aborted', async () => {
     const peer = new RawPeer({ limits: { maxOpensInFlight: 1 } })
     const [first, second] = [new AbortController(), new AbortController()]

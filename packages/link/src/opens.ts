@@ -156,7 +156,9 @@ export class Opens implements OpeningOwner, WheelEntry {
 
   openingDue(opening: Opening): void {
     if (this.#host.wheel.tick >= opening.deadlineTick) {
-      this.#giveUp(opening, opening.lastRefusal ?? new ChannelRejectedError('timed out'))
+      // One that was never asked for tells nothing of the peer.
+      const reason = this.#waiting.includes(opening) ? 'too many channels are waiting' : 'timed out'
+      this.#giveUp(opening, opening.lastRefusal ?? new ChannelRejectedError(reason))
       return
     }
     this.#resting.delete(opening)

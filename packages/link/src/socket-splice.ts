@@ -5,7 +5,8 @@ const FLUSH_POLL_MS = 100
 
 /**
  * Carries bytes both ways between a channel and a local socket until both directions ended, each on its own; the slower side holds up
- * the faster one. Whatever breaks on one side ends the other (protocol 3.3). Resolves when both are over, never rejects. The socket allows half-open ends.
+ * the faster one. Whatever breaks on one side ends the other (protocol 3.3), and what breaks off in the middle resets the socket, so
+ * that it does not look whole. Resolves when both are over, never rejects. The socket allows half-open ends.
  */
 export async function spliceSocket(channel: Channel, socket: Socket): Promise<void> {
   const { promise: socketClosed, resolve } = Promise.withResolvers<void>()
@@ -32,7 +33,7 @@ function carryToChannel(socket: Socket, channel: Channel): void {
   channel.onWritable = () => {
     if (channel.canWrite || channel.hasPeerStopped) socket.resume()
     // After the service's own end there is no room needed: a pause does not keep that end from being told.
-    else if (!socket.readableEnded) socket.destroy()
+    else if (!socket.readableEnded) socket.resetAndDestroy()
   }
 }
 
@@ -44,13 +45,17 @@ function carryToSocket(channel: Channel, socket: Socket): void {
     if (channel.hasPeerStopped) socket.end(() => socket.destroy())
     else socket.end()
   }
+  const breakOff = () => {
+    isOver = true
+    socket.write('', () => socket.resetAndDestroy())
+  }
   const carry = () => {
     while (!isOver && !socket.destroyed && !socket.writableNeedDrain) {
       const bytes = channel.tryRead()
       if (bytes === undefined && !channel.hasPeerStopped) return
       if (bytes) socket.write(bytes)
-      else if (bytes === null && channel.isTruncated) socket.destroy()
-      else finish()
+      else if (bytes === null && !channel.isTruncated) finish()
+      else breakOff()
     }
   }
   channel.onReadable = carry

@@ -10,6 +10,7 @@ import {
   type FakeDevice,
   forwardLocally,
   publicAgent,
+  socketOf,
   type TestHub,
   testHub,
   until,
@@ -105,6 +106,42 @@ it('stops a writer whose reader stalls, and goes on with it', async () => {
   channel.end()
   expect((await reading).length).toBe(written)
 }, 60_000)
+
+it('gives what a service says before it breaks off, though the person has more for it', async () => {
+  await using hasty = await connectDevice({
+    url: hub.url,
+    token: fleet.token,
+    link: {
+      onRequest: wish => {
+        const channel = wish.accept()
+        void channel.read().then(() => {
+          // All in one piece: the answer, its end, and that nothing more is read.
+          const socket = socketOf(hasty.webSocket)
+          socket.cork()
+          channel.tryWrite(Buffer.from('too large'))
+          channel.close()
+          socket.uncork()
+        })
+      },
+    },
+  })
+  await until('the hub knows it', () => hub.devices.get(hasty.deviceId) !== undefined)
+  await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
+  const channel = await cli.open(endpoint(hasty.deviceId))
+  const heard: string[] = []
+  channel.onReadable = () => {
+    for (let bytes = channel.tryRead(); bytes !== undefined; bytes = channel.tryRead()) {
+      heard.push(bytes === null ? 'its end' : Buffer.from(bytes).toString())
+      if (bytes === null) return
+    }
+  }
+  channel.onPeerStopped = () => heard.push('it reads no more')
+  for (let n = 0; n < 1_000 && channel.canWrite; n++)
+    await channel.write(Buffer.alloc(64_000)).catch(() => {})
+  // Command lines take the last for the end of everything.
+  await until('that is told', () => heard.includes('it reads no more'))
+  expect(heard).toEqual(['too large', 'its end', 'it reads no more'])
+})
 
 it('is told to the audit log once for each port, however many connections it carries', async () => {
   const told = async () =>

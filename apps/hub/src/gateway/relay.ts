@@ -5,7 +5,7 @@ import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { endWithRight } from '../proxy/recheck.ts'
-import { splice } from '../proxy/splice.ts'
+import { breakOff, splice } from '../proxy/splice.ts'
 import type { DeviceRegistry } from './registry.ts'
 
 /** What command lines ask for (protocol 3.4): a port of a device. */
@@ -63,8 +63,8 @@ export async function relay(
   const person = request.accept()
   const isAllowed = async (): Promise<boolean> => (await rightNow()) !== undefined
   const stop = endWithRight(isAllowed, () => {
-    person.close()
-    device.close()
+    breakOff(person)
+    breakOff(device)
   })
   await splice(person, device).finally(stop)
 }

@@ -29,7 +29,7 @@ export class ChannelSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#idleTimer?.refresh()
-    if (!this.#channel.canWrite) done(this.#failure())
+    if (!this.#channel.canWrite) this.#endWrite(done)
     else if (this.#channel.tryWrite(chunk)) done()
     else this.#written = done
   }
@@ -95,12 +95,15 @@ export class ChannelSocket extends Duplex {
   #settle(): void {
     const done = this.#written
     this.#written = undefined
-    done?.(this.#channel.canWrite ? null : this.#failure())
+    if (done) this.#endWrite(done)
   }
 
-  /** Why nothing more can be written: the link is gone, or the service has closed its side as sockets are reset. */
+  /** A service that reads no more may have answered first: what it said counts, and what is written to it goes nowhere. */
+  #endWrite(done: (error?: Error | null) => void): void {
+    done(this.#channel.isTruncated ? this.#failure() : null)
+  }
+
   #failure(): Error {
-    if (this.#channel.isTruncated) return new Error('the connection to the device broke')
-    return Object.assign(new Error('the device reads no more'), { code: 'ECONNRESET' })
+    return new Error('the connection to the device broke')
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { ClientRequest } from 'node:http'
+import { Agent, type ClientRequest } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LinkOptions } from '@muster/link'
@@ -196,6 +196,38 @@ describe('a kept connection that the device ends as the next request comes', () 
     expect(asked).toEqual(['GET /one', 'GET /two', 'GET /two'])
   })
 })
+
+it.each([0, 300])(
+  'hears what a service says before it breaks off an upload, after %s ms',
+  async breaksAfterMs => {
+    const { device, headers } = await strangeDevice(wish => {
+      const channel = wish.accept()
+      void channel.read().then(async () => {
+        // The hub has more to send than it may; without a pause the answer and its end come in one piece.
+        const socket = socketOf(device.webSocket)
+        socket.cork()
+        channel.tryWrite(Buffer.from('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'))
+        if (breaksAfterMs > 0) socket.uncork()
+        await sleep(breaksAfterMs)
+        channel.close()
+        socket.uncork()
+      })
+    })
+    await using _ = device
+    const bytes = Buffer.alloc(32 * 1024 * 1024)
+    // As browsers do it, on a connection that is to be kept.
+    const agent = new Agent({ keepAlive: true })
+    const upload = { headers: { ...headers, 'content-length': bytes.length }, method: 'POST', agent }
+    let sent: Promise<unknown> | undefined
+    const told = ask('/', upload, outgoing => {
+      sent = once(outgoing.end(bytes), 'finish')
+    })
+    expect(await told).toMatchObject({ status: 413 })
+    // They show the answer then.
+    await sent
+    agent.destroy()
+  },
+)
 
 it.each([true, false])(
   'survives a device that goes as it switches protocols, asked for: %s',

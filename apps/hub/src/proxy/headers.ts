@@ -76,8 +76,9 @@ export function requestHeaders(
     const lower = name.toLowerCase()
     if (dropped.has(lower) || FORWARDED.test(lower)) return []
     if (lower !== 'cookie') return [name, value]
-    const others = cookiesOf(value).filter(([cookie]) => cookie !== cookieName)
-    return others.length > 0 ? [name, others.map(pair => pair.join('=')).join('; ')] : []
+    // Cookies without a name are in order, and the device's own affair.
+    const others = value.split(/;\s*/).filter(pair => pair !== '' && !pair.startsWith(`${cookieName}=`))
+    return others.length > 0 ? [name, others.join('; ')] : []
   })
   // A body of unknown length comes in chunks; its length or chunks are this leg's own affair.
   if (request.headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
@@ -100,6 +101,8 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
+    // Where both are told, the length is not the one by which the body was read.
+    if (lower === 'content-length' && answer.headers['transfer-encoding'] !== undefined) return []
     // It would clear the cookies of every host below the same registrable domain, the console's perhaps among them.
     if (lower === 'clear-site-data') return []
     if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]

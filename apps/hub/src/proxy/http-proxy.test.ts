@@ -285,7 +285,15 @@ describe('a web application on a device', () => {
       for (const socket of sockets) socket.close()
       await Promise.all(sockets.map(socket => once(socket, 'close')))
     }
-  })
+    // Each is a channel of the device's link, which takes no more than these.
+    const all = await Promise.all(Array.from({ length: 16 }, open))
+    expect(await ask(host, '/', { headers: { cookie } })).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('Too many requests'),
+    })
+    for (const socket of all) socket.close()
+    await Promise.all(all.map(socket => once(socket, 'close')))
+  }, 60_000)
 
   it('speaks WebSocket', async () => {
     const { host, cookie } = await opened()
@@ -370,11 +378,16 @@ describe('who may not see a device', () => {
 
   it('is whoever asks from the page of another device', async () => {
     const { host, cookie } = await opened()
-    const from = (site: string, mode: string, method = 'GET') =>
-      ask(host, '/', { method, headers: { cookie, 'sec-fetch-site': site, 'sec-fetch-mode': mode } })
+    const from = (site: string, mode: string, method = 'GET', place = 'document') =>
+      ask(host, '/', {
+        method,
+        headers: { cookie, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': place },
+      })
     expect((await from('same-site', 'cors')).status).toBe(403)
     expect((await from('cross-site', 'no-cors')).status).toBe(403)
     expect((await from('cross-site', 'navigate', 'POST')).status).toBe(403)
+    expect((await from('same-site', 'navigate', 'GET', 'iframe')).status).toBe(403)
+    expect((await from('same-origin', 'navigate', 'GET', 'iframe')).status).toBe(200)
     // Over plain HTTP browsers tell the origin alone.
     const by = (origin: string) => ask(host, '/', { method: 'POST', headers: { cookie, origin } })
     for (const origin of ['http://evil.localhost', 'null']) expect((await by(origin)).status).toBe(403)
@@ -390,6 +403,13 @@ describe('who may not see a device', () => {
     })
     const [error] = (await once(socket, 'error')) as [Error]
     expect(error.message).toContain('403')
+  })
+
+  it('is a service worker, which would answer the next link in place of the hub', async () => {
+    const { host, cookie } = await opened()
+    const answer = await ask(host, '/worker.js', { headers: { cookie, 'service-worker': 'script' } })
+    expect(answer).toMatchObject({ status: 403, text: expect.stringContaining('No service workers here') })
+    expect(seen.url).not.toBe('/worker.js')
   })
 
   it('is the one whose session, membership, device or time has ended', async () => {

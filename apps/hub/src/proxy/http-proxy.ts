@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { ChannelRejectedError } from '@muster/link'
 import { endWith } from '../gateway/last-answer.ts'
 import type { DeviceRegistry, DeviceSession } from '../gateway/registry.ts'
+import { limitTime } from '../http/time-limit.ts'
 import type { Logger } from '../log.ts'
 import { ChannelAgent } from './channel-agent.ts'
 import { Gate } from './gate.ts'
@@ -21,6 +22,10 @@ import { endWithRight } from './recheck.ts'
 
 /** How long a service may take to begin its answer when nothing else is said, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
+/** How long the rest of a request that nobody reads any more may take to come, in milliseconds. */
+const REST_TIMEOUT_MS = 120_000
+/** As much as browsers take of an answer's head, in bytes. */
+const MAX_HEAD_BYTES = 256 * 1024
 
 type ProxyOptions = {
   publicUrl: string
@@ -111,6 +116,8 @@ export function createHttpProxy({
     const access = await tokens.check(jwt, host)
     if (!access) throw new Unreachable((await tokens.isKnownHost(host)) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
+    // It would answer the next link by itself, whose token would never get here; on a device's own plain HTTP there is none either.
+    if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
@@ -131,8 +138,12 @@ export function createHttpProxy({
         host,
         headers: requestHeaders(request, cookieName, isSecure, isUpgrade) as never,
         setHost: false,
+        maxHeaderSize: MAX_HEAD_BYTES,
+        // Browsers take what small devices make of HTTP, such as lines that end in a line feed; what goes on to them is written anew.
+        insecureHTTPParser: !isUpgrade,
       })
       over.once('close', () => upstream.destroy())
+      upstream.once('close', () => takeRest(request))
       // A request that breaks off in the middle must not look whole to the device.
       request.once('aborted', () => upstream.destroy(leftError()))
       if (isWithBody) request.pipe(upstream)
@@ -232,6 +243,7 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
+  let isAnswered = false
   upstream.once('socket', socket => socket.once('data', () => (hasBegun = true)))
   // The time begins when the service has got all of the request, unless it has begun to answer by then.
   const startTimer = (): void => {
@@ -239,6 +251,7 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   }
   upstream.once('finish', startTimer)
   const done = (answer: Answer): void => {
+    isAnswered = true
     upstream.off('finish', startTimer)
     clearTimeout(timer)
     upstream.once('close', onClosed)
@@ -255,10 +268,19 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
+    // An answer that breaks off tells it itself; bytes behind its end, from services that count badly, take nothing from it.
+    if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)
   })
   return promise
+}
+
+/** Takes what is still to come of a request that its service has left: most browsers see an answer when they have sent everything. */
+function takeRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  request.unpipe().resume()
+  limitTime(request, REST_TIMEOUT_MS, () => request.socket.destroy())
 }
 
 function leftError(): Error {
@@ -274,7 +296,7 @@ function pageOf(error: unknown): PageName {
   const { code } = error as NodeJS.ErrnoException
   // Public agents of 2025 accept first, and end the channel when nobody listens (protocol 3.3).
   if (code === 'ECONNRESET') return 'closed'
-  return code?.startsWith('HPE_') || code === 'ERR_INVALID_CHAR' ? 'nonsense' : 'offline'
+  return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
 }
 
 function sendPage(response: ServerResponse, name: PageName, isHead: boolean): void {
@@ -299,5 +321,7 @@ function isFromOtherSite(request: IncomingMessage, isUpgrade: boolean): boolean 
   // Browsers say the site to no plain HTTP, and the origin only of what may do harm.
   if (isUpgrade || site === undefined) return origin !== undefined && URL.parse(origin)?.host !== host
   if (site === 'same-origin' || site === 'none') return false
-  return request.headers['sec-fetch-mode'] !== 'navigate' || !['GET', 'HEAD'].includes(request.method ?? '')
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': place = 'document' } = request.headers
+  // In a frame, people could be led to click what they do not see.
+  return mode !== 'navigate' || place !== 'document' || !['GET', 'HEAD'].includes(request.method ?? '')
 }

@@ -20,6 +20,12 @@ export const PAGES = {
     text: 'Another site asked for this device’s page.',
     help: 'Open the device in the console and choose HTTP Proxy.',
   },
+  worker: {
+    status: 403,
+    title: 'No service workers here',
+    text: 'A service worker would go on answering for this device when the link to it has ended.',
+    help: 'Use the page without one, as under the device’s own address.',
+  },
   unclear: {
     status: 400,
     title: 'Not a clear request',
