@@ -1,8 +1,10 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type RunAgentOptions, runAgent } from './agent.ts'
+import { createDeviceCertificate } from './certificate.ts'
 import { configFromOptions } from './config.ts'
 import { createLog } from './log.ts'
 import { FakeHub } from './testing/fake-hub.ts'
@@ -119,6 +121,26 @@ describe('runAgent', () => {
     expect(reasons[1]).toBe('the hub ended the connection: replaced by a newer connection of this device')
     const fingerprints = new Set(hub.requests.map(headers => headers['x-device-fingerprint']))
     expect(fingerprints.size).toBe(1)
+  })
+
+  it('takes a certificate that was renewed, once all of it is there', async () => {
+    await using hub = await FakeHub.start()
+    await using folder = await temporaryFolder()
+    const paths = { certificatePath: join(folder.path, 'cert.pem'), keyPath: join(folder.path, 'key.pem') }
+    await using agent = await startAgent(hub.url, { ...paths, publishSystemInfo: false })
+    const shown = () => decodeURIComponent(String(hub.requests.at(-1)!['x-client-cert']))
+    await expect.poll(() => agent.connected).toHaveLength(1)
+    const first = shown()
+    const renewed = createDeviceCertificate()
+    await writeFile(paths.certificatePath, renewed.certificatePem)
+    hub.crash()
+    await expect.poll(() => agent.connected).toHaveLength(2)
+    expect(shown()).toBe(first)
+    expect(agent.lines.join('')).toContain('ssl-key: found')
+    await writeFile(paths.keyPath, renewed.keyPem)
+    hub.crash()
+    await expect.poll(() => agent.connected).toHaveLength(3)
+    expect(shown()).toBe(renewed.certificatePem)
   })
 
   it('says that nobody listens at the address', async () => {

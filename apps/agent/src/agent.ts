@@ -1,10 +1,10 @@
 import { publicIdOf } from '@muster/actions'
 import { Backoff, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
-import { certificateFingerprint } from './certificate.ts'
+import { certificateFingerprint, readDeviceCertificate } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
-import { describeError } from './describe-error.ts'
+import { codeOf, describeError } from './describe-error.ts'
 import { ForwardService } from './forward.ts'
 import type { HubCredentials } from './hub-connection.ts'
 import { loadCredentials } from './identity.ts'
@@ -12,6 +12,7 @@ import { type Log, silentLog } from './log.ts'
 import { adviceOn, HubRefusedError } from './refusal.ts'
 import { openSession, type Session } from './session.ts'
 import { readSystemInfo, SYSTEM_INFO_PROPERTY } from './system-info.ts'
+import { trustRenewedAuthorities } from './trust.ts'
 
 export type RunAgentOptions = AgentConfig & {
   /** Ends the agent. */
@@ -28,6 +29,8 @@ export type RunAgentOptions = AgentConfig & {
 
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 const CLOSE_TIMEOUT_MS = 3000
+/** Codes of errors that say that the hub's certificate is not trusted, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
+const UNTRUSTED = /CERT|SIGNATURE/
 
 /**
  * Runs the agent until the signal is aborted: connects, publishes what the device is, answers the hub, and connects again for ever
@@ -40,7 +43,7 @@ export async function runAgent(options: RunAgentOptions): Promise<void> {
 
 class Agent {
   readonly #options: RunAgentOptions
-  readonly #credentials: HubCredentials
+  #credentials: HubCredentials
   readonly #log: Log
   readonly #clock: Clock
   readonly #backoff: Backoff
@@ -69,8 +72,27 @@ class Agent {
       this.#log.warn(`${adviceOn(failure)}; next attempt in ${(delayMs / 1000).toFixed(1)} s`)
       this.#options.onDisconnected?.({ reason: describeError(failure), delayMs })
       await this.#clock.sleep(delayMs, signal).catch(() => {})
+      if (!signal.aborted) await this.#takeRenewed(failure)
     }
     this.#log.info('stopped')
+  }
+
+  /**
+   * Takes what was renewed on the disk, as public agents do, which start anew for each connection: the device's own certificate, and
+   * when the hub's was not trusted, the authorities of the system. What cannot be used leaves the old in place.
+   */
+  async #takeRenewed(failure: unknown): Promise<void> {
+    const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options
+    try {
+      const certificate = await readDeviceCertificate(certificatePath, keyPath)
+      if (certificate.certificatePem !== this.#credentials.certificate.certificatePem) {
+        this.#credentials = { ...this.#credentials, certificate }
+        this.#log.info(`renewed certificate ${certificateFingerprint(certificate.certificatePem)}`)
+      }
+      if (!acceptInvalidCertificates && UNTRUSTED.test(codeOf(failure) ?? '')) await trustRenewedAuthorities()
+    } catch (error) {
+      this.#log.warn(`what may have been renewed was not taken: ${describeError(error)}`)
+    }
   }
 
   /** One connection from its start to its end; returns why it ended or could not be made. */

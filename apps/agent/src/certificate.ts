@@ -53,6 +53,20 @@ export async function loadDeviceCertificate(
   return found
 }
 
+/** The certificate and key that are stored now. Throws `ConfigError` when they cannot be used, for instance while they are replaced. */
+export async function readDeviceCertificate(
+  certificatePath: string,
+  keyPath: string,
+): Promise<DeviceCertificate> {
+  const certificatePem = await readIfThere('ssl-cert', certificatePath)
+  const keyPem = await readIfThere('ssl-key', keyPath)
+  if (certificatePem === undefined || keyPem === undefined)
+    throw new ConfigError(`ssl-cert, ssl-key: found no ${certificatePath} or no ${keyPath}, expected both`)
+  const found = { certificatePem, keyPem }
+  check(found, certificatePath, keyPath)
+  return found
+}
+
 /** SHA-256 of the leaf certificate as people see it in the console: `AA:BB:…` (protocol 6.5). */
 export function certificateFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256

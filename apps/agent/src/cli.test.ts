@@ -1,16 +1,18 @@
-import { type StdioOptions, spawn } from 'node:child_process'
+import { type StdioOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { until } from '@muster/testkit/until'
 import { describe, expect, it } from 'vitest'
+import { createDeviceCertificate } from './certificate.ts'
 import { runCli } from './cli.ts'
 import { FakeHub } from './testing/fake-hub.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
+const MAIN = join(import.meta.dirname, '../muster-agent.js')
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
 /** `until` is said by the command when its standard input, which it waits for, may end. */
@@ -88,6 +90,10 @@ describe('usage', () => {
     })
   })
 
+  it('asks for no home, which an account may not have, until one is needed', async () => {
+    expect((await cli(['run', '--help'])).out.replace(/\s+/g, ' ')).toContain('~/.local/state/muster-agent')
+  })
+
   it('fails with 1 and one line for a configuration that cannot be used', async () => {
     const { code, out, err } = await cli(['run', '--config', '/nowhere/agent.toml'])
     expect(code).toBe(1)
@@ -119,12 +125,47 @@ it('never shows a token, wherever it was put', async () => {
 })
 
 describe('a process', () => {
+  it('names files from the folder of the person when npm starts it elsewhere', async () => {
+    await using folder = await temporaryFolder()
+    await writeFile(join(folder.path, 'agent.toml'), 'hub-url = nonsense')
+    const { stderr } = spawnSync(process.execPath, [MAIN, 'device', 'id', '--config', 'agent.toml'], {
+      encoding: 'utf8',
+      env: { npm_lifecycle_event: 'agent', INIT_CWD: folder.path },
+    })
+    expect(stderr).toContain('agent.toml: found a mistake in line 1')
+  })
+
+  it('trusts an authority that the system came to trust while it ran', async () => {
+    const own = createDeviceCertificate('localhost')
+    await using hub = await FakeHub.start(own)
+    await using folder = await temporaryFolder()
+    const authorities = join(folder.path, 'authorities.pem')
+    await writeFile(authorities, createDeviceCertificate().certificatePem)
+    const address = hub.url.replace('127.0.0.1', 'localhost')
+    const argv = [MAIN, 'run', '--hub', address, '--token', TOKEN, '--data', join(folder.path, 'data')]
+    const child = spawn(process.execPath, argv, {
+      env: { SSL_CERT_FILE: authorities, SSL_CERT_DIR: folder.path },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let told = ''
+    child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()))
+    await using _agent = {
+      async [Symbol.asyncDispose]() {
+        child.kill()
+        await once(child, 'close')
+      },
+    }
+    await until('it is refused', () => told.includes('self-signed certificate'))
+    expect(hub.connections).toEqual([])
+    await writeFile(authorities, own.certificatePem)
+    await until('it is connected', () => told.includes('connected as'))
+  })
+
   /** The agent as a device of a fake hub, with these streams; `shell` is what runs it. */
   async function agentOf(hub: FakeHub, argv: string[], stdio: StdioOptions, shell = 'exec "$@"') {
     const folder = await temporaryFolder()
-    const main = join(import.meta.dirname, '../muster-agent.js')
     const identity = ['--hub', hub.url, '--token', TOKEN, '--data', join(folder.path, 'data')]
-    const words = ['-c', shell, 'sh', process.execPath, main, ...argv, ...identity]
+    const words = ['-c', shell, 'sh', process.execPath, MAIN, ...argv, ...identity]
     const child = spawn('sh', words, { stdio })
     const err = child.stderr ? text(child.stderr) : ''
     const ended = once(child, 'close').then(async ([code]) => ({ code: code as number, err: await err }))

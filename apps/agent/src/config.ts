@@ -47,7 +47,7 @@ const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
 const DEFAULT_SSL_FOLDER = '/etc/nexigon/agent/ssl'
 
 /** Folder of the agent's identity when it is started with `--hub` and `--token` and without `--data`. */
-export function defaultDataDir(): string {
+function defaultDataDir(): string {
   return join(homedir(), '.local', 'state', 'muster-agent')
 }
 

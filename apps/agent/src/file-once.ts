@@ -8,7 +8,8 @@ import { codeOf } from './describe-error.ts'
  * it is there already.
  */
 export async function createFileOnce(path: string, content: string): Promise<boolean> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const folder = dirname(path)
+  const firstMade = await mkdir(folder, { recursive: true, mode: 0o700 })
   const temporary = `${path}.${randomUUID()}`
   try {
     const file = await open(temporary, 'wx', 0o600)
@@ -20,6 +21,11 @@ export async function createFileOnce(path: string, content: string): Promise<boo
     }
     // Unlike rename(), link() never replaces: of two processes that start together one wins, and both use its file.
     await link(temporary, path)
+    // A name is on the disk for good when its folder is, and so are those of the folders that were made for it.
+    for (let synced = folder; ; synced = dirname(synced)) {
+      await syncFolder(synced)
+      if (firstMade === undefined || synced === dirname(firstMade)) break
+    }
     return true
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
@@ -27,4 +33,11 @@ export async function createFileOnce(path: string, content: string): Promise<boo
   } finally {
     await rm(temporary, { force: true })
   }
+}
+
+/** Where it can be: not every file system does that, nor every account. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path).catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
 }

@@ -46,6 +46,10 @@ describe('fingerprintOfScript', () => {
     expect(await run('#!/bin/sh\nprintf abc\nexit 3\n')).toBe(VECTORS[0]![1])
   })
 
+  it('gives a script that reads nothing to read', async () => {
+    expect(await run('#!/bin/sh\ncat\nprintf abc\n')).toBe(VECTORS[0]![1])
+  })
+
   it('refuses no output, failing scripts included', async () => {
     await expect(run('#!/bin/sh\nexit 0\n')).rejects.toThrow(/^fingerprint-script: found no output of/)
     await expect(run('#!/bin/sh\nexit 1\n')).rejects.toThrow(/found no output/)

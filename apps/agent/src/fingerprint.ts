@@ -34,7 +34,10 @@ async function outputOf(path: string, signal: AbortSignal | undefined): Promise<
     ...(signal && { signal }),
   } as const
   try {
-    return (await promisify(execFile)(path, [], options)).stdout
+    const running = promisify(execFile)(path, [], options)
+    // A script that reads finds nothing, rather than waiting for ever.
+    running.child.stdin?.on('error', () => {}).end()
+    return (await running).stdout
   } catch (error) {
     signal?.throwIfAborted()
     // The exit status says nothing: public agents use whatever was printed (protocol 6.4).

@@ -2,6 +2,10 @@ import './young-heap.ts'
 import { runCli } from './cli.ts'
 import { createLog } from './log.ts'
 
+// biome-ignore lint/style/noProcessEnv: the one place where the agent reads it
+const environment = process.env
+// `npm run agent` starts in the folder of the checkout; files are named from where the person is.
+if (environment.npm_lifecycle_event === 'agent' && environment.INIT_CWD) process.chdir(environment.INIT_CWD)
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // A second signal ends the process the hard way.

@@ -311,6 +311,28 @@ describe('projects and devices', () => {
     expect((await cli.run(['devices', 'properties', 'get', deviceId, 'c.d'])).out).toBe(`${large}\n`)
   })
 
+  it('reads long text from standard input as it is', async () => {
+    const { deviceId } = device
+    // Whichever way pipes cut it, some pieces end inside a letter.
+    for (const value of ['é'.repeat(100_000), `x${'é'.repeat(100_000)}`]) {
+      const input = JSON.stringify({ deviceId, name: 'long', value })
+      expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
+      const { out } = await cli.run(['devices', 'properties', 'get', deviceId, 'long'])
+      expect(JSON.parse(out) === value).toBe(true)
+    }
+  })
+
+  it('lets no value steer the terminal where it is printed as JSON', async () => {
+    const { deviceId } = device
+    const value = '\u009b31m\u202e\u007f'
+    await device.invoke('devices_SetProperty', { deviceId, name: 'steer', value })
+    const { out } = await cli.run(['devices', 'properties', 'get', deviceId, 'steer'])
+    expect(out).toBe('"\\u009b31m\\u202e\\u007f"\n')
+    const listed = await cli.run(['devices', 'properties', 'list', deviceId, '--json'])
+    expect(listed.out).not.toContain('\u009b')
+    expect(JSON.parse(listed.out)).toContainEqual(expect.objectContaining({ value }))
+  })
+
   it('lists events, connections and tokens', async () => {
     const { deviceId } = device
     const eventId = newDatedId('d_ev', new Date())

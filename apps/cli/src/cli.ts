@@ -18,8 +18,8 @@ import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { type Access, readAccess } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
-import { parseExactly } from './exact-json.ts'
-import { type Column, table } from './table.ts'
+import { parseExactly, printedJson } from './exact-json.ts'
+import { type Column, harmless, table } from './table.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
 /** Where the command line reads and writes, and what stops it. */
@@ -55,7 +55,7 @@ export type GlobalOptions = { hub?: string; token?: string; config?: string; jso
 
 /** Runs one command line, without the program's name, and returns the exit code (errors.ts). */
 export async function runCli(argv: readonly string[], given: CliStreams): Promise<number> {
-  const streams: CliStreams = { ...given, err: text => given.err(withoutSecrets(text)) }
+  const streams: CliStreams = { ...given, err: text => given.err(harmless(withoutSecrets(text))) }
   try {
     const { program, actions, context } = createProgram(streams)
     // The contract is large; whoever does not name it need not wait for it.
@@ -131,10 +131,10 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
     invokeAt,
     invoke: async (command, name, input) => invokeAt(await access(command), name, input),
     print(command, value, text) {
-      out(isJson(command) || text === undefined ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`)
+      out(isJson(command) || text === undefined ? `${printedJson(value)}\n` : `${text}\n`)
     },
     printTable(command, rows, columns) {
-      out(isJson(command) ? `${JSON.stringify(rows, null, 2)}\n` : table(rows, columns))
+      out(isJson(command) ? `${printedJson(rows)}\n` : table(rows, columns))
     },
   }
 }

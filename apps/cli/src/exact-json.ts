@@ -23,6 +23,14 @@ export function parseExactly(text: string): unknown {
   )
 }
 
+/** JSON for people and programs: characters that a terminal may take for an order are written as escapes, which mean the same. */
+export function printedJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
 /** Whether a value that `parseExactly` gave is an object; a number that is kept as it was is none. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import type { ChannelRequest } from '@muster/link'
 import {
   type CuttingProxy,
   connectDevice,
@@ -90,6 +91,22 @@ it('tells the refusal of a connection and goes on', async () => {
   expect(child.exitCode).toBeNull()
   child.kill('SIGTERM')
   expect(await ended).toMatchObject({ code: 0 })
+})
+
+it('lets no device steer the terminal with its refusal', async () => {
+  const { token, owner } = await hub.fleet()
+  const onRequest = (request: ChannelRequest) =>
+    request.reject('\u001b]0;owned\u0007\u009b2J\nmuster: connected again')
+  await using hostile = await connectDevice({ url: hub.url, token, link: { onRequest } })
+  await using person = await muster({ MUSTER_HUB: hub.url, MUSTER_TOKEN: await hub.userToken(owner) })
+  const { child, out, err, ended } = person.start(['forward', hostile.deviceId, '0:80', '--json'])
+  await until('it listens', () => out().includes(']'))
+  const { forwards } = JSON.parse(out()) as { forwards: { localPort: number }[] }
+  await echoed(forwards[0]!.localPort, Buffer.from('x')).catch(() => {})
+  await until('it tells', () => err().includes('owned'))
+  expect(err()).toMatch(/^muster: port 80: connection refused by device: [^\p{Cc}]*\n$/u)
+  child.kill('SIGTERM')
+  await ended
 })
 
 it('connects again when the hub was away, and connections made meanwhile wait', async () => {

@@ -7,6 +7,7 @@ import type { CommandContext } from './cli.ts'
 import type { Access } from './config.ts'
 import { CliError, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { openLink } from './hub-link.ts'
+import { plain } from './table.ts'
 
 /** Only programs of this machine may use what leads to a device. */
 const LOCALHOST = '127.0.0.1'
@@ -120,5 +121,5 @@ function unreachable({ hubUrl }: Access, cause: unknown): CliError {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof ChannelRejectedError ? error.reason : messageOf(error)
+  return error instanceof ChannelRejectedError ? plain(error.reason) : messageOf(error)
 }

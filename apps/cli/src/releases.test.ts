@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -258,6 +258,24 @@ describe('a download', () => {
     const done = await cli.json('assets', 'download', `${path}/image.raw`, '--force')
     expect(done).toMatchObject({ size: 3_000_000, digest: `sha256_${sha256(bytes)}` })
     expect(sha256(await fileHere('image.raw'))).toBe(sha256(bytes))
+  })
+
+  it('replaces files only, and leaves links', async () => {
+    await mkdir(join(cli.folder, 'folder'))
+    spawnSync('/usr/bin/mkfifo', [join(cli.folder, 'pipe')])
+    for (const name of ['folder', 'pipe']) {
+      const argv = ['assets', 'download', `${path}/image.raw`, '-o', name, '--force']
+      expect(await cli.run(argv)).toMatchObject({
+        code: 2,
+        out: '',
+        err: `muster: Found something else than a file at ${name}.\n`,
+      })
+    }
+    await writeFile(join(cli.folder, 'target.raw'), 'old')
+    await symlink('target.raw', join(cli.folder, 'link.raw'))
+    await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'link.raw', '--force')
+    expect(await readlink(join(cli.folder, 'link.raw'))).toBe('target.raw')
+    expect(sha256(await fileHere('target.raw'))).toBe(sha256(bytes))
   })
 
   it('that is cut goes on where it was', async () => {

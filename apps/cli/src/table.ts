@@ -19,8 +19,16 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return `${text.join('\n')}\n`
 }
 
+/** Characters that a terminal may take for an order, line breaks included. */
+const ORDERS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
+/** Text for a terminal that may hold words of others; its lines stay. */
+export function harmless(text: string): string {
+  return text.replace(ORDERS, found => (found === '\n' ? found : '\ufffd'))
+}
+
 /** A value as text without control characters; what is not there is a dash. */
 export function plain(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-'
-  return String(value).replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
+  return String(value).replace(ORDERS, '\ufffd')
 }

@@ -1,12 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from '../cli.ts'
-import {
-  type AgentConfig,
-  configFromOptions,
-  DEFAULT_CONFIG_PATH,
-  defaultDataDir,
-  readConfigFile,
-} from '../config.ts'
+import { type AgentConfig, configFromOptions, DEFAULT_CONFIG_PATH, readConfigFile } from '../config.ts'
 import { type OneShot, runOneShot } from '../one-shot.ts'
 import { trustSystemAuthorities } from '../trust.ts'
 
@@ -29,7 +23,7 @@ export function withIdentityOptions(command: Command): Command {
     .option('--token <token>', 'deployment token, together with --hub')
     .option(
       '--data <folder>',
-      `folder for the identity of this device, with --hub (default: ${defaultDataDir()})`,
+      'folder for the identity of this device, with --hub (default: ~/.local/state/muster-agent)',
     )
     .option('--fingerprint-script <file>', 'program that prints what identifies the device, with --hub')
     .option('--dangerous-allow-plaintext', 'allow http:// to other machines, with --hub')

@@ -1,3 +1,4 @@
+import { text as readAll } from 'node:stream/consumers'
 import { type ActionName, actions, findAction } from '@muster/actions'
 import { openApiDocument } from '@muster/actions/openapi'
 import type { Command } from 'commander'
@@ -73,7 +74,7 @@ function addActionCommand(
 }
 
 async function inputOf(context: CommandContext, text = '{}'): Promise<Record<string, unknown>> {
-  const value = parse(text === '-' ? await textOf(context.input()) : text, 'The input')
+  const value = parse(text === '-' ? await readAll(context.input()) : text, 'The input')
   if (isObject(value)) return value
   throw new CliError('Found an input that is no JSON object, expected one.', { exitCode: EXIT.usage })
 }
@@ -100,10 +101,4 @@ function parse(text: string, what: string): unknown {
   } catch (cause) {
     throw new CliError(`${what} is not JSON: ${(cause as Error).message}.`, { exitCode: EXIT.usage, cause })
   }
-}
-
-async function textOf(stream: AsyncIterable<string | Buffer>): Promise<string> {
-  let text = ''
-  for await (const chunk of stream) text += chunk.toString()
-  return text
 }

@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { isRepositoryId } from '@muster/actions/client'
 import type { Command } from 'commander'
@@ -89,8 +89,13 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
       const { assetId, filename } = await assetOf(context, command, path)
       // A name that the hub tells never leads out of this folder.
       const name = options.output ?? basename(filename ?? assetId)
-      const to = resolve(name)
-      if (!options.force && (await exists(to)))
+      // Where a link leads, which stays one.
+      const to = await realpath(name).catch(() => resolve(name))
+      const there = await stat(to).catch(() => undefined)
+      // A folder, or a device such as /dev/null, which would be gone.
+      if (there && !there.isFile())
+        throw new CliError(`Found something else than a file at ${name}.`, { exitCode: EXIT.usage })
+      if (there && !options.force)
         throw new CliError(`There is a file ${name} already; --force replaces it.`, { exitCode: EXIT.usage })
       const { download } = await import('../download.ts')
       const progress = await createProgress(context)
@@ -145,11 +150,4 @@ async function uploadAll(
     exitCode: exitCodeOf(first.error),
     cause: first.error,
   })
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

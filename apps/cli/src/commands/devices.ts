@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { CliError } from '../errors.ts'
+import { printedJson } from '../exact-json.ts'
 import { boolean, json, readList, wholeNumber } from '../lists.ts'
 
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
@@ -61,7 +62,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .action(async (deviceId: string, name: string, _: object, command: Command) => {
       const found = await invoke(command, 'devices_GetProperty', { deviceId, name })
       if (found.result === 'NotFound') throw new CliError(`The device has no property "${name}".`)
-      print(command, found, JSON.stringify(found.value, null, 2))
+      print(command, found, printedJson(found.value))
     })
   properties
     .command('set <device> <name>')
