@@ -261,6 +261,62 @@ it('works without the banner when its code cannot be loaded', async () => {
   await page.unrouteAll({ behavior: 'wait' })
 })
 
+it('stays where the hub is away and a page or the search has yet to be loaded, and goes on when it is back', async () => {
+  await page.goto(`${stage.hub.url}/settings/profile`)
+  await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+  await page.context().setOffline(true)
+  await page.keyboard.press('Control+k')
+  const told = page.getByRole('alert').filter({ hasText: 'Could not open the search' })
+  await told.getByText('The hub could not be reached.').waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+  await page.getByRole('link', { name: 'Security' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+  // All around it is still there.
+  await page.getByRole('link', { name: 'Profile' }).waitFor()
+  await page.getByRole('button', { name: 'Show Error' }).click()
+  await page.getByText('ActionError: The hub could not be reached.').waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog', { name: 'Jump to' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog', { name: 'Jump to' }).waitFor({ state: 'detached' })
+  await told.getByRole('button', { name: 'Dismiss' }).click()
+})
+
+it('loads the whole page anew where the hub has other files', async () => {
+  await page.goto(`${stage.hub.url}/settings/profile`)
+  await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+  let isAnew = false
+  page.on('request', request => {
+    isAnew ||= request.isNavigationRequest()
+  })
+  await page.route('**/assets/SessionsPage*', route =>
+    isAnew ? route.continue() : route.fulfill({ status: 404, body: '' }),
+  )
+  await page.getByRole('link', { name: 'Sessions' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
+  expect(isAnew).toBe(true)
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+it('opens a menu above where there is no room below it, all of it', async () => {
+  await page.setViewportSize({ width: 1440, height: 600 })
+  await page.goto(`${stage.hub.url}/admin/users`)
+  const button = page.getByRole('button', { name: /^More actions/ }).first()
+  const { y } = (await button.boundingBox())!
+  // Room for a part of it is left below the button.
+  await page.setViewportSize({ width: 1440, height: Math.round(y) + 70 })
+  await button.click()
+  const menu = (await page.locator('.menu').boundingBox())!
+  const last = (await page.getByRole('menuitem').last().boundingBox())!
+  expect(menu.y + menu.height).toBeLessThanOrEqual(y)
+  expect(last.y + last.height).toBeLessThanOrEqual(menu.y + menu.height)
+  await page.keyboard.press('Escape')
+  await page.setViewportSize({ width: 1440, height: 1000 })
+})
+
 it('gives the focus to the heading when what opened a dialog is gone', async () => {
   const { projectId: newProject } = await invoke(page, 'projects_Create', { organizationId, name: 'Quay' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${newProject}/tokens`)
@@ -297,17 +353,43 @@ it('tells in its head when any part of a page could not be refreshed', async () 
 })
 
 it('holds long names without a place to break, at any width', async () => {
+  const { users } = await invoke(page, 'users_Query', {})
+  await invoke(page, 'users_CreateToken', { userId: users[0]!.userId, name: 'T'.repeat(128) })
+  const { userId } = await invoke(page, 'users_Create', {
+    email: `${'x'.repeat(180)}@${'y'.repeat(60)}.example`,
+    displayName: 'N'.repeat(128),
+  }).then(made => {
+    if (made.result !== 'Created') throw new Error(made.result)
+    return made
+  })
+  await invoke(page, 'organizations_AddMember', { organizationId, userId })
+  const created = await invoke(page, 'repositories_CreatePackage', { repositoryId, name: 'long-names' })
+  if (created.result !== 'Created') throw new Error(created.result)
+  const { packageId } = created
+  const tags = ['stable', ...Array.from({ length: 5 }, (_, n) => `${n}${'t'.repeat(127)}`)]
+  const { versionId } = await invoke(page, 'repositories_CreateVersion', {
+    packageId,
+    tags: tags.map(tag => ({ tag, locked: true })),
+  })
+  const file = { repositoryId, size: 1, digest: `sha256_${'ab'.repeat(32)}` }
+  const { assetId } = await invoke(page, 'repositories_CreateAsset', file)
+  await invoke(page, 'repositories_AddVersionAsset', { versionId, assetId, filename: 'x'.repeat(250) })
   const addresses = [
     `${organizationId}/projects`,
     `${organizationId}/repositories/`,
     `${organizationId}/projects/${projectId}/tokens`,
+    'settings/security',
     'settings/sessions',
+    `${organizationId}/settings/members`,
+    `${organizationId}/repositories/${repositoryId}/packages/${packageId}`,
+    `${organizationId}/repositories/${repositoryId}/packages/${packageId}/versions/${versionId}`,
     'admin/users',
+    'admin/log',
   ]
   for (const path of addresses) {
     await page.goto(`${stage.hub.url}/${path}`)
     await page.locator('main tbody tr:has(td + td) , main .card .foot').first().waitFor()
-    for (const width of [1440, 1024, 900, 390, 320]) {
+    for (const width of [1440, 1181, 1024, 900, 821, 390, 320]) {
       await page.setViewportSize({ width, height: 900 })
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       const cut = await page.evaluate(CUT)

@@ -197,6 +197,24 @@ it('filters the organizations in the switcher when there are more than eight', a
   await expectGoodMenu(mira, 'organizations-filter', openOrganizationMenu)
 })
 
+it('goes on in every tab as whoever has signed in in one of them', async () => {
+  const first = await stage.newPage()
+  await signIn(first, stage, stage.admin)
+  const second = await first.context().newPage()
+  await second.goto(`${stage.hub.url}/settings/profile`)
+  await second.getByRole('button', { name: /^Account menu/ }).waitFor()
+  // The same person once more changes nothing in the other tab.
+  await second.evaluate('globalThis.isTheSame = true')
+  await signIn(first, stage, stage.admin)
+  await second.bringToFront()
+  expect(await second.evaluate('globalThis.isTheSame')).toBe(true)
+  await signIn(first, stage, MIRA)
+  await second.bringToFront()
+  await second.getByRole('button', { name: 'Account menu, Mira Okafor' }).waitFor()
+  await second.getByText(MIRA.email).waitFor()
+  await first.context().close()
+})
+
 it('shows the account menu as the spec has it', async () => {
   await openAccountMenu(mira)
   expect(await mira.getByRole('menuitem').allInnerTexts()).toEqual(['Invitations', 'Settings', 'Log Out'])

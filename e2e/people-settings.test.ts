@@ -212,6 +212,10 @@ it('ends a session elsewhere at once, and its own like signing out', async () =>
     "fetch('/api/v1/actions/invoke/users_Query', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(answer => answer.status)",
   )
   expect(status).toBe(401)
+  await elsewhere.getByRole('button', { name: 'Refresh' }).click()
+  const told = elsewhere.getByRole('alert').filter({ hasText: 'Could not load projects.' })
+  await told.getByText('Your session has ended.').waitFor()
+  await told.getByRole('link', { name: 'Log in' }).waitFor()
   await elsewhere.reload()
   await elsewhere.waitForURL(/\/login/)
 

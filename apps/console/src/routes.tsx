@@ -4,12 +4,12 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   parseSearchWith,
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router'
 import { actionPagesQuery, actionQuery } from './api/queries.ts'
+import { lazyPage } from './lib/load-code.ts'
 import {
   currentOrganizationId,
   organizationIdOf,
@@ -34,51 +34,48 @@ const login = createRoute({
   getParentRoute: () => root,
   path: '/login',
   validateSearch: (search): { redirect?: string } => text(search, 'redirect'),
-  component: lazyRouteComponent(() => import('./pages/login/LoginPage.tsx'), 'LoginPage'),
+  component: lazyPage(() => import('./pages/login/LoginPage.tsx'), 'LoginPage'),
 })
 
 const signup = createRoute({
   getParentRoute: () => root,
   path: '/signup/',
-  component: lazyRouteComponent(() => import('./pages/signup/SignupPage.tsx'), 'SignupPage'),
+  component: lazyPage(() => import('./pages/signup/SignupPage.tsx'), 'SignupPage'),
 })
 
 const verify = createRoute({
   getParentRoute: () => root,
   path: '/signup/verify',
   validateSearch: (search): { jwt?: string } => text(search, 'jwt'),
-  component: lazyRouteComponent(() => import('./pages/signup/VerifyPage.tsx'), 'VerifyPage'),
+  component: lazyPage(() => import('./pages/signup/VerifyPage.tsx'), 'VerifyPage'),
 })
 
 const confirmEmail = createRoute({
   getParentRoute: () => root,
   path: '/confirm-email',
-  component: lazyRouteComponent(() => import('./pages/signup/ConfirmEmailPage.tsx'), 'ConfirmEmailPage'),
+  component: lazyPage(() => import('./pages/signup/ConfirmEmailPage.tsx'), 'ConfirmEmailPage'),
 })
 
 const resetPassword = createRoute({
   getParentRoute: () => root,
   path: '/reset-password',
-  component: lazyRouteComponent(() => import('./pages/login/ResetPasswordPage.tsx'), 'ResetPasswordPage'),
+  component: lazyPage(() => import('./pages/login/ResetPasswordPage.tsx'), 'ResetPasswordPage'),
 })
 
 const setPassword = createRoute({
   getParentRoute: () => root,
   path: '/set-password',
   validateSearch: (search): { jwt?: string } => text(search, 'jwt'),
-  component: lazyRouteComponent(() => import('./pages/login/SetPasswordPage.tsx'), 'SetPasswordPage'),
+  component: lazyPage(() => import('./pages/login/SetPasswordPage.tsx'), 'SetPasswordPage'),
 })
 
 const designSystem = createRoute({
   getParentRoute: () => root,
   path: '/design-system',
-  component: lazyRouteComponent(
-    () => import('./pages/design-system/DesignSystemPage.tsx'),
-    'DesignSystemPage',
-  ),
+  component: lazyPage(() => import('./pages/design-system/DesignSystemPage.tsx'), 'DesignSystemPage'),
 })
 
-const shell = lazyRouteComponent(() => import('./shell/Shell.tsx'), 'Shell')
+const shell = lazyPage(() => import('./shell/Shell.tsx'), 'Shell')
 
 /** The gate: everything below needs a signed-in person. */
 const authenticated = createRoute({
@@ -111,7 +108,7 @@ const home = createRoute({
       throw redirect({ to: '/org_{$organization}', params, replace: true })
     }
   },
-  component: lazyRouteComponent(() => import('./pages/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
+  component: lazyPage(() => import('./pages/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
 })
 
 const organization = createRoute({
@@ -135,7 +132,7 @@ const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
   validateSearch: (search): { q?: string } => text(search, 'q'),
-  component: lazyRouteComponent(() => import('./pages/projects/ProjectsPage.tsx'), 'ProjectsPage'),
+  component: lazyPage(() => import('./pages/projects/ProjectsPage.tsx'), 'ProjectsPage'),
 })
 
 const project = createRoute({
@@ -144,7 +141,7 @@ const project = createRoute({
   loader: ({ context, params: { projectId } }) => {
     void context.queryClient.prefetchQuery(actionQuery('projects_GetDetails', { projectId }))
   },
-  component: lazyRouteComponent(() => import('./pages/projects/ProjectLayout.tsx'), 'ProjectLayout'),
+  component: lazyPage(() => import('./pages/projects/ProjectLayout.tsx'), 'ProjectLayout'),
   notFoundComponent: NotFound,
 })
 
@@ -170,7 +167,7 @@ const devices = createRoute({
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
   },
-  component: lazyRouteComponent(() => import('./pages/devices/DevicesPage.tsx'), 'DevicesPage'),
+  component: lazyPage(() => import('./pages/devices/DevicesPage.tsx'), 'DevicesPage'),
 })
 
 const device = createRoute({
@@ -180,7 +177,7 @@ const device = createRoute({
     void queryClient.prefetchQuery(actionQuery('devices_GetDetails', { deviceId }))
     void queryClient.prefetchQuery(actionQuery('devices_QueryProperties', { deviceId }))
   },
-  component: lazyRouteComponent(() => import('./pages/devices/DevicePage.tsx'), 'DevicePage'),
+  component: lazyPage(() => import('./pages/devices/DevicePage.tsx'), 'DevicePage'),
 })
 
 const tokens = createRoute({
@@ -194,43 +191,34 @@ const tokens = createRoute({
       actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
     )
   },
-  component: lazyRouteComponent(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
+  component: lazyPage(() => import('./pages/tokens/TokensPage.tsx'), 'TokensPage'),
 })
 
 const projectSettings = createRoute({
   getParentRoute: () => project,
   path: 'settings',
-  component: lazyRouteComponent(
-    () => import('./pages/projects/ProjectSettingsPage.tsx'),
-    'ProjectSettingsPage',
-  ),
+  component: lazyPage(() => import('./pages/projects/ProjectSettingsPage.tsx'), 'ProjectSettingsPage'),
 })
 
 const projectLog = createRoute({
   getParentRoute: () => project,
   path: 'log',
   validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
-  component: lazyRouteComponent(() => import('./pages/audit/ProjectLogPage.tsx'), 'ProjectLogPage'),
+  component: lazyPage(() => import('./pages/audit/ProjectLogPage.tsx'), 'ProjectLogPage'),
 })
 
 const linkedRepositories = createRoute({
   getParentRoute: () => project,
   path: 'repositories',
   validateSearch: search => texts(search, 'q'),
-  component: lazyRouteComponent(
-    () => import('./pages/projects/LinkedRepositoriesPage.tsx'),
-    'LinkedRepositoriesPage',
-  ),
+  component: lazyPage(() => import('./pages/projects/LinkedRepositoriesPage.tsx'), 'LinkedRepositoriesPage'),
 })
 
 const repositories = createRoute({
   getParentRoute: () => organization,
   path: 'repositories',
   validateSearch: search => texts(search, 'q'),
-  component: lazyRouteComponent(
-    () => import('./pages/repositories/RepositoriesPage.tsx'),
-    'RepositoriesPage',
-  ),
+  component: lazyPage(() => import('./pages/repositories/RepositoriesPage.tsx'), 'RepositoriesPage'),
 })
 
 /** The short address of a repository. */
@@ -252,10 +240,7 @@ const repository = createRoute({
   loader: ({ context, params: { repositoryId } }) => {
     void context.queryClient.prefetchQuery(actionQuery('repositories_GetDetails', { repositoryId }))
   },
-  component: lazyRouteComponent(
-    () => import('./pages/repositories/RepositoryLayout.tsx'),
-    'RepositoryLayout',
-  ),
+  component: lazyPage(() => import('./pages/repositories/RepositoryLayout.tsx'), 'RepositoryLayout'),
   notFoundComponent: NotFound,
 })
 
@@ -275,7 +260,7 @@ const packages = createRoute({
   getParentRoute: () => repository,
   path: 'packages',
   validateSearch: search => texts(search, 'q', 'sort'),
-  component: lazyRouteComponent(() => import('./pages/repositories/PackagesPage.tsx'), 'PackagesPage'),
+  component: lazyPage(() => import('./pages/repositories/PackagesPage.tsx'), 'PackagesPage'),
 })
 
 const softwarePackage = createRoute({
@@ -285,7 +270,7 @@ const softwarePackage = createRoute({
   loader: ({ context, params: { packageId } }) => {
     void context.queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
   },
-  component: lazyRouteComponent(() => import('./pages/repositories/PackagePage.tsx'), 'PackagePage'),
+  component: lazyPage(() => import('./pages/repositories/PackagePage.tsx'), 'PackagePage'),
 })
 
 const packageVersion = createRoute({
@@ -295,21 +280,21 @@ const packageVersion = createRoute({
     void queryClient.prefetchQuery(actionQuery('repositories_GetVersionDetails', { versionId }))
     void queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
   },
-  component: lazyRouteComponent(() => import('./pages/repositories/VersionPage.tsx'), 'VersionPage'),
+  component: lazyPage(() => import('./pages/repositories/VersionPage.tsx'), 'VersionPage'),
 })
 
 const assets = createRoute({
   getParentRoute: () => repository,
   path: 'assets',
   validateSearch: search => texts(search, 'q', 'sort'),
-  component: lazyRouteComponent(() => import('./pages/repositories/AssetsPage.tsx'), 'AssetsPage'),
+  component: lazyPage(() => import('./pages/repositories/AssetsPage.tsx'), 'AssetsPage'),
 })
 
 const repositoryLog = createRoute({
   getParentRoute: () => repository,
   path: 'log',
   validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
-  component: lazyRouteComponent(() => import('./pages/audit/RepositoryLogPage.tsx'), 'RepositoryLogPage'),
+  component: lazyPage(() => import('./pages/audit/RepositoryLogPage.tsx'), 'RepositoryLogPage'),
 })
 
 const repositorySettings = createRoute({
@@ -318,7 +303,7 @@ const repositorySettings = createRoute({
   loader: ({ context, params: { repositoryId } }) => {
     void context.queryClient.prefetchQuery(actionQuery('repositories_GetS3Config', { repositoryId }))
   },
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import('./pages/repositories/RepositorySettingsPage.tsx'),
     'RepositorySettingsPage',
   ),
@@ -328,10 +313,7 @@ const organizationSettings = createRoute({
   getParentRoute: () => organization,
   path: 'settings',
   notFoundComponent: NotFound,
-  component: lazyRouteComponent(
-    () => import('./pages/organization/OrganizationLayout.tsx'),
-    'OrganizationLayout',
-  ),
+  component: lazyPage(() => import('./pages/organization/OrganizationLayout.tsx'), 'OrganizationLayout'),
 })
 
 const organizationSettingsIndex = createRoute({
@@ -345,20 +327,20 @@ const organizationSettingsIndex = createRoute({
 const members = createRoute({
   getParentRoute: () => organizationSettings,
   path: 'members',
-  component: lazyRouteComponent(() => import('./pages/organization/MembersPage.tsx'), 'MembersPage'),
+  component: lazyPage(() => import('./pages/organization/MembersPage.tsx'), 'MembersPage'),
 })
 
 const invitations = createRoute({
   getParentRoute: () => authenticated,
   path: '/user/invitations',
-  component: lazyRouteComponent(() => import('./pages/account/InvitationsPage.tsx'), 'InvitationsPage'),
+  component: lazyPage(() => import('./pages/account/InvitationsPage.tsx'), 'InvitationsPage'),
 })
 
 const account = createRoute({
   getParentRoute: () => authenticated,
   path: '/settings',
   notFoundComponent: NotFound,
-  component: lazyRouteComponent(() => import('./pages/account/AccountLayout.tsx'), 'AccountLayout'),
+  component: lazyPage(() => import('./pages/account/AccountLayout.tsx'), 'AccountLayout'),
 })
 
 const accountIndex = createRoute({
@@ -372,26 +354,26 @@ const accountIndex = createRoute({
 const profile = createRoute({
   getParentRoute: () => account,
   path: 'profile',
-  component: lazyRouteComponent(() => import('./pages/account/ProfilePage.tsx'), 'ProfilePage'),
+  component: lazyPage(() => import('./pages/account/ProfilePage.tsx'), 'ProfilePage'),
 })
 
 const security = createRoute({
   getParentRoute: () => account,
   path: 'security',
-  component: lazyRouteComponent(() => import('./pages/account/SecurityPage.tsx'), 'SecurityPage'),
+  component: lazyPage(() => import('./pages/account/SecurityPage.tsx'), 'SecurityPage'),
 })
 
 const sessions = createRoute({
   getParentRoute: () => account,
   path: 'sessions',
-  component: lazyRouteComponent(() => import('./pages/account/SessionsPage.tsx'), 'SessionsPage'),
+  component: lazyPage(() => import('./pages/account/SessionsPage.tsx'), 'SessionsPage'),
 })
 
 const admin = createRoute({
   getParentRoute: () => authenticated,
   path: '/admin',
   notFoundComponent: NotFound,
-  component: lazyRouteComponent(() => import('./pages/admin/AdminLayout.tsx'), 'AdminLayout'),
+  component: lazyPage(() => import('./pages/admin/AdminLayout.tsx'), 'AdminLayout'),
 })
 
 const adminIndex = createRoute({
@@ -405,41 +387,41 @@ const adminIndex = createRoute({
 const dashboard = createRoute({
   getParentRoute: () => admin,
   path: 'dashboard',
-  component: lazyRouteComponent(() => import('./pages/admin/DashboardPage.tsx'), 'DashboardPage'),
+  component: lazyPage(() => import('./pages/admin/DashboardPage.tsx'), 'DashboardPage'),
 })
 
 const users = createRoute({
   getParentRoute: () => admin,
   path: 'users',
   validateSearch: search => texts(search, 'q', 'sort'),
-  component: lazyRouteComponent(() => import('./pages/admin/UsersPage.tsx'), 'UsersPage'),
+  component: lazyPage(() => import('./pages/admin/UsersPage.tsx'), 'UsersPage'),
 })
 
 const eventLog = createRoute({
   getParentRoute: () => admin,
   path: 'log',
   validateSearch: search => texts(search, 'actor', 'type', 'from', 'to'),
-  component: lazyRouteComponent(() => import('./pages/admin/EventLogPage.tsx'), 'EventLogPage'),
+  component: lazyPage(() => import('./pages/admin/EventLogPage.tsx'), 'EventLogPage'),
 })
 
 const actionsLog = createRoute({
   getParentRoute: () => admin,
   path: 'actions',
   validateSearch: search => texts(search, 'actor', 'type', 'from', 'to', 'status'),
-  component: lazyRouteComponent(() => import('./pages/admin/ActionsLogPage.tsx'), 'ActionsLogPage'),
+  component: lazyPage(() => import('./pages/admin/ActionsLogPage.tsx'), 'ActionsLogPage'),
 })
 
 const jobs = createRoute({
   getParentRoute: () => admin,
   path: 'jobs',
   validateSearch: search => texts(search, 'type', 'status'),
-  component: lazyRouteComponent(() => import('./pages/admin/JobsPage.tsx'), 'JobsPage'),
+  component: lazyPage(() => import('./pages/admin/JobsPage.tsx'), 'JobsPage'),
 })
 
 const cluster = createRoute({
   getParentRoute: () => admin,
   path: 'cluster',
-  component: lazyRouteComponent(() => import('./pages/admin/ClusterPage.tsx'), 'ClusterPage'),
+  component: lazyPage(() => import('./pages/admin/ClusterPage.tsx'), 'ClusterPage'),
 })
 
 const routeTree = root.addChildren([

@@ -12,6 +12,13 @@ let heldUserId: string | undefined
 let stopFollowing: (() => void) | undefined
 const listeners = new Set<() => void>()
 
+// Tabs share the cookie: whoever signs in in one of them is who the requests of all others come from.
+const tabs = new BroadcastChannel('muster.person')
+tabs.onmessage = ({ data }: MessageEvent<string>) => {
+  // Nothing may go on here under the name of somebody else.
+  if (heldUserId && data !== heldUserId) window.location.reload()
+}
+
 function hold(userId: string | undefined) {
   heldUserId = userId
   for (const listener of listeners) listener()
@@ -38,6 +45,7 @@ export async function loadSession(queryClient: QueryClient): Promise<string> {
   stopFollowing ??= (await live)?.followLiveChanges(queryClient)
   await queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false })
   hold(actor.userId)
+  tabs.postMessage(actor.userId)
   return actor.userId
 }
 

@@ -1,24 +1,38 @@
+import { ActionError } from '@muster/actions/client'
 import { Search } from 'lucide-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
-
-const Palette = lazy(async () => ({ default: (await import('./Palette.tsx')).Palette }))
+import { type ComponentType, useEffect, useEffectEvent, useState } from 'react'
+import { loadCode } from '../lib/load-code.ts'
+import { toastError } from '../ui/toast.ts'
 
 /** The keys that open it, as they are written on keyboards. */
 export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'
 
 /** Opens the palette, as do ⌘K and Ctrl K from everywhere. */
 export function JumpButton() {
-  const [isOpen, setOpen] = useState(false)
-  useEffect(() => {
-    function onKeyDown(event: KeyboardEvent) {
-      const isShortcut = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)
-      if (!isShortcut || event.altKey || event.shiftKey) return
-      // Before the browser's own meaning of it.
-      event.preventDefault()
-      setOpen(open => !open && !document.querySelector('dialog[open]'))
+  // Its code is there when it is open; without it everything else goes on.
+  const [Palette, setPalette] = useState<ComponentType<{ onClose: () => void }>>()
+  const close = () => setPalette(undefined)
+  async function open() {
+    try {
+      const module = await loadCode(() => import('./Palette.tsx'))
+      setPalette(() => module.Palette)
+    } catch (error) {
+      // What browsers say of files that are gone helps nobody.
+      const reason = error instanceof ActionError ? error : new Error('Reload the page and try again.')
+      toastError('Could not open the search', reason)
     }
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
+  }
+  const press = useEffectEvent((event: KeyboardEvent) => {
+    const isShortcut = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)
+    if (!isShortcut || event.altKey || event.shiftKey) return
+    // Before the browser's own meaning of it.
+    event.preventDefault()
+    if (Palette) close()
+    else if (!document.querySelector('dialog[open]')) void open()
+  })
+  useEffect(() => {
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
   }, [])
   return (
     <>
@@ -28,17 +42,13 @@ export function JumpButton() {
         aria-label="Jump to"
         aria-haspopup="dialog"
         aria-keyshortcuts="Meta+K Control+K"
-        onClick={() => setOpen(true)}
+        onClick={() => void open()}
       >
         <Search className="i" aria-hidden />
         <span>Jump to…</span>
         <kbd>{JUMP_KEYS.replace('⌘ ', '⌘')}</kbd>
       </button>
-      {isOpen && (
-        <Suspense>
-          <Palette onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      {Palette && <Palette onClose={close} />}
     </>
   )
 }

@@ -21,7 +21,8 @@ export function LoginLink() {
   )
 }
 
-/** What went wrong, in the words of whoever refused. */
+/** What went wrong, in the words of whoever refused; without a session everything is refused in the same words, which do not say so. */
 export function messageOf(error: unknown): string {
+  if (isSignedOut(error)) return 'Your session has ended.'
   return error instanceof Error ? error.message : String(error)
 }

@@ -153,6 +153,7 @@ function MenuPopup({ root, triggerId, align, filterLabel, onLeave, children }: M
 }
 
 const EDGE = 8
+const GAP = 4
 const TYPE_AHEAD_MS = 600
 
 /** Keys that move from the filter box to the items; all others are typed. */
@@ -164,14 +165,16 @@ function itemsOf(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
 }
 
+/** Puts the menu below its trigger, or above where there is more room, and no higher than the room there. */
 function place(menu: HTMLElement, trigger: DOMRect, align: Align) {
   const { width, height } = menu.getBoundingClientRect()
   const wanted = align === 'end' ? trigger.right - width : trigger.left
   menu.style.left = `${Math.max(EDGE, Math.min(wanted, window.innerWidth - width - EDGE))}px`
-  const below = trigger.bottom + 4
-  const fits = below + height <= window.innerHeight - EDGE || trigger.top < height
-  menu.style.top = `${fits ? below : trigger.top - height - 4}px`
-  menu.style.maxHeight = `${window.innerHeight - below - EDGE}px`
+  const below = window.innerHeight - trigger.bottom - GAP - EDGE
+  const above = trigger.top - GAP - EDGE
+  const isBelow = height <= below || below >= above
+  menu.style.top = `${isBelow ? trigger.bottom + GAP : trigger.top - GAP - Math.min(height, above)}px`
+  menu.style.maxHeight = `${isBelow ? below : above}px`
 }
 
 /** The item that a key moves to, if it moves at all; letters find items by the start of their text. */

@@ -87,7 +87,7 @@ export function Table({
   const columns = table.current?.tHead?.rows[0]?.cells.length ?? 1
   const className = `tbl${dense ? ' dense' : ''}${rowsOnPhones ? ' rows' : ''}${widths ? ' fixed' : ''}`
   return (
-    <div className={bare ? undefined : 'sheet'}>
+    <div className={bare ? 'bare' : 'sheet'}>
       <table
         // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
         role="table"

@@ -1,4 +1,5 @@
 import { UserCancelledError } from '../lib/confirm.ts'
+import { messageOf } from './ErrorText.tsx'
 import { isSignedOut } from './is-signed-out.ts'
 
 /** One notice in the corner. */
@@ -35,7 +36,7 @@ export function toastError(title: string, error: unknown) {
   add({
     tone: 'bad',
     title,
-    text: error instanceof Error ? error.message : String(error),
+    text: messageOf(error),
     isSignedOut: isSignedOut(error),
   })
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ask, capturedLog, databaseSession, testHub } from '@muster/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
@@ -76,6 +77,28 @@ describe('a hub that starts', () => {
       message: 'The hub is starting or stopping.',
       requestId: answer.headers.get('x-request-id'),
     })
+  })
+
+  it('shows a page that loads again by itself to a browser, whatever address it asks for', async () => {
+    const hub = await listener(() => undefined)
+    const headers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+    for (const path of ['/', '/org_x/projects?q=1', '/apiary']) {
+      const answer = await ask(hub, path, { headers })
+      expect(answer.status).toBe(503)
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(answer.headers.get('refresh')).toBe('2')
+      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect(answer.text).toContain('The hub is starting or stopping. This page loads again by itself.')
+      const [, style] = /<style>([^<]*)<\/style>/.exec(answer.text)!
+      const hash = createHash('sha256').update(style!).digest('base64')
+      expect(answer.headers.get('content-security-policy')).toBe(
+        `default-src 'none'; style-src 'sha256-${hash}'; frame-ancestors 'none'`,
+      )
+    }
+    for (const path of ['/api/config.json', '/api', '/assets/x.js'])
+      expect((await ask(hub, path, { headers })).json()).toMatchObject({ kind: 'Internal' })
+    expect((await ask(hub, '/', { method: 'POST', headers })).json()).toMatchObject({ kind: 'Internal' })
   })
 })
 

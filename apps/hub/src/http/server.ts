@@ -35,6 +35,7 @@ import { sessionRoutes } from './routes-session.ts'
 import { bareAnswer, responseWith, securityHeaders } from './security-headers.ts'
 import { limitTime } from './time-limit.ts'
 import { tlsOptions } from './tls.ts'
+import { isForPage, sendWaitingPage } from './waiting-page.ts'
 
 /** How long a client may take to send a request, in milliseconds: its head, and all of it with a body of 8 MiB. */
 const HEAD_TIMEOUT_MS = 15_000
@@ -164,6 +165,7 @@ export async function createServer({
     if (known.status >= 500)
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
+    if (isForPage(request) && !core()) return sendWaitingPage(reply)
     const { kind, message, issues } = known
     return reply.code(known.status).send({ kind, message, ...(issues && { issues }), requestId: request.id })
   }

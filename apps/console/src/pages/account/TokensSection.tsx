@@ -117,7 +117,7 @@ function TokenRow({
   return (
     <Row>
       <Cell>
-        <span className="nm">{givenName ?? <span className="un">unnamed</span>}</span>
+        <span className="lines">{givenName ?? <span className="un">unnamed</span>}</span>
       </Cell>
       <Cell label="Id">
         <Id id={tokenId} what="token id" />

@@ -47,10 +47,10 @@ export function UserRow({ user, onSetAdmin }: UserRowProps) {
         <Id id={userId} what="user id" />
       </Cell>
       <Cell label="Name">
-        <span className="any">{displayName ?? <span className="un">unnamed</span>}</span>
+        <span className="lines">{displayName ?? <span className="un">unnamed</span>}</span>
       </Cell>
       <Cell label="Email">
-        <span className="any">{email}</span>
+        <span className="lines">{email}</span>
       </Cell>
       <Cell label="Admin">{isAdmin ? 'Yes' : 'No'}</Cell>
       <Cell end>

@@ -15,7 +15,7 @@ export function RepositoryLayout() {
   return (
     <SideLayout
       back={{ to: list, label: 'All Repositories' }}
-      name={data?.name}
+      name={data?.name ?? (error ? 'Repository' : undefined)}
       id={{ id: repositoryId, what: 'repository id' }}
       label="Repository"
       links={[
