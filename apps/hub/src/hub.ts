@@ -14,7 +14,7 @@ import { type Config, ConfigError } from './config.ts'
 import { lockDataDir } from './data-lock.ts'
 import { type Db, openDatabase } from './database/connection.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/embedded.ts'
-import { checkExternalDatabase } from './database/external.ts'
+import { checkExternalDatabase, externalConnection } from './database/external.ts'
 import { migrate } from './database/migrate.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
@@ -320,7 +320,7 @@ async function databaseAccess(
   if (config.databaseUrl === undefined)
     return stack.use(await startEmbeddedDatabase(config.dataDir, log)).access
   await checkExternalDatabase(config.databaseUrl)
-  const connection = { connectionString: config.databaseUrl }
+  const connection = externalConnection(config.databaseUrl)
   return { owner: connection, hub: connection }
 }
 

@@ -14,7 +14,7 @@ import type { z } from 'zod'
 import { type Authorization, authorize } from './access/authorize.ts'
 import { closeAuditAction, type FinalStatus, openAuditAction, recordAuditAction } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
-import { type Caller, personOf } from './caller.ts'
+import { actorId, type Caller, personOf } from './caller.ts'
 import { type Db, isDeadlock, isUniqueViolation, sqlState } from './database/connection.ts'
 import { expectedError } from './expected-error.ts'
 import { Batcher } from './gateway/batcher.ts'
@@ -24,6 +24,7 @@ import type { Logger } from './log.ts'
 import { verifyPassword } from './passwords.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { jsonDepth, stringify } from './raw-json.ts'
+import { Turns } from './turns.ts'
 
 type PipelineOptions = {
   db: Db
@@ -41,6 +42,12 @@ type Prepare = (context: unknown, input: Input) => Promise<(context: CommandCont
 
 /** How often a command is tried again when the database broke a deadlock or a conflict. */
 const MAX_ATTEMPTS = 3
+
+/**
+ * Queries that look at many rows for a few, such as lists with a filter, which may take as long as a statement may. Theirs are fewer
+ * connections than a hub has, of which one person has less than all; how long they wait is what others wait for a connection.
+ */
+const LONG_QUERIES = { max: 4, maxEach: 2, waitTimeoutMs: 10_000 }
 
 /** The one way to run an action, whatever door it came through. */
 export type Pipeline = {
@@ -81,6 +88,8 @@ export function createPipeline({
       for (const { actionId, status } of rows) await closeAuditAction(db, actionId, status)
     },
   })
+
+  const longQueries = new Turns(LONG_QUERIES)
 
   async function invoke(
     caller: Caller,
@@ -137,7 +146,10 @@ export function createPipeline({
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
-    const output = await run({ caller, scope, services, inputText, db, pool }, input)
+    const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db, pool }, input)
+    const output = looksThrough(input)
+      ? await longQueries.take(actorId(caller) ?? caller.actor, answer)
+      : await answer()
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
       await recordAuditAction(db, { ...entry, data: ids }, 'Succeeded')
@@ -310,6 +322,11 @@ function takenForDead(): ActionError {
 /** A value that another transaction took at the same moment is one too: the next attempt sees it and answers that it is taken. */
 function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
+}
+
+/** Whether a query has a filter or a text to search for. */
+function looksThrough({ filter, text }: Input): boolean {
+  return text !== undefined || Object.values(filter ?? {}).some(condition => condition !== undefined)
 }
 
 function pick(input: Input, fields: readonly string[]): Input {

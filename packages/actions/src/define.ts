@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_FILTER_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
+import { MAX_CURSOR_LENGTH, MAX_FILTER_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
 import { text } from './scalars.ts'
 
 /**
@@ -184,7 +184,7 @@ export function listInput<const Sort extends readonly [string, ...string[]], Fil
 ) {
   return {
     limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Largest number of items to answer.'),
-    cursor: optionalText(text(1024)).describe('`nextCursor` of the page before.'),
+    cursor: optionalText(text(MAX_CURSOR_LENGTH)).describe('`nextCursor` of the page before.'),
     sort: optional(z.enum([...sorts, ...sorts.map(name => `-${name}`)] as [string, ...string[]])).describe(
       'Field to sort by, descending with a leading `-`.',
     ),

@@ -14,6 +14,8 @@ export const MAX_EVENTS_PER_CALL = 1000
 export const MAX_EVENT_BYTES = 64 * 1024
 /** Largest page of a list. */
 export const MAX_PAGE_SIZE = 500
+/** Longest cursor, in characters: base 64 of the longest address of a mail, each character of it in four bytes, and what is around it. */
+export const MAX_CURSOR_LENGTH = 2048
 /** Most conditions on properties in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest text that a list is filtered by, in characters. */

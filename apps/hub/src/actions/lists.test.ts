@@ -1,4 +1,13 @@
-import { type Action, type ActionName, actions, newDatedId, newId, publicIdOf } from '@muster/actions'
+import {
+  type Action,
+  type ActionName,
+  actions,
+  MAX_CURSOR_LENGTH,
+  MAX_EMAIL_LENGTH,
+  newDatedId,
+  newId,
+  publicIdOf,
+} from '@muster/actions'
 import { assetRow, deviceRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
@@ -589,7 +598,7 @@ describe.each(lists)('%s', (name, list) => {
     ['is too long', encode('["name","a","b","c"]')],
     ['has numbers in it', encode('["name",1,2]')],
     ['has an order from the prototype', encode('["constructor","a","b"]')],
-    ['goes on for ever', 'x'.repeat(1025)],
+    ['goes on for ever', 'x'.repeat(MAX_CURSOR_LENGTH + 1)],
     ['has NUL in it', 'a\0b'],
   ])('refuses a cursor that %s', async (_what, cursor) => {
     await expect(asked(name, list, { limit: 2, cursor })).rejects.toMatchObject({
@@ -712,6 +721,16 @@ describe.each(sorted)('%s by %s', (name, sort, list) => {
     expect(new Set(seen).size).toBe(seen.length)
     expect(seen.filter(id => before.includes(id))).toEqual(before)
   })
+})
+
+it('goes on after the longest values that there are', async () => {
+  const emails = ['😀', '😁'].map(letter => `${letter.repeat(MAX_EMAIL_LENGTH - 13)}@test.example`)
+  for (const email of emails) await addInvitation(organizationId, email, 0)
+  const list = LISTS.organizations_QueryInvitations!
+  const parts = await all(
+    pages('organizations_QueryInvitations', list, { sort: 'email', limit: 1, filter: { text: '@test' } }),
+  )
+  expect(parts.slice(-2).map(({ items }) => items[0]!.email)).toEqual(emails)
 })
 
 function encode(text: string): string {

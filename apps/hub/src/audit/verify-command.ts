@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../config.ts'
 import { openDatabase, sqlState } from '../database/connection.ts'
 import { visitEmbeddedDatabase } from '../database/embedded.ts'
-import { checkExternalDatabase } from '../database/external.ts'
+import { checkExternalDatabase, externalConnection } from '../database/external.ts'
 import { MigrationError } from '../database/migrate.ts'
 import { instanceKeyOf, loadInstanceKey } from '../instance-key.ts'
 import { createLog } from '../log.ts'
@@ -67,7 +67,7 @@ async function verifyInstance(
   const connection =
     databaseUrl === undefined
       ? stack.use(await visitEmbeddedDatabase(dataDir, log)).connection
-      : { connectionString: databaseUrl }
+      : externalConnection(databaseUrl)
   // What breaks in the middle is told by the statement that it breaks.
   const { pool } = stack.use(openDatabase(connection, () => {}))
   const client = await pool.connect()

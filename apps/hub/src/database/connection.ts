@@ -116,7 +116,8 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'muster',
-    options: '-c timezone=UTC',
+    // What is read as text is taken apart.
+    options: `${connection.options ?? ''} -c timezone=UTC -c datestyle=ISO`,
     types,
   }
   const pool = new pg.Pool({

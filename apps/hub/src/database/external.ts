@@ -4,6 +4,18 @@ import { ConfigError } from '../config.ts'
 /** How long a server may take to answer at the start, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
 
+/**
+ * How to reach a database of the operator's. `options` in its address would replace those that the hub has itself, so they stand
+ * beside them.
+ */
+export function externalConnection(databaseUrl: string): pg.PoolConfig {
+  const url = new URL(databaseUrl)
+  const options = url.searchParams.get('options')
+  if (options === null) return { connectionString: databaseUrl }
+  url.searchParams.delete('options')
+  return { connectionString: url.href, options }
+}
+
 /** Looks whether the hub can live in a database of its operator's. Throws `ConfigError` with what is in the way. */
 export async function checkExternalDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })

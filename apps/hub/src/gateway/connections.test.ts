@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ActionName, newDatedId, newId } from '@muster/actions'
@@ -355,50 +355,6 @@ describe('a node that died', () => {
     })
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     expect([devices.length, organizationId.length]).toEqual([2, 26])
-  })
-
-  it('with a hub alone on its database has left nothing open, though the clock has gone back since', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'muster-alone-'))
-    await chmod(dataDir, 0o755)
-    const start = (): Promise<Hub> =>
-      createHub(loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }), capturedLog().log)
-    const nodeId = newId('cluster_node')
-    const connectionId = newId('d_conn')
-    {
-      await using before = await start()
-      await using device = await connectDevice({
-        url: `http://127.0.0.1:${before.address.port}`,
-        token: before.firstRun!.deploymentToken,
-      })
-      const { deviceId: device_id } = device
-      const anHour = 3_600_000
-      await before.db
-        .insertInto('cluster_node')
-        .values({ node_id: nodeId, name: 'dead', last_heartbeat: new Date(Date.now() + anHour) })
-        .execute()
-      await before.db
-        .insertInto('device_connection')
-        .values({
-          connection_id: connectionId,
-          device_id,
-          node_id: nodeId,
-          token_id: 'x',
-          certificate_id: 'x',
-        })
-        .execute()
-    }
-    await using after = await start()
-    const { end_reason } = await after.db
-      .selectFrom('device_connection')
-      .where('connection_id', '=', connectionId)
-      .select('end_reason')
-      .executeTakeFirstOrThrow()
-    expect(end_reason).toBe('NodeCrashed')
-    expect(
-      await after.db.selectFrom('device').where('is_connected', '=', true).select('device_id').execute(),
-    ).toEqual([])
-    await after[Symbol.asyncDispose]()
-    await rm(dataDir, { recursive: true, force: true })
   })
 
   it('only seemed to: it starts its connections again', async () => {

@@ -469,6 +469,41 @@ describe('a property', () => {
 })
 
 describe('connections to the database that break', () => {
+  it('bring no value of a property back that others followed', async () => {
+    await using fleet = await fleetOf(1)
+    const [device] = fleet.devices as [FakeDevice]
+    const { deviceId, identity } = device
+    const { projectId } = hub.devices.get(deviceId)!
+    const { token } = await hub.token(fleet.owner, projectId)
+    const writers = await Promise.all(
+      Array.from({ length: 3 }, () => connectDevice({ url: hub.url, token, identity, register: false })),
+    )
+    await using session = await databaseSession(hub)
+    await using door = await databaseSession(hub)
+    // The last of four changes waits at a door.
+    await session.query(`create function wait_at_door() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(4); return new; end $$`)
+    await session.query(`create trigger door before insert on device_property_change
+      for each row when (new.name = 'shared' and new.version = 4) execute function wait_at_door()`)
+    await door.query('select pg_advisory_lock(4)')
+    await session.lock('device_property')
+    const first = set(device, 'shared', 'first')
+    await session.waitingStatements(1)
+    const writes = writers.map((writer, index) => set(writer, 'shared', index))
+    // What came on a connection before this is on its way.
+    for (const { link } of writers)
+      await new ExecutorClient(await link.open('executor')).invoke('actor_GetActor', {})
+    await session.release()
+    await session.waitingStatements(1)
+    await door.terminateOthers()
+    await door.query('select pg_advisory_unlock(4)')
+    await Promise.all([first, ...writes])
+    const { changes } = await fleet.owner.invoke('devices_QueryPropertyHistory', { deviceId, name: 'shared' })
+    expect(changes.map(({ version }) => version)).toEqual([4, 3, 2, 1])
+    expect(new Set(changes.map(({ value }) => value)).size).toBe(4)
+    await hub.pool.query('drop trigger door on device_property_change')
+  })
+
   it('lose nothing that was acknowledged and cost no device its connection', async () => {
     await using fleet = await fleetOf(20)
     const { devices } = fleet

@@ -158,8 +158,9 @@ export class Ingest {
   }
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {
-    // A statement can touch a row once: of several writes of one property each but the first waits for the next statement.
-    let rest = writes
+    // A statement can touch a row once: of several writes of one property each but the first waits for the next statement. What was
+    // stored before the connection broke is not stored again: a value that others followed would come back.
+    let rest = writes.filter(write => !write.isStored)
     while (rest.length > 0) {
       const round = new Map<string, PropertyWrite>()
       const later: PropertyWrite[] = []

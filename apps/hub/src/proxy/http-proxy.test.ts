@@ -372,6 +372,13 @@ describe('who may not see a device', () => {
     for (let n = 1; n < 16; n++) await choose(other.deviceId, `kept-${n}.localhost`)
     await expect(choose(other.deviceId, 'kept-16.localhost')).rejects.toThrow('16 names already')
     await choose(other.deviceId, 'kept-15.localhost')
+    // From before there was a limit.
+    await hub.db
+      .insertInto('proxy_host')
+      .values({ hostname: 'kept-17.localhost', device_id: other.deviceId })
+      .execute()
+    for (const n of [1, 17]) await choose(other.deviceId, `kept-${n}.localhost`)
+    await expect(choose(other.deviceId, 'kept-16.localhost')).rejects.toThrow('16 names already')
     await owner.invoke('devices_Delete', { deviceId: other.deviceId })
     await choose(device.deviceId, 'kept.localhost')
   })

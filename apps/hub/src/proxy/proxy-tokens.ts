@@ -83,14 +83,23 @@ export class ProxyTokens {
   async claimHost(tx: Tx, hosts: ProxyHosts, hostname: string, deviceId: string): Promise<void> {
     if (!hosts.mayBeChosen(hostname))
       throw new ActionError('Invalid', `hostname: expected one name below ${hosts.domain}.`)
-    const { device_id: owner } = await tx
+    const made = await tx
       .insertInto('proxy_host')
       .values({ hostname, device_id: deviceId })
-      // Changes nothing, but tells whose it is.
-      .onConflict(conflict => conflict.column('hostname').doUpdateSet({ hostname }))
+      .onConflict(conflict => conflict.column('hostname').doNothing())
       .returning('device_id')
-      .executeTakeFirstOrThrow()
-    if (owner !== deviceId) throw new ActionError('Invalid', 'hostname: another device has this name.')
+      .executeTakeFirst()
+    if (!made) {
+      const owner = await tx
+        .selectFrom('proxy_host')
+        .where('hostname', '=', hostname)
+        .select('device_id')
+        .executeTakeFirst()
+      if (owner?.device_id !== deviceId)
+        throw new ActionError('Invalid', 'hostname: another device has this name.')
+      // A device may have more names, from before there was a limit.
+      return
+    }
     const { count } = await tx
       .selectFrom('proxy_host')
       .where('device_id', '=', deviceId)
