@@ -66,6 +66,22 @@ it('finds devices, projects and repositories from every page, and goes there', a
   await page.getByRole('heading', { level: 1, name: 'crane-gw-03' }).waitFor()
 })
 
+it('goes to what Enter asked for before it was found', async () => {
+  await page.keyboard.press('Control+k')
+  await box().pressSequentially('crane-gw-02')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
+  expect(await palette().count()).toBe(0)
+  // Other words ask for something else.
+  await page.keyboard.press('Control+k')
+  await box().pressSequentially('crane-gw-01')
+  await page.keyboard.press('Enter')
+  await box().pressSequentially('x')
+  await palette().getByText('Nothing matches this text.').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
+})
+
 it('leads to pages, those of the project first', async () => {
   await page.keyboard.press('Control+k')
   await palette().getByRole('group', { name: 'This project' }).waitFor()

@@ -65,7 +65,8 @@ const STREAM_URL = '/api/v1/live'
 const NAME = 'muster.live'
 /** The hub pings every 15 s; three missed ones mean that the connection is dead. */
 const SILENCE_MS = 45_000
-const RECONNECT_MS = [1_000, 2_000, 5_000, 15_000, 60_000]
+/** A hub that takes half a minute to start again is followed again within seconds. */
+const RECONNECT_MS = [1_000, 2_000, 5_000, 10_000]
 /** Least time between two refetches of the same query. */
 const FLUSH_MS = 400
 /** A query rests so many times as long as its last refetch took, up to a bound: what is dear to answer is not asked all the time. */
@@ -224,9 +225,9 @@ function createRefetcher(queryClient: QueryClient) {
   }
 }
 
-/** Whether the answer that a query shows or waits for may be older than that moment. */
-function isAskedBefore({ dataUpdatedAt, fetchStatus }: Query['state'], atMs: number): boolean {
-  return fetchStatus === 'fetching' || (dataUpdatedAt > 0 && dataUpdatedAt < atMs)
+/** Whether the answer that a query shows or waits for may be older than that moment, or the hub owes it one. */
+function isAskedBefore({ dataUpdatedAt, status, fetchStatus }: Query['state'], atMs: number): boolean {
+  return fetchStatus === 'fetching' || status === 'error' || (dataUpdatedAt > 0 && dataUpdatedAt < atMs)
 }
 
 const LIVE_ACTIONS = new Set(Object.values(AFFECTED).flatMap(actions => Object.keys(actions)))

@@ -3,6 +3,7 @@ import { ActionError } from '@muster/actions/client'
 import {
   QueryClient as Client,
   infiniteQueryOptions,
+  QueryCache,
   type QueryClient,
   queryOptions,
   useInfiniteQuery,
@@ -21,9 +22,18 @@ const TURNS: Partial<Record<ActionName, ReturnType<typeof atMost>>> = {
   repositories_GetDetails: atMost(4),
 }
 
+/** Which query has failed with an error. */
+const failed = new WeakMap<Error, string>()
+
+/** The hash of the query that has failed with this error, which may have been asked again since. */
+export function hashOfFailed(error: unknown): string | undefined {
+  return error instanceof Error ? failed.get(error) : undefined
+}
+
 /** The client that holds every answer of the hub. */
 export function createQueryClient(): QueryClient {
   return new Client({
+    queryCache: new QueryCache({ onError: (error, { queryHash }) => void failed.set(error, queryHash) }),
     defaultOptions: {
       // A hub on a local network answers while the browser believes itself offline.
       queries: { networkMode: 'always', retry: isWorthRetrying },

@@ -1,7 +1,7 @@
 import { type ActionOutput, MAX_FILTER_LENGTH } from '@muster/actions/client'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Blocks, Cpu, Package, Plus, Search } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react'
 import { useActionState } from '../api/queries.ts'
 import { useDebounced } from '../lib/use-debounced.ts'
 import { type Organization, useCurrentOrganization } from '../organization.ts'
@@ -43,6 +43,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const organization = useCurrentOrganization()
   const [text, setText] = useState('')
   const [active, setActive] = useState(0)
+  const [isGoing, setGoing] = useState(false)
   const pages = usePages(organization)
   const { found, isPending, error } = useFound(organization, text.trim())
 
@@ -58,14 +59,21 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose()
     void navigate({ to: option.to, ...(option.isCreating && { state: { isCreating: true } }) })
   }
+  // Who types faster than the hub finds goes as soon as it has.
+  useEffect(() => {
+    if (!isGoing || isPending) return
+    setGoing(false)
+    go(current)
+  })
   function onKeyDown(event: KeyboardEvent) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step && current) {
       const next = (options.indexOf(current) + step + options.length) % options.length
       setActive(next)
       document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' })
-    } else if (event.key === 'Enter') go(current)
-    else return
+    } else if (event.key !== 'Enter') return
+    else if (current) go(current)
+    else setGoing(isPending)
     event.preventDefault()
   }
 
@@ -89,6 +97,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           onChange={event => {
             setText(event.target.value)
             setActive(0)
+            setGoing(false)
           }}
           onKeyDown={onKeyDown}
         />

@@ -1,12 +1,11 @@
 import { Component, type ReactNode } from 'react'
 
 type Props = {
-  fallback: (error: unknown, retry: () => void) => ReactNode
-  onReset?: () => void
+  fallback: (error: unknown, again: () => void) => ReactNode
   children: ReactNode
 }
 
-/** Shows a fallback where rendering failed; `retry` renders the children again. */
+/** Shows a fallback where rendering failed; `again` renders the children again. */
 export class ErrorBoundary extends Component<Props, { failure?: { error: unknown } }> {
   override state: { failure?: { error: unknown } } = {}
 
@@ -14,13 +13,10 @@ export class ErrorBoundary extends Component<Props, { failure?: { error: unknown
     return { failure: { error } }
   }
 
-  retry = () => {
-    this.props.onReset?.()
-    this.setState({ failure: undefined } as object)
-  }
+  again = () => this.setState({ failure: undefined } as object)
 
   override render() {
     const { failure } = this.state
-    return failure ? this.props.fallback(failure.error, this.retry) : this.props.children
+    return failure ? this.props.fallback(failure.error, this.again) : this.props.children
   }
 }

@@ -16,7 +16,9 @@ export function LoginLink() {
   return (
     <>
       {' '}
-      <a href={`/login?redirect=${encodeURIComponent(pathname + search + hash)}`}>Log in</a>
+      <a className="inline" href={`/login?redirect=${encodeURIComponent(pathname + search + hash)}`}>
+        Log in
+      </a>
     </>
   )
 }

@@ -1,4 +1,5 @@
 import { type CSSProperties, type ReactNode, useState } from 'react'
+import { ExactNumber } from '../lib/exact-json.ts'
 import { formatCount } from '../lib/format.ts'
 import { Button } from './Button.tsx'
 
@@ -112,7 +113,7 @@ function Inline({ value }: { value: unknown }) {
 }
 
 function isStructured(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !(value instanceof ExactNumber)
 }
 
 function fitsOneLine(value: object): boolean {

@@ -1,6 +1,7 @@
-import { QueryErrorResetBoundary } from '@tanstack/react-query'
+import { QueryErrorResetBoundary, useQueryClient } from '@tanstack/react-query'
 import { CircleAlert, RefreshCw } from 'lucide-react'
-import { type ReactNode, Suspense } from 'react'
+import { type ReactNode, Suspense, useEffect } from 'react'
+import { hashOfFailed } from '../api/queries.ts'
 import { Button } from './Button.tsx'
 import { EmptyState } from './EmptyState.tsx'
 import { ErrorBoundary } from './ErrorBoundary.tsx'
@@ -21,23 +22,16 @@ export function SectionBoundary({ what, fallback, children }: SectionBoundaryPro
     <QueryErrorResetBoundary>
       {({ reset }) => (
         <ErrorBoundary
-          onReset={reset}
-          fallback={(error, retry) => (
-            <div role="alert">
-              <EmptyState
-                bare
-                icon={CircleAlert}
-                tone="bad"
-                title={`Could not load ${what}`}
-                action={
-                  <Button icon={RefreshCw} onClick={retry}>
-                    Try again
-                  </Button>
-                }
-              >
-                <ErrorText error={error} />
-              </EmptyState>
-            </div>
+          fallback={(error, again) => (
+            <Failed
+              what={what}
+              error={error}
+              onAnswer={again}
+              onRetry={() => {
+                reset()
+                again()
+              }}
+            />
           )}
         >
           <Suspense fallback={fallback ?? <Skeleton label={`Loading ${what}`} />}>{children}</Suspense>
@@ -45,4 +39,41 @@ export function SectionBoundary({ what, fallback, children }: SectionBoundaryPro
       )}
     </QueryErrorResetBoundary>
   )
+}
+
+type FailedProps = { what: string; error: unknown; onAnswer: () => void; onRetry: () => void }
+
+function Failed({ what, error, onAnswer, onRetry }: FailedProps) {
+  useAnswered(error, onAnswer)
+  return (
+    <div role="alert">
+      <EmptyState
+        bare
+        icon={CircleAlert}
+        tone="bad"
+        title={`Could not load ${what}`}
+        action={
+          <Button icon={RefreshCw} onClick={onRetry}>
+            Try again
+          </Button>
+        }
+      >
+        <ErrorText error={error} />
+      </EmptyState>
+    </div>
+  )
+}
+
+/** Calls back when the query that has failed is answered after all: by a poll, or for another section that shows it too. */
+function useAnswered(error: unknown, onAnswer: () => void) {
+  const cache = useQueryClient().getQueryCache()
+  useEffect(() => {
+    const hash = hashOfFailed(error)
+    if (!hash) return
+    if (cache.get(hash)?.state.status === 'success') onAnswer()
+    return cache.subscribe(event => {
+      const isAnswer = event.type === 'updated' && event.action.type === 'success'
+      if (isAnswer && event.query.queryHash === hash) onAnswer()
+    })
+  }, [cache, error, onAnswer])
 }

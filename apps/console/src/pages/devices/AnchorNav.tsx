@@ -1,5 +1,6 @@
 import { type CSSProperties, useEffect, useRef, useState } from 'react'
 import { useActionState } from '../../api/queries.ts'
+import { formatCount } from '../../lib/format.ts'
 
 const SECTIONS = [
   { id: 'ov', label: 'Overview' },
@@ -45,6 +46,8 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
     }
   }, [])
 
+  useEffect(keepLinkedInPlace, [])
+
   // On narrow screens the nav itself scrolls; the marked link stays in its view.
   useEffect(() => {
     const link = nav.current?.querySelector<HTMLElement>(`[href="#${current}"]`)
@@ -58,13 +61,37 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
           {label}
           {counts[id] !== undefined && (
             <span className="c" aria-hidden="true">
-              {counts[id]}
+              {formatCount(counts[id])}
             </span>
           )}
         </a>
       ))}
     </nav>
   )
+}
+
+/** How long the sections above one that an address leads to may push it away by loading, in milliseconds. */
+const LOADING_MS = 5_000
+
+/** Keeps the section that the address leads to in view while those above it load, until the person moves. */
+function keepLinkedInPlace() {
+  const linked = SECTIONS.find(({ id }) => `#${id}` === window.location.hash)
+  const section = linked && document.getElementById(linked.id)
+  if (!section) return
+  const settle = new AbortController()
+  const observer = new ResizeObserver(() => section.scrollIntoView())
+  observer.observe(document.body)
+  const stop = () => {
+    observer.disconnect()
+    settle.abort()
+  }
+  const timer = setTimeout(stop, LOADING_MS)
+  for (const move of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
+    window.addEventListener(move, stop, { signal: settle.signal, passive: true })
+  return () => {
+    clearTimeout(timer)
+    stop()
+  }
 }
 
 function useSectionBeingRead(): SectionId {

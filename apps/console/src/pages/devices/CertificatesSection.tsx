@@ -1,6 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Ban, ShieldAlert, ShieldCheck, Trash2, TriangleAlert, X } from 'lucide-react'
-import { type CSSProperties, useEffect, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import { useAction, useCommand } from '../../api/queries.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Badge, type Tone } from '../../ui/Badge.tsx'
@@ -35,9 +35,6 @@ const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
   Rejected: [],
   Revoked: [],
 }
-
-// What can be done stays in reach where the table is wider than its sheet.
-const IN_REACH: CSSProperties = { position: 'sticky', right: 0, background: 'inherit' }
 
 const INVALIDATES = ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'] as const
 
@@ -107,7 +104,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
   const { certificateId, status, fingerprint, firstSeen, isShared } = certificate
   const { tone, icon } = LOOK[status]
   return (
-    <tr style={{ background: 'var(--surface)' }}>
+    <tr tabIndex={-1} style={{ background: 'var(--surface)' }}>
       <td data-k="Id">
         <Id id={certificateId} what="certificate id" />
       </td>
@@ -134,7 +131,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
           <CopyButton text={fingerprint} label="Copy fingerprint" />
         </span>
       </td>
-      <td className="r" style={IN_REACH}>
+      <td className="r reach">
         <CertificateActions certificate={certificate} onGone={onGone} />
       </td>
     </tr>
@@ -153,10 +150,11 @@ function CertificateActions({
   const remove = useCommand('devices_DeleteCertificate', { invalidates: INVALIDATES })
   const isBusy = setStatus.isPending || remove.isPending
   const hasMoved = useRef(false)
-  // The button that was pressed is gone with the old status.
+  // The button that was pressed is gone with the old status. The next one does what cannot be undone: the row gets the focus,
+  // or Enter held a moment too long would revoke what it has accepted.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the new status is when to look
   useEffect(() => {
-    if (hasMoved.current) actions.current?.querySelector('button')?.focus()
+    if (hasMoved.current) actions.current?.closest('tr')?.focus()
     hasMoved.current = false
   }, [status])
   return (

@@ -1,7 +1,9 @@
-import { ActionError } from '@muster/actions/client'
 import { useIsMutating } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useActionState } from '../../api/queries.ts'
+import { Alert } from '../../ui/Alert.tsx'
+import { ErrorText } from '../../ui/ErrorText.tsx'
+import { isAbsent } from '../../ui/is-absent.ts'
 import { NotFound } from '../../ui/NotFound.tsx'
 import { Page } from '../../ui/Page.tsx'
 import { AnchorNav } from './AnchorNav.tsx'
@@ -38,10 +40,19 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
       <AnchorNav deviceId={deviceId} />
       <div className="cols">
         <div className="stack ov" id="ov">
+          {details && error && (
+            <Alert tone="bad" title="Could not load the device.">
+              <ErrorText error={error} />
+            </Alert>
+          )}
           {details && <PendingNotice certificates={details.certificates} />}
           {details && <RefusalNotice {...details} />}
           <HistorySection deviceId={deviceId} />
         </div>
+        <aside className="stack rail" aria-label="Summary">
+          <OtaSection deviceId={deviceId} />
+          <RenameSection deviceId={deviceId} />
+        </aside>
         <div className="stack rest">
           <SystemInfoSection deviceId={deviceId} />
           <PropertiesSection deviceId={deviceId} />
@@ -50,20 +61,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
           <ConnectionsSection deviceId={deviceId} />
           <DangerSection deviceId={deviceId} name={details?.name ?? 'unnamed'} />
         </div>
-        <aside className="stack rail" aria-label="Summary">
-          <OtaSection deviceId={deviceId} />
-          <RenameSection deviceId={deviceId} />
-        </aside>
       </div>
     </Page>
-  )
-}
-
-/** Absent and foreign devices are refused alike, and an id of another shape names none. */
-function isAbsent(error: unknown): boolean {
-  return (
-    error instanceof ActionError &&
-    error.status !== 401 &&
-    (error.kind === 'Forbidden' || error.kind === 'Invalid')
   )
 }

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
 import { Button } from '../../ui/Button.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { Section } from '../../ui/Section.tsx'
@@ -23,6 +24,8 @@ export function RenameSection({ deviceId }: { deviceId: string }) {
       return // The field says why.
     }
     setName('')
+    // On to the new name: a second Enter in the empty field would take it away again.
+    focusHeading()
     toast(newName ? `Device renamed to ${newName}.` : 'Name removed.')
   }
 

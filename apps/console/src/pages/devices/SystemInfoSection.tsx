@@ -8,6 +8,8 @@ import { type Disk, readSystemInfo, SYSTEM_INFO, type SystemInfo } from './well-
 
 const LOW_SPACE = 0.15
 const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
+/** Names like `/dev/mmcblk0p3` stay in one line beside long mount points. */
+const DISK_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(15ch + 32px)' }
 
 /** What the agent reports of the machine it runs on, with its interfaces and disks. */
 export function SystemInfoSection({ deviceId }: { deviceId: string }) {
@@ -121,7 +123,7 @@ function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
           // One device may be mounted twice.
           // biome-ignore lint/suspicious/noArrayIndexKey: rows hold no state
           <tr key={index}>
-            <td className="mono" data-k="Name" style={WRAP}>
+            <td className="mono" data-k="Name" style={DISK_NAME}>
               {disk.name}
             </td>
             <td data-k="Filesystem" style={WRAP}>

@@ -1,3 +1,5 @@
+import { ExactNumber } from '../../lib/exact-json.ts'
+
 /**
  * Readers of JSON that a device wrote. Nothing of it can be trusted to have the shape it should have, so each of them
  * answers `undefined` instead of failing.
@@ -5,7 +7,10 @@
 
 /** The value as an object, unless it is something else. */
 export function recordOf(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof ExactNumber)
     ? (value as Record<string, unknown>)
     : undefined
 }
@@ -17,11 +22,12 @@ export function recordsOf(value: unknown): Record<string, unknown>[] {
 
 /** The value as text of one line to show, unless it is empty or structured. */
 export function textOf(value: unknown): string | undefined {
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (['number', 'boolean'].includes(typeof value) || value instanceof ExactNumber) return String(value)
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 }
 
 /** The value as a number of bytes. */
 export function bytesOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+  const bytes = value instanceof ExactNumber ? Number(value.text) : value
+  return typeof bytes === 'number' && Number.isFinite(bytes) && bytes >= 0 ? bytes : undefined
 }

@@ -1,6 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { ShieldAlert } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
+import { formatCount } from '../../lib/format.ts'
 import { useSeen } from '../../lib/use-seen.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Card, CardFoot } from '../../ui/Card.tsx'
@@ -35,7 +36,7 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
         data &&
         data.pendingCount > 0 && (
           <Badge tone="warn" icon={ShieldAlert}>
-            {data.pendingCount} pending
+            {formatCount(data.pendingCount)} pending
           </Badge>
         )
       }

@@ -3,6 +3,7 @@ import { Outlet, useParams } from '@tanstack/react-router'
 import { actionPagesQuery, useActionState } from '../../api/queries.ts'
 import { projectPages } from '../../shell/pages.ts'
 import { SideLayout } from '../../shell/SideLayout.tsx'
+import { isAbsent } from '../../ui/is-absent.ts'
 import { RouteError } from '../../ui/RouteError.tsx'
 import { tokensInput } from '../tokens/tokens-input.ts'
 
@@ -18,12 +19,17 @@ export function ProjectLayout() {
   return (
     <SideLayout
       back={{ to: `/org_${organization}/projects`, label: 'All Projects' }}
-      name={data?.name}
+      name={data?.name ?? (error ? 'Project' : undefined)}
       id={{ id: projectId, what: 'project id' }}
       label="Project"
       links={projectPages(base).map(link => ({ ...link, count: counts[link.label] }))}
     >
-      {error && !data ? <RouteError error={error} reset={() => void refetch()} /> : <Outlet />}
+      {/* It may be deleted, or the right to it end, while one looks at it. */}
+      {error && (!data || isAbsent(error)) ? (
+        <RouteError error={error} reset={() => void refetch()} />
+      ) : (
+        <Outlet />
+      )}
     </SideLayout>
   )
 }

@@ -2,6 +2,7 @@ import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { File, Package, Settings, TextAlignStart } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
 import { SideLayout } from '../../shell/SideLayout.tsx'
+import { isAbsent } from '../../ui/is-absent.ts'
 import { RouteError } from '../../ui/RouteError.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId')
@@ -25,7 +26,12 @@ export function RepositoryLayout() {
         { to: `${base}/settings`, icon: Settings, label: 'Settings' },
       ]}
     >
-      {error && !data ? <RouteError error={error} reset={() => void refetch()} /> : <Outlet />}
+      {/* It may be deleted, or the right to it end, while one looks at it. */}
+      {error && (!data || isAbsent(error)) ? (
+        <RouteError error={error} reset={() => void refetch()} />
+      ) : (
+        <Outlet />
+      )}
     </SideLayout>
   )
 }

@@ -39,7 +39,7 @@ export function TokenRow({ token }: { token: Token }) {
     <Row>
       <Cell>
         <div className="stack tight">
-          {token.name ?? <span className="un">unnamed</span>}
+          {token.name ? <span className="lines">{name}</span> : <span className="un">unnamed</span>}
           {lastRefusal && <LastRefusal {...lastRefusal} />}
         </div>
       </Cell>

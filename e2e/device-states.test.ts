@@ -1,0 +1,251 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { databaseOf } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+
+/** More than a double holds. */
+const SERIAL = '12345678901234567890'
+const DEVICE = `d_${'D'.repeat(22)}`
+const CERTIFICATE = `d_c_${'C'.repeat(22)}`
+
+let stage: Stage
+let page: Page
+let organizationId: string
+let project: string
+let address: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  page = await stage.newPage()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await signIn(page, stage, stage.admin)
+  await page.waitForURL(/\/org_\w+\/projects$/)
+  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  project = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}`
+  address = `${project}/devices/${DEVICE}`
+  await change(
+    `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name)
+     select '${DEVICE}', project_id, 'd_pk_${'D'.repeat(22)}', sha256('D'), 'crane-gw-01' from project`,
+  )
+  // Enough for the sections above one that a link leads to.
+  for (let n = 1; n <= 15; n++) await set(`crane.limit-${n}`, String(n))
+  for (let n = 1; n <= 14; n++)
+    await change(
+      `insert into device_connection
+       values ('d_conn_${String(n + 10)
+         .repeat(11)
+         .replaceAll(
+           '0',
+           'z',
+         )}', '${DEVICE}', 'cluster_node_${'N'.repeat(22)}', 'deployment_id_${'T'.repeat(22)}',
+               '${CERTIFICATE}', now() - interval '${n} hours', now() - interval '${n} hours' + interval '50 minutes', 'Disconnected')`,
+    )
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('shows and copies numbers as the device has written them, however long', async () => {
+  await set('crane.serial', SERIAL)
+  await set('crane.parts', `{"serials":[${SERIAL},0.1234567890123456789,1e400],"count":2}`)
+  await page.goto(address)
+  const row = (name: string) => page.locator('.prop').filter({ hasText: name })
+  await row('crane.serial').locator('pre').getByText(SERIAL, { exact: true }).waitFor()
+  expect(await row('crane.parts').locator('pre').innerText()).toBe(
+    `{ "serials": [${SERIAL}, 0.1234567890123456789, 1e400], "count": 2 }`,
+  )
+  await page.getByRole('button', { name: 'Copy value of crane.parts' }).click()
+  await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain(`${SERIAL},`)
+  // The next answer is compared with the one on screen.
+  await set('crane.serial', `${SERIAL}1`)
+  await row('crane.serial').locator('pre').getByText(`${SERIAL}1`, { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Past values of crane.serial' }).click()
+  const past = page.getByRole('dialog').locator('pre')
+  await past.nth(1).waitFor()
+  expect(await past.allInnerTexts()).toEqual([`${SERIAL}1`, SERIAL])
+  await page.keyboard.press('Escape')
+})
+
+it('accepts a certificate and does nothing more, however long Enter is held', async () => {
+  await change(
+    `insert into device_certificate (certificate_id, device_id, fingerprint, status)
+     values ('${CERTIFICATE}', '${DEVICE}', 'AA:BB', 'Pending')`,
+  )
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Accept' }).focus()
+  for (let held = 0; held < 40; held++) {
+    // A key that is down already repeats.
+    await page.keyboard.down('Enter')
+    await page.waitForTimeout(25)
+  }
+  await page.keyboard.up('Enter')
+  const row = page.locator('#certs tbody tr')
+  await row.getByText('Active', { exact: true }).waitFor()
+  await page.waitForFunction(`document.activeElement.matches('#certs tr')`)
+  await expectGoodScreen(page, 'device-certificate-accepted')
+  await row.getByRole('button', { name: 'Revoke' }).click()
+  await row.getByText('Revoked', { exact: true }).waitFor()
+
+  // What stands alone stands beside the first line on a phone.
+  await page.setViewportSize({ width: 390, height: 844 })
+  const remove = (await row.getByRole('button', { name: /^Delete certificate/ }).boundingBox())!
+  const id = (await row.locator('.idt').boundingBox())!
+  expect(Math.abs(remove.y + remove.height / 2 - (id.y + id.height / 2))).toBeLessThan(20)
+  await page.setViewportSize({ width: 1440, height: 1000 })
+})
+
+it('keeps the name that Enter has saved, however often it is pressed', async () => {
+  await page.goto(address)
+  await page.getByPlaceholder('New name').fill('crane-gw-02')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
+  await page.getByText('Device renamed to crane-gw-02.').waitFor()
+  expect(await page.getByPlaceholder('New name').inputValue()).toBe('')
+  for (let pressed = 0; pressed < 5; pressed++) {
+    await page.keyboard.press('Enter')
+    await page.waitForTimeout(100)
+  }
+  await page.waitForTimeout(500)
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('crane-gw-02')
+})
+
+it('has its parts in the order in which they are seen', async () => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  const tops = await page.evaluate<number[]>(
+    `[...document.querySelectorAll('.cols > *')].map(part => part.getBoundingClientRect().top)`,
+  )
+  expect(tops).toHaveLength(3)
+  expect(tops).toEqual(tops.toSorted((a, b) => a - b))
+  await page.setViewportSize({ width: 1440, height: 1000 })
+})
+
+it.each([
+  ['props', 'Properties'],
+  ['ev', 'Recent Events'],
+  ['conn', 'Connections'],
+])(
+  'leads to the section that an address names, #%s, when everything above it is there',
+  async (id, title) => {
+    // What stands above comes last.
+    for (const action of ['devices_QueryProperties', 'devices_GetDetails'])
+      await page.route(`**/invoke/${action}`, async route => {
+        await new Promise(later => setTimeout(later, 700))
+        await route.continue()
+      })
+    await page.goto('about:blank')
+    await page.goto(`${address}#${id}`)
+    await page.getByText('crane.limit-15').waitFor()
+    await page.locator('.anchor [aria-current]').getByText(title).waitFor()
+    const top = `document.getElementById('${id}').getBoundingClientRect().top`
+    const left = `document.documentElement.scrollHeight - innerHeight - scrollY`
+    // Below what sticks to the top, unless the page ends before.
+    await expect
+      .poll(() => page.evaluate(`${left} < 2 ? ${top} < innerHeight : Math.abs(${top} - 112) < 3`))
+      .toBe(true)
+    // From then on the page is the person's.
+    await page.mouse.wheel(0, -400)
+    await page.waitForTimeout(300)
+    await set('crane.limit-15', String(Date.now()))
+    await page.waitForTimeout(600)
+    expect(await page.evaluate(top)).toBeGreaterThan(112 + 100)
+    await page.unrouteAll({ behavior: 'wait' })
+  },
+)
+
+it('shows every section again once what it waits for is answered', async () => {
+  const url = '**/invoke/devices_QueryProperties'
+  let asked = 0
+  await page.route(url, route => {
+    asked++
+    return route.fulfill({ status: 500, json: { kind: 'Internal', message: 'On fire.' } })
+  })
+  await page.goto('about:blank')
+  await page.goto(address)
+  const again = page.getByRole('button', { name: 'Try again' })
+  await expect.poll(() => again.count()).toBe(3)
+  // What is still on its way would fail as well.
+  let before = 0
+  await expect
+    .poll(
+      () => {
+        const isSettled = asked === before
+        before = asked
+        return isSettled
+      },
+      { interval: 500 },
+    )
+    .toBe(true)
+  await page.unroute(url)
+  await again.first().click()
+  await page.getByText('crane.limit-15').waitFor()
+  await expect.poll(() => again.count()).toBe(0)
+})
+
+it('says that the session has ended, with the way to sign in again', async () => {
+  await page.goto(address)
+  await page
+    .locator('.dhead')
+    .getByText(/^Updated /)
+    .waitFor()
+  await page.route('**/invoke/devices_*', route =>
+    route.fulfill({ status: 401, json: { kind: 'Forbidden', message: 'Not logged in' } }),
+  )
+  await page.keyboard.press('r')
+  const alert = page.getByRole('alert').filter({ hasText: 'Could not load the device.' })
+  const link = alert.getByRole('link', { name: 'Log in' })
+  expect(await link.getAttribute('href')).toBe(
+    `/login?redirect=${encodeURIComponent(new URL(address).pathname)}`,
+  )
+  // What was there stays.
+  await page.getByText('crane.limit-15').waitFor()
+  await expectGoodScreen(page, 'device-signed-out')
+  await page.unrouteAll({ behavior: 'wait' })
+  await page.keyboard.press('r')
+  await alert.waitFor({ state: 'detached' })
+})
+
+it('holds the name of a token of any length', async () => {
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  await invoke(page, 'projects_CreateDeploymentToken', {
+    projectId: projects[0]!.projectId,
+    name: 'x'.repeat(128),
+    flags: { autoAccept: true },
+  })
+  await page.goto(`${project}/tokens`)
+  const name = page.getByText('x'.repeat(128), { exact: true })
+  await name.waitFor()
+  for (const width of [1920, 1440, 1181, 1024, 390, 320]) {
+    await page.setViewportSize({ width, height: 900 })
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    const { x, width: long } = (await name.boundingBox())!
+    expect({ width, overflow, isSeen: x + long < width }).toEqual({ width, overflow: 0, isSeen: true })
+  }
+  await page.setViewportSize({ width: 1440, height: 1000 })
+})
+
+it('leaves the pages of a project that is deleted while one looks at them', async () => {
+  const { projectId } = await invoke(page, 'projects_Create', { organizationId, name: 'To go' })
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/tokens`)
+  await page.getByText('Create a token to connect devices').waitFor()
+  await invoke(page, 'projects_Delete', { projectId })
+  await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+  expect(await page.getByRole('button', { name: 'New Token' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'All Projects' }).click()
+  await page.getByRole('link', { name: 'First project' }).waitFor()
+  expect(stage.faults).toEqual([])
+})
+
+/** Sets a property of the device to this JSON, letter by letter. */
+async function set(name: string, json: string): Promise<void> {
+  const response = await page.request.post(`${stage.hub.url}/api/v1/actions/invoke/devices_SetProperty`, {
+    headers: { origin: stage.hub.url, 'content-type': 'application/json' },
+    data: `{"deviceId":"${DEVICE}","name":"${name}","value":${json}}`,
+  })
+  expect(response.ok()).toBe(true)
+}
+
+async function change(statement: string): Promise<void> {
+  await using database = await databaseOf(stage.hub.dataDir)
+  await database.query(statement)
+}
