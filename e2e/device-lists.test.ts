@@ -279,7 +279,8 @@ it('has the head of the table in reach wherever one is, and hides nothing focuse
       .poll(
         async () => {
           await page.mouse.wheel(0, 3_000)
-          return numberOf((await names()).at(-1)!)
+          // The row that had the focus is drawn wherever one is.
+          return (await page.evaluate('scrollY')) === 0 ? 0 : numberOf((await names()).at(-1)!)
         },
         { timeout: 30_000 },
       )

@@ -413,7 +413,7 @@ it('shows hostile texts as texts on every page', { timeout: 400_000 }, async () 
   const organization = `/${organizationId}`
   const project = `${organization}/projects/${projectId}`
   await signIn(page, stage, stage.admin)
-  await page.setViewportSize({ width: 1440, height: 3000 })
+  await page.setViewportSize({ width: 1440, height: 4000 })
   // How many of the texts are there at least; a table that draws its rows as one scrolls shows some of them at once.
   const pages: [path: string, shown: number][] = [
     [`${organization}/projects`, 100],

@@ -187,7 +187,8 @@ describe('runAgent', () => {
   it('forwards to local services over the real connection', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
-    const service = createServer(socket => socket.end('served')).listen(0, '127.0.0.1')
+    // The hub goes away without an end, which resets its connection.
+    const service = createServer(socket => socket.on('error', () => {}).end('served')).listen(0, '127.0.0.1')
     await once(service, 'listening')
     await expect.poll(() => agent.connected).toHaveLength(1)
     const channel = await hub.link.open(`forward/tcp/${(service.address() as AddressInfo).port}`)
