@@ -292,6 +292,11 @@ type ProjectDeviceCountRow = {
   devices: number
 }
 
+type ProjectRemovalRow = {
+  project_id: string
+  removed_at: ColumnType<Date, Date | string, Date | string>
+}
+
 type ProjectRepositoryRow = {
   project_id: string
   repository_id: string
@@ -401,6 +406,7 @@ export type Tables = {
   package_version: PackageVersionRow
   project: ProjectRow
   project_device_count: ProjectDeviceCountRow
+  project_removal: ProjectRemovalRow
   project_repository: ProjectRepositoryRow
   proxy_host: ProxyHostRow
   proxy_token: ProxyTokenRow

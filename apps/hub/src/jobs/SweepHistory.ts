@@ -2,13 +2,14 @@ import { sql } from 'kysely'
 import type { Db } from '../database/connection.ts'
 import { jobHandler } from './handler.ts'
 
-/** Devices at a time, and rows of theirs in one statement: each is over long before its time limit. */
-const DEVICES = 100
+/** Removals at a time, and rows in one statement: each is over long before its time limit, and nobody waits long for its locks. */
+const REMOVALS = 100
+const DEVICES = 200
 const ROWS = 5_000
-/** How long after a deletion the last event may come that began to be stored before it, in minutes: a statement has half of one. */
+/** How long after a deletion the last row may come that began to be stored before it, in minutes: a statement has half of one. */
 const SETTLED_MINUTES = 5
 
-type History = (typeof HISTORIES)[number]
+type Removal = { id: string; is_settled: boolean }
 
 /** What grows with a device and has no foreign key, with what finds a row in its partition. */
 const HISTORIES = [
@@ -16,31 +17,51 @@ const HISTORIES = [
   { table: 'device_property_change', key: sql`device_id, name, changed_at` },
 ]
 
-/** Removes events and property changes of deleted devices, and forgets a device once nothing more of it can come. */
+/** Removes devices of deleted projects, and events and property changes of deleted devices. */
 export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ db }, _data, { signal }) => {
-  for (let after = ''; ; ) {
-    const removals = await db
-      .selectFrom('device_removal')
-      .where('device_id', '>', after)
-      .orderBy('device_id')
-      .limit(DEVICES)
-      .select([
-        'device_id',
-        sql<boolean>`removed_at < now() - make_interval(mins => ${SETTLED_MINUTES})`.as('is_settled'),
-      ])
-      .execute()
-    if (removals.length === 0) return
-    const deviceIds = removals.map(({ device_id }) => device_id)
+  await forEachRemoval(db, 'project', async projectIds => {
+    while ((await removeDevices(db, projectIds)) > 0) signal.throwIfAborted()
+  })
+  await forEachRemoval(db, 'device', async deviceIds => {
     for (const history of HISTORIES)
-      while ((await remove(db, history, deviceIds)) > 0) signal.throwIfAborted()
-    const settled = removals.filter(({ is_settled }) => is_settled).map(({ device_id }) => device_id)
-    if (settled.length > 0) await db.deleteFrom('device_removal').where('device_id', 'in', settled).execute()
-    after = deviceIds.at(-1)!
-  }
+      while ((await removeHistory(db, history, deviceIds)) > 0) signal.throwIfAborted()
+  })
 })
 
+/** Sweeps what deletions left, some at a time, and forgets those of which nothing more can come. */
+async function forEachRemoval(
+  db: Db,
+  of: 'project' | 'device',
+  sweep: (ids: string[]) => Promise<void>,
+): Promise<void> {
+  const table = sql.table(`${of}_removal`)
+  const id = sql.ref(`${of}_id`)
+  for (let after = ''; ; ) {
+    const { rows: removals } = await sql<Removal>`
+      select ${id} as id, removed_at < now() - make_interval(mins => ${SETTLED_MINUTES}) as is_settled
+        from ${table} where ${id} > ${after} order by ${id} limit ${REMOVALS}`.execute(db)
+    if (removals.length === 0) return
+    await sweep(removals.map(removal => removal.id))
+    const settled = removals.filter(({ is_settled }) => is_settled).map(removal => removal.id)
+    if (settled.length > 0) await sql`delete from ${table} where ${id} = any (${settled})`.execute(db)
+    after = removals.at(-1)!.id
+  }
+}
+
+/** Removes some devices of these projects; resolves to how many. */
+async function removeDevices(db: Db, projectIds: string[]): Promise<bigint> {
+  const { numAffectedRows } = await sql`
+    delete from device where device_id in (
+      select device_id from device where project_id = any (${projectIds}) limit ${DEVICES})`.execute(db)
+  return numAffectedRows!
+}
+
 /** Removes some rows of these devices; resolves to how many. */
-async function remove(db: Db, { table, key }: History, deviceIds: string[]): Promise<bigint> {
+async function removeHistory(
+  db: Db,
+  { table, key }: (typeof HISTORIES)[number],
+  deviceIds: string[],
+): Promise<bigint> {
   const { numAffectedRows } = await sql`
     delete from ${sql.table(table)} where (${key}) in (
       select ${key} from ${sql.table(table)} where device_id = any (${deviceIds}) limit ${ROWS})`.execute(db)

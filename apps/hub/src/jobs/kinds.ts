@@ -28,7 +28,7 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   instance_CleanupExpired: { ...RECURRING, timeoutSecs: 600, everySecs: HOUR_SECS },
   // Dropping and moving a day of many devices takes its time.
   instance_MaintainPartitions: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
-  // The events of a large fleet take their time.
+  // The devices and events of a large fleet take their time.
   devices_SweepHistory: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   // A store that is out of reach takes its time for each blob.
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },

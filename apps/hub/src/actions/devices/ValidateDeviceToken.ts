@@ -7,6 +7,8 @@ export const devices_ValidateDeviceToken = handler(
     if (!told) return { result: 'Invalid' as const }
     const device = await db
       .selectFrom('device')
+      // One of a deleted project may not be swept yet.
+      .innerJoin('project', 'project.project_id', 'device.project_id')
       .where('device_id', '=', told.deviceId)
       .select('device_id')
       .executeTakeFirst()

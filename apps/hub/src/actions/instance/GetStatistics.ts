@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 
 export const instance_GetStatistics = handler('instance_GetStatistics', async ({ db }) =>
@@ -5,7 +6,11 @@ export const instance_GetStatistics = handler('instance_GetStatistics', async ({
     .selectNoFrom(({ selectFrom, fn }) => [
       selectFrom('user').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('users'),
       selectFrom('project').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('projects'),
-      selectFrom('device').select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('devices'),
+      selectFrom('project_device_count')
+        .select(sql<number>`coalesce(sum(devices), 0)::bigint`.as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('devices'),
     ])
     .executeTakeFirstOrThrow(),
 )

@@ -192,7 +192,7 @@ async function remainsOf(...ids: string[]): Promise<Record<string, number>> {
     select table_name as table, column_name as column from information_schema.columns
      where table_schema = 'public' and column_name in ('organization_id', 'project_id', 'device_id')
        and table_name not like 'audit_%' and table_name !~ '_\\d{8}$'
-       and table_name <> 'device_removal'`)
+       and table_name not like '%_removal'`)
   const remains: Record<string, number> = {}
   for (const { table, column } of columns) {
     const { rows } = await hub.pool.query(`select 1 from "${table}" where ${column} = any ($1)`, [ids])

@@ -3,6 +3,7 @@ import {
   auditEvents,
   auditRows,
   connectDevice,
+  databaseSession,
   deviceRow,
   liveStream,
   type TestHub,
@@ -490,6 +491,47 @@ describe('projects_Delete', () => {
     await until('it is told', () =>
       console.changes.some(change => change.topic === 'projects' && change.projectId === projectId),
     )
+  })
+
+  it('waits for none of its devices: nothing finds them from then on, and a job removes them', async () => {
+    const ada = await hub.user()
+    const projectId = await hub.project(ada, await hub.organization(ada), 'Harbour')
+    const { token } = await hub.token(ada, projectId)
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    const { jwt } = (await device.invoke('devices_IssueDeviceToken', { deviceId })) as { jwt: string }
+    const { certificates } = await ada.invoke('devices_GetDetails', { deviceId })
+    const admin = await hub.user({ isAdmin: true })
+    const { devices } = await admin.invoke('instance_GetStatistics', {})
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query('select from device where device_id = $1 for update', [deviceId])
+
+    expect(await ada.invoke('projects_Delete', { projectId })).toEqual({})
+
+    const forbidden = { kind: 'Forbidden' }
+    for (const person of [ada, admin])
+      expect(await failed(person.invoke('devices_GetDetails', { deviceId }))).toMatchObject(forbidden)
+    const listed = await ada.invoke('devices_Query', {})
+    expect(listed.devices).toEqual([])
+    const [certificate] = certificates
+    expect(
+      await failed(
+        ada.invoke('devices_DeleteCertificate', { certificateId: certificate!.certificateId }),
+      ),
+    ).toMatchObject(forbidden)
+    expect(await ada.invoke('devices_ValidateDeviceToken', { jwt })).toEqual({ result: 'Invalid' })
+    expect(await admin.invoke('instance_GetStatistics', {})).toMatchObject({ devices: devices - 1 })
+
+    await session.release()
+    await hub.runJob('devices_SweepHistory', {})
+    const left = async (table: string) =>
+      (await hub.pool.query(`select from ${table} where project_id = $1`, [projectId])).rowCount
+    expect(await left('device')).toBe(0)
+    expect(await left('project_removal')).toBe(1)
+    await hub.pool.query(`update project_removal set removed_at = now() - interval '6 minutes'`)
+    await hub.runJob('devices_SweepHistory', {})
+    expect(await left('project_removal')).toBe(0)
   })
 })
 
