@@ -1,4 +1,3 @@
-import type { ConnectionEndReason } from '@muster/actions'
 import {
   type Channel,
   type ChannelRequest,
@@ -183,10 +182,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     const connectionId = this.#connectionId
     logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
     devices.remove(this)
-    if (connectionId === undefined) return
-    const reason: ConnectionEndReason = isClosing() ? 'ServerShutdown' : 'Disconnected'
+    // Those of a node that stops end together, when it leaves the cluster.
+    if (connectionId === undefined || isClosing()) return
     try {
-      await presence.close(connectionId, reason)
+      await presence.close(connectionId)
     } catch (error) {
       log.error({ ...this.#about, err: error }, 'end of connection not recorded')
     }

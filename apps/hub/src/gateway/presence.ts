@@ -1,4 +1,4 @@
-import { type ConnectionEndReason, newId } from '@muster/actions'
+import { newId } from '@muster/actions'
 import type pg from 'pg'
 import { isUniqueViolation } from '../database/connection.ts'
 import { Batcher } from './batcher.ts'
@@ -11,8 +11,7 @@ type Opening = {
   /** Set by the write: whether token and certificate were still good. */
   isOpen: boolean
 }
-type Closing = { connectionId: string; reason: ConnectionEndReason }
-type Change = { open: Opening } | { close: Closing }
+type Change = { open: Opening } | { close: string }
 
 // The rights are read again here, so that what was revoked between the look-up and this row does not get in.
 const OPEN = {
@@ -39,10 +38,9 @@ const CLOSE = {
   name: 'presence-close',
   text: `
     with closed as (
-      update device_connection c set ended_at = now(), end_reason = i.reason
-        from unnest($1::text[], $2::text[]) as i (connection_id, reason)
-       where c.connection_id = i.connection_id and c.ended_at is null
-      returning c.connection_id, c.device_id
+      update device_connection set ended_at = now(), end_reason = 'Disconnected'
+       where connection_id = any ($1) and ended_at is null
+      returning connection_id, device_id
     )
     update device d set is_connected = other.connection_id is not null, connection_id = other.connection_id
       from closed left join lateral (
@@ -101,9 +99,9 @@ export class Presence {
     return rows[0]!.mayConnect
   }
 
-  /** Records the end of a connection. */
-  async close(connectionId: string, reason: ConnectionEndReason): Promise<void> {
-    await this.#changes.add({ close: { connectionId, reason } })
+  /** Records the end of a connection that ended by itself; those of a node that stops end with it. */
+  async close(connectionId: string): Promise<void> {
+    await this.#changes.add({ close: connectionId })
   }
 
   /** Runs of opens and of closes keep their order, so that the last word about a device is the last thing that happened. */
@@ -122,7 +120,7 @@ export class Presence {
       }
       const run = changes.slice(from, to)
       if (isOpening) await this.#open(run.map(change => (change as { open: Opening }).open))
-      else await this.#close(run.map(change => (change as { close: Closing }).close))
+      else await this.#pool.query(CLOSE, [run.map(change => (change as { close: string }).close)])
       from = to
     }
   }
@@ -146,12 +144,5 @@ export class Presence {
       })
     const open = new Set(rows.map(row => row.connection_id))
     for (const opening of openings) opening.isOpen = open.has(opening.connectionId)
-  }
-
-  async #close(closings: Closing[]): Promise<void> {
-    await this.#pool.query(CLOSE, [
-      closings.map(closing => closing.connectionId),
-      closings.map(closing => closing.reason),
-    ])
   }
 }

@@ -516,9 +516,7 @@ describe('projects_Delete', () => {
     expect(listed.devices).toEqual([])
     const [certificate] = certificates
     expect(
-      await failed(
-        ada.invoke('devices_DeleteCertificate', { certificateId: certificate!.certificateId }),
-      ),
+      await failed(ada.invoke('devices_DeleteCertificate', { certificateId: certificate!.certificateId })),
     ).toMatchObject(forbidden)
     expect(await ada.invoke('devices_ValidateDeviceToken', { jwt })).toEqual({ result: 'Invalid' })
     expect(await admin.invoke('instance_GetStatistics', {})).toMatchObject({ devices: devices - 1 })
