@@ -269,6 +269,23 @@ it('keeps rows in their places when devices arrive before them, and shows these 
   await expect.poll(async () => (await names())[0]).toBe('gateway-1000')
 })
 
+it('marks the state that has just changed, and no other', async () => {
+  await page.goto(address)
+  await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
+  await page.evaluate(`
+    globalThis.marked = []
+    document.addEventListener('animationstart', ({ animationName, target }) => {
+      if (animationName === 'just-changed') marked.push(target.closest('tr').querySelector('.nm').textContent)
+    })`)
+  const expected: string[] = []
+  for (let changes = 1; changes <= 2; changes++) {
+    await change(`update device set is_connected = not is_connected where name = 'gateway-0002'`)
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    expected.push('gateway-0002')
+    await expect.poll(() => page.evaluate('marked'), { timeout: 10_000 }).toEqual(expected)
+  }
+})
+
 it('has the head of the table in reach wherever one is, and hides nothing focused below it', async () => {
   await page.goto(address)
   for (const width of [1440, 1024, 959, 821]) {

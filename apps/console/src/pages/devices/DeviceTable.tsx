@@ -1,6 +1,15 @@
 import { Link } from '@tanstack/react-router'
 import { ShieldAlert } from 'lucide-react'
-import { type CSSProperties, Fragment, memo, type ReactNode, type Ref, useEffect, useRef } from 'react'
+import {
+  type CSSProperties,
+  Fragment,
+  memo,
+  type ReactNode,
+  type Ref,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
 import { formatCount } from '../../lib/format.ts'
 import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { Badge } from '../../ui/Badge.tsx'
@@ -142,6 +151,9 @@ const LAST_LINE_END: CSSProperties = { gridArea: '3 / 2', justifyContent: 'flex-
 const Row = memo(function Row({ device, index, rowIndex, isCard, ref }: RowProps) {
   const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
   const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
+  // A cell with another key plays its animation anew.
+  const [last, setLast] = useState({ isConnected, changes: 0 })
+  if (last.isConnected !== isConnected) setLast({ isConnected, changes: last.changes + 1 })
   return (
     <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex}>
       <td {...CELL} className="c-name">
@@ -158,7 +170,7 @@ const Row = memo(function Row({ device, index, rowIndex, isCard, ref }: RowProps
       <td {...CELL} className="c-seen" data-k="First seen">
         <Time at={firstSeen} />
       </td>
-      <td {...CELL} className="c-stat">
+      <td {...CELL} key={last.changes} className={last.changes > 0 ? 'c-stat just-changed' : 'c-stat'}>
         <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
       </td>
       <td
