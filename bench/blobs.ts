@@ -6,11 +6,12 @@ import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Invoke } from '@muster/actions'
+import { digestOf } from '../packages/testkit/src/blob-upload.ts'
 import { ask, forked, median } from './child.ts'
 import type { WriteRun } from './disk-writer.ts'
 import type { DownloadRun } from './download-client.ts'
 import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
-import { residentKiB, treeProcessorSecs } from './processes.ts'
+import { treeProcessorSecs, watchGrowth } from './processes.ts'
 import { tell, tellGoal } from './yardsticks.ts'
 
 const MIB = 1024 * 1024
@@ -207,17 +208,12 @@ async function startNginx(
 /** Goals P12 and S11: the hub does not grow with the file. */
 async function memory(hub: BenchHub, world: World, folder: string, sizeMib: number): Promise<void> {
   const file = await makeFile(folder, sizeMib)
-  const before = residentKiB(hub.pid)
-  let most = before
-  const timer = setInterval(() => {
-    most = Math.max(most, residentKiB(hub.pid))
-  }, 20)
+  using growth = watchGrowth(hub.pid, 20)
   const { assetId } = await upload(world, file)
-  const up = most - before
+  const up = growth.mostKiB()
   const { url } = await world.invoke('repositories_IssueAssetDownloadUrl', { assetId })
   await run('curl', ['--silent', '--fail', '--output', '/dev/null', url])
-  clearInterval(timer)
-  const grownMib = (most - before) / 1024
+  const grownMib = growth.mostKiB() / 1024
   tell(
     `${sizeMib} MiB up, then down`,
     `the hub grew by ${Math.round(up / 1024)}, then ${Math.round(grownMib)} MiB (RSS)`,
@@ -256,8 +252,4 @@ async function run(program: string, options: string[]): Promise<void> {
   const child = spawn(program, options, { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`${program} ended with ${code}`)
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return `sha256_${createHash('sha256').update(bytes).digest('hex')}`
 }

@@ -28,6 +28,12 @@ export function answering<Question>(
   answer: (question: Question) => Promise<unknown>,
   ready: object = {},
 ): void {
+  answerAll(answer)
+  process.send!(ready)
+}
+
+/** The same without a word at first, for who is asked at once. */
+export function answerAll<Question>(answer: (question: Question) => Promise<unknown>): void {
   process.on('message', (question: Question) => {
     answer(question).then(
       result => process.send!({ result }),
@@ -35,11 +41,10 @@ export function answering<Question>(
     )
   })
   process.on('disconnect', () => process.exit(0))
-  process.send!(ready)
 }
 
 /** The value that a share of all values does not exceed, of values in ascending order. */
-export function quantile(sorted: number[], share: number): number {
+export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 

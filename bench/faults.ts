@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { ask, forked } from './child.ts'
 import { checkLedger } from './fleet.ts'
-import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { type BenchHub, count, startBenchHub } from './hub-process.ts'
 import type { LedgerRun, ReconnectRun } from './load-client.ts'
-import { residentKiB } from './processes.ts'
+import { residentKiB, watchGrowth } from './processes.ts'
 import type { StreamsRun } from './stream-client.ts'
 import { openProxy } from './tunnel.ts'
 import type { DeviceReady } from './tunnel-device.ts'
@@ -54,12 +55,8 @@ async function killHub(hub: BenchHub, client: LoadClient, deaths: number): Promi
 async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): Promise<void> {
   await client.ask({ keepLedger: { devices: DEVICES, pauseMs: 0 } })
   await pause(2_000)
-  const residentBefore = residentKiB(hub.pid)
+  using growth = watchGrowth(hub.pid, 100)
   const endedBefore = await count(hub, 'select count(*) from device_connection where ended_at is not null')
-  let mostResident = residentBefore
-  const watch = setInterval(() => {
-    mostResident = Math.max(mostResident, residentKiB(hub.pid))
-  }, 100)
   const resumed: number[] = []
   for (let n = 0; n < deaths; n++) {
     await pause(2_000)
@@ -74,7 +71,7 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
     resumed.push((performance.now() - acceptsAt) / 1000)
   }
   await pause(1_000)
-  clearInterval(watch)
+  const grown = growth.mostKiB() / 1024
   await judgeLedger('R2', `database killed ${deaths} times`, hub, client)
   const slowest = Math.max(...resumed)
   tellGoal(
@@ -86,7 +83,6 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
   )
   const ended = await count(hub, 'select count(*) from device_connection where ended_at is not null')
   tellGoal('R2', 'devices disconnected', String(ended - endedBefore), '0', ended === endedBefore)
-  const grown = (mostResident - residentBefore) / 1024
   tellGoal('R2', 'memory of the hub, meanwhile', `+${grown.toFixed(0)} MiB`, '<= 64 MiB', grown <= 64)
 }
 
@@ -138,10 +134,6 @@ async function stallViewers(hub: BenchHub): Promise<void> {
   for (const child of [source, stalledDevice.child, client]) child.disconnect()
 }
 
-async function count(hub: BenchHub, sql: string): Promise<number> {
-  return Number((await hub.query(sql))[0]!.count)
-}
-
 /** When the newest event was stored, in microseconds. */
 async function lastReceived(hub: BenchHub): Promise<number> {
   const [row] = await hub.query(
@@ -161,8 +153,4 @@ async function answered(attempt: () => Promise<unknown>): Promise<void> {
       if (Date.now() > deadline) throw error
     }
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(done => setTimeout(done, ms))
 }

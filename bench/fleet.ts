@@ -3,10 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { deviceIdentity } from '@muster/testkit/device'
 import pg from 'pg'
 import { createDeviceCertificate } from '../apps/agent/src/certificate.ts'
-import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { quantile } from './child.ts'
+import { type BenchHub, count, startBenchHub } from './hub-process.ts'
 import type { ConnectRun, LedgerRun, ReconnectRun } from './load-client.ts'
 import { maxOpenFiles, treeProcessorSecs } from './processes.ts'
 import {
@@ -48,8 +50,8 @@ type Tls = {
  * A whole fleet on one hub (goals P4, P5, P6, P17, P18): memory of idle devices against idle sockets of a plain server, every
  * device setting a property, everybody idle, and the hub killed under all of them. Arguments: number of devices, idle seconds.
  */
-export async function fleet(count = '10000', idleSecs = '60'): Promise<void> {
-  const devices = Number(count)
+export async function fleet(deviceCount = '10000', idleSecs = '60'): Promise<void> {
+  const devices = Number(deviceCount)
   const files = maxOpenFiles()
   if (files < devices + SPARE_FILES) {
     process.stderr.write(
@@ -166,18 +168,16 @@ async function connectFleet(
   await client.ask({ setProperty: { name: 'first' } })
   const before = await residentAfterCollection(hub.pid)
 
-  const count = devices - FIRST_DEVICES
+  const others = devices - FIRST_DEVICES
   const cpu = treeProcessorSecs(hub.pid)
-  const { secs } = await client.ask<ConnectRun>({ connect: { ...load, count } })
-  const microsecs = ((treeProcessorSecs(hub.pid) - cpu) / count) * 1e6
+  const { secs } = await client.ask<ConnectRun>({ connect: { ...load, count: others } })
+  const microsecs = ((treeProcessorSecs(hub.pid) - cpu) / others) * 1e6
   tell(
-    `${count} new devices`,
-    `${Math.round(count / secs)} a second, ${microsecs.toFixed(0)} us of processor time each`,
+    `${others} new devices`,
+    `${Math.round(others / secs)} a second, ${microsecs.toFixed(0)} us of processor time each`,
   )
   const set = await client.ask<{ secs: number }>({ setProperty: { name: 'measured' } })
-  const [{ stored }] = (await hub.query(
-    `select count(*)::int as stored from device_property where name = 'measured'`,
-  )) as [{ stored: number }]
+  const stored = await count(hub, `select count(*) from device_property where name = 'measured'`)
   if (stored !== devices) throw new Error(`${stored} of ${devices} properties are stored`)
   if (!tls)
     tellGoal(
@@ -187,7 +187,7 @@ async function connectFleet(
       '<= 2 s',
       set.secs <= 2,
     )
-  return ((await residentAfterCollection(hub.pid)) - before) / count
+  return ((await residentAfterCollection(hub.pid)) - before) / others
 }
 
 function tellMemory(name: string, kibEach: number, kibOfSocket: number, gate: number): void {
@@ -228,10 +228,7 @@ async function tellIdle(hub: BenchHub, secs: number): Promise<void> {
 async function untilSealed(hub: BenchHub): Promise<void> {
   const deadline = performance.now() + SEALED_LIMIT_MS
   while (performance.now() < deadline) {
-    const [{ left }] = (await hub.query(
-      `select count(*)::integer as left from audit_event where seal_no is null`,
-    )) as [{ left: number }]
-    if (left === 0) return
+    if ((await count(hub, 'select count(*) from audit_event where seal_no is null')) === 0) return
     await pause(1_000)
   }
   throw new Error(`audit rows are not sealed after ${SEALED_LIMIT_MS / 1000} s`)
@@ -336,9 +333,8 @@ class Probe {
         clearInterval(timer)
         await Promise.all(asked)
         latencies.sort((a, b) => a - b)
-        const quantile = (share: number): number =>
-          latencies[Math.floor(latencies.length * share)] ?? Number.NaN
-        return { p50Ms: quantile(0.5), p99Ms: quantile(0.99), answers: asked.length, errors }
+        const [p50Ms, p99Ms] = [quantile(latencies, 0.5), quantile(latencies, 0.99)]
+        return { p50Ms, p99Ms, answers: asked.length, errors }
       },
     }
   }
@@ -387,8 +383,4 @@ function socketsTold({
   microsecs: number
 }): string {
   return `${kibEach.toFixed(1)} KiB each, ${Math.round(perSec)} a second, ${microsecs.toFixed(0)} us of processor time each`
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(done => setTimeout(done, ms))
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask, forked, median } from './child.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
-import { startBenchHub } from './hub-process.ts'
+import { requestTo, startBenchHub } from './hub-process.ts'
 import type { PublishRun } from './load-client.ts'
 import { told } from './people.ts'
 import { treeProcessorSecs } from './processes.ts'
@@ -34,11 +34,7 @@ export async function flood(): Promise<void> {
   await devices.ask({ connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 } })
   const { child: client } = await forked('http-client.ts')
   const wrong = (email: string): HttpLoad => ({
-    host: '127.0.0.1',
-    port: Number(new URL(hub.url).port),
-    path: '/api/private/login',
-    headers: { origin: hub.url },
-    body: JSON.stringify({ email, password: 'wrong password', remember: false }),
+    ...requestTo(hub, '/api/private/login', { email, password: 'wrong password', remember: false }),
     connections: 100,
     secs: FLOODED_SECS + SECS,
     perSec: FLOOD_PER_SEC,

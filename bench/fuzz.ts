@@ -1,9 +1,9 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { fuzzLinks, liveBytes } from '@muster/link/testing'
 import { connectDevice } from '@muster/testkit/device'
-import { type BenchHub, memoryKiB, startBenchHub } from './hub-process.ts'
+import { forked, quantile } from './child.ts'
+import { type BenchHub, count, startBenchHub } from './hub-process.ts'
+import { memoryKiB } from './processes.ts'
+import { tell } from './yardsticks.ts'
 
 const FRAMES_IN_MEMORY = 10_000_000
 const FRAMES_ON_SOCKETS = 1_000_000
@@ -43,8 +43,8 @@ async function inMemory(seed: number): Promise<void> {
     firstMib ||= number > 0 ? lastMib : 0
   })
   const secs = (performance.now() - started) / 1000
-  print('in memory', `${FRAMES_IN_MEMORY} frames, ${links} links, ${rate(FRAMES_IN_MEMORY, secs)}`)
-  print('', `heap in use: ${firstMib.toFixed(1)} MiB after a tenth, ${lastMib.toFixed(1)} MiB at the end`)
+  tell('in memory', `${FRAMES_IN_MEMORY} frames, ${links} links, ${rate(FRAMES_IN_MEMORY, secs)}`)
+  tell('', `heap in use: ${firstMib.toFixed(1)} MiB after a tenth, ${lastMib.toFixed(1)} MiB at the end`)
   if (ends.has('internal error')) throw new Error('a link ended by an error of its own')
   if (lastMib - firstMib > MAX_HEAP_GROWTH_MIB) throw new Error('memory grew')
 }
@@ -72,16 +72,19 @@ async function overSockets(hub: BenchHub, seed: number): Promise<void> {
   clearInterval(probing)
   const grownMib = (memoryKiB(pid).hub - before) / 1024
   latencies.sort((a, b) => a - b)
-  const p99 = latencies[Math.floor(latencies.length * 0.99)]!
-  print('over sockets', `${frames} frames, ${connections} connections, ${rate(frames, secs)}`)
-  print(
+  const p99 = quantile(latencies, 0.99)
+  tell('over sockets', `${frames} frames, ${connections} connections, ${rate(frames, secs)}`)
+  tell(
     '',
     `another device: p99 ${p99.toFixed(1)} ms of ${latencies.length} actions; hub grew by ${grownMib.toFixed(1)} MiB`,
   )
   const { status } = await fetch(`${hub.url}/readyz`)
   if (hub.pid !== pid || status !== 200) throw new Error('the hub did not survive')
-  const [row] = await hub.query(`select count(*) from audit_action where status in ('Panicked', 'Pending')`)
-  if (Number(row!.count) > 0) throw new Error(`${row!.count} actions panicked`)
+  const panicked = await count(
+    hub,
+    `select count(*) from audit_action where status in ('Panicked', 'Pending')`,
+  )
+  if (panicked > 0) throw new Error(`${panicked} actions panicked`)
   if (grownMib > MAX_GROWTH_MIB) throw new Error('memory grew')
   if (p99 > MAX_P99_MS) throw new Error(`another device waited for more than ${MAX_P99_MS} ms`)
 }
@@ -92,19 +95,13 @@ async function send(
   maxFrames: number,
 ): Promise<{ frames: number; connections: number }> {
   const order = { url, token, seed, parallel: 8, maxFrames, maxMs: TIME_LIMIT_MS }
-  const client = fork(join(import.meta.dirname, 'fuzz-client.ts'), [JSON.stringify(order)])
-  const ended = once(client, 'exit').then(([code]) => {
-    throw new Error(`the client ended with ${code}`)
-  })
-  const [fuzzed] = await Promise.race([once(client, 'message'), ended])
-  ended.catch(() => {})
-  return fuzzed
+  const client = await forked<{ frames: number; connections: number }>(
+    'fuzz-client.ts',
+    JSON.stringify(order),
+  )
+  return client.ready
 }
 
 function rate(frames: number, secs: number): string {
   return `${Math.round(frames / secs)} per second`
-}
-
-function print(what: string, figure: string): void {
-  process.stdout.write(`${what.padEnd(18)} ${figure}\n`)
 }

@@ -1,6 +1,6 @@
 // An HTTP load client of raw keep-alive sockets, forked by a bench, so that the client's share of the two cores is small.
 import { connect, type Socket } from 'node:net'
-import { answering } from './child.ts'
+import { answering, quantile } from './child.ts'
 
 /** Requests that are all alike, or, with `{n}` and `{address}` in headers or body, with a number and an address of their own. */
 export type HttpLoad = {
@@ -15,6 +15,9 @@ export type HttpLoad = {
   /** …or, when given, so many requests a second in all on a fixed schedule, latency counted from when each was due. */
   perSec?: number
 }
+
+/** A load without how much of it. */
+export type HttpRequest = Omit<HttpLoad, 'connections' | 'secs' | 'perSec'>
 
 export type HttpRun = {
   answers: number
@@ -60,13 +63,12 @@ async function run(load: HttpLoad): Promise<HttpRun> {
   await Promise.all(Array.from({ length: load.connections }, worker))
   const secs = (performance.now() - started) / 1000
   latencies.sort((a, b) => a - b)
-  const quantile = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
     answers: latencies.length,
     perSec: latencies.length / secs,
-    p50Ms: quantile(0.5),
-    p95Ms: quantile(0.95),
-    p99Ms: quantile(0.99),
+    p50Ms: quantile(latencies, 0.5),
+    p95Ms: quantile(latencies, 0.95),
+    p99Ms: quantile(latencies, 0.99),
     statuses,
   }
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { freePort } from '../packages/testkit/src/free-port.ts'
+import type { HttpRequest } from './http-client.ts'
 
 const START_TIMEOUT_MS = 60_000
 
@@ -101,33 +102,24 @@ export async function signIn({ url, signIn: { email, password } }: BenchHub): Pr
   return response.headers.get('set-cookie')!.split(';')[0]!
 }
 
-/** Proportional memory of a process and everything below it, in KiB. */
-export function memoryKiB(pid: number): { hub: number; all: number } {
-  const parents = new Map<number, number>()
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue
-    try {
-      const stat = readFileSync(`/proc/${entry}/stat`, 'utf8')
-      parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
-    } catch {
-      // The process ended meanwhile.
-    }
-  }
-  let all = 0
-  for (const candidate of parents.keys()) if (descendsFrom(candidate, pid, parents)) all += pssKiB(candidate)
-  return { hub: pssKiB(pid), all }
+/** The number that a statement counts. */
+export async function count(hub: BenchHub, sql: string): Promise<number> {
+  return Number((await hub.query(sql))[0]!.count)
 }
 
-function descendsFrom(pid: number, ancestor: number, parents: Map<number, number>): boolean {
-  for (let at: number | undefined = pid; at; at = parents.get(at)) if (at === ancestor) return true
-  return false
+/** How many events are stored. */
+export function countEvents(hub: BenchHub): Promise<number> {
+  return count(hub, 'select count(*) from device_event')
 }
 
-function pssKiB(pid: number): number {
-  try {
-    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0)
-  } catch {
-    return 0
+/** A request of a browser to the hub. */
+export function requestTo(hub: BenchHub, path: string, input: object, cookie?: string): HttpRequest {
+  return {
+    host: '127.0.0.1',
+    port: Number(new URL(hub.url).port),
+    path,
+    headers: { origin: hub.url, ...(cookie !== undefined && { cookie }) },
+    body: JSON.stringify(input),
   }
 }
 
@@ -144,12 +136,4 @@ function greetingOf(hub: ChildProcess): Promise<string> {
     })
     hub.once('exit', code => failed(new Error(`the hub ended with ${code}: ${output}`)))
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
 }

@@ -1,4 +1,4 @@
-import { type BenchHub, startBenchHub } from './hub-process.ts'
+import { type BenchHub, countEvents, startBenchHub } from './hub-process.ts'
 import type { PublishRun } from './load-client.ts'
 import { treeProcessorSecs } from './processes.ts'
 import {
@@ -131,10 +131,6 @@ async function expectStored(hub: BenchHub, before: number, run: PublishRun): Pro
   const stored = (await countEvents(hub)) - before
   if (stored !== run.acknowledged)
     throw new Error(`${run.acknowledged} events were acknowledged, ${stored} are stored`)
-}
-
-async function countEvents(hub: BenchHub): Promise<number> {
-  return Number((await hub.query('select count(*) from device_event'))[0]!.count)
 }
 
 function us(microsecs: number): string {

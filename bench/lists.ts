@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { newDatedId } from '@muster/actions'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import { ask, forked, median, quantile } from './child.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
-import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
+import { type BenchHub, requestTo, signIn, startBenchHub } from './hub-process.ts'
 import { EVENT_DAYS, EVENT_DEVICES, seedDevices, seedEvents } from './list-seed.ts'
 import { visitDevices } from './list-visits.ts'
 import { told } from './people.ts'
@@ -157,11 +158,11 @@ async function measureDrop(hub: BenchHub): Promise<void> {
   )
   const stop = new AbortController()
   const publishing = devices.map(device => longestAnswer(device, stop.signal))
-  await new Promise(done => setTimeout(done, 2_000))
+  await pause(2_000)
   const started = performance.now()
   await hub.query('select maintain_partitions($1)', [EVENT_DAYS - 2])
   const dropMs = performance.now() - started
-  await new Promise(done => setTimeout(done, 1_000))
+  await pause(1_000)
   stop.abort()
   const longestMs = Math.max(...(await Promise.all(publishing)))
   for (const device of devices) await device[Symbol.asyncDispose]()
@@ -190,11 +191,7 @@ async function longestAnswer({ deviceId, invoke }: FakeDevice, end: AbortSignal)
 
 function queryLoad(hub: BenchHub, cookie: string, action: string, input: object): HttpLoad {
   return {
-    host: '127.0.0.1',
-    port: Number(new URL(hub.url).port),
-    path: `/api/v1/actions/invoke/${action}`,
-    headers: { cookie, origin: hub.url },
-    body: JSON.stringify(input),
+    ...requestTo(hub, `/api/v1/actions/invoke/${action}`, input, cookie),
     connections: CONNECTIONS,
     secs: SECS,
   }

@@ -1,7 +1,9 @@
 // The load client, forked by a bench: devices, or clients of a plain WebSocket echo, over sockets of their own. One answer a message.
 import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { deviceIdentity } from '@muster/testkit/device'
+import { answerAll, quantile } from './child.ts'
 import { EventCalls, type HubTarget, LeanDevice } from './lean-device.ts'
 import { frameOf, RawSocket } from './raw-socket.ts'
 
@@ -61,13 +63,7 @@ const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
 let ledger: { isOver: boolean; ended: Promise<LedgerRun> } | undefined
 
-process.on('message', (command: LoadCommand) => {
-  run(command).then(
-    result => process.send!({ result }),
-    error => process.send!({ error: String(error) }),
-  )
-})
-process.on('disconnect', () => process.exit(0))
+answerAll(run)
 
 let turn = 0
 setInterval(() => {
@@ -335,14 +331,9 @@ async function inParallel<Item>(
 
 function quantiles(latencies: number[]): { p50Ms: number; p99Ms: number } {
   const sorted = Float64Array.from(latencies).sort()
-  const quantile = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
-  return { p50Ms: quantile(0.5), p99Ms: quantile(0.99) }
+  return { p50Ms: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) }
 }
 
 function secondsSince(started: number): number {
   return (performance.now() - started) / 1000
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(done => setTimeout(done, ms))
 }

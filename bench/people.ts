@@ -1,6 +1,6 @@
 import { ask, forked, median } from './child.ts'
-import type { HttpLoad, HttpRun } from './http-client.ts'
-import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
+import type { HttpLoad, HttpRequest, HttpRun } from './http-client.ts'
+import { type BenchHub, requestTo, signIn, startBenchHub } from './hub-process.ts'
 import { treeProcessorSecs } from './processes.ts'
 import { tell, tellGoal } from './yardsticks.ts'
 
@@ -8,8 +8,6 @@ const ROUNDS = 3
 const SECS = 5
 const NAMES = ['users_QueryTokens', 'devices_GetDetails', 'projects_GetDetails'] as const
 
-/** A load without how much of it. */
-type Request = Omit<HttpLoad, 'connections' | 'secs' | 'perSec'>
 /** A run with what one request cost: of the process that answers, and of the database, in microseconds of processor time. */
 type CostedRun = HttpRun & { serverMicrosecs: number; databaseMicrosecs: number }
 
@@ -26,8 +24,8 @@ export async function people(): Promise<void> {
     'peer-server.ts',
     JSON.stringify({ connection: hub.database, sessionId: world.sessionId, projectId: world.projectId }),
   )
-  const least: Request = { host: '127.0.0.1', port: ready.port, path: '/', headers: {}, body: '{}' }
-  const actions: Record<(typeof NAMES)[number], Request> = {
+  const least: HttpRequest = { host: '127.0.0.1', port: ready.port, path: '/', headers: {}, body: '{}' }
+  const actions: Record<(typeof NAMES)[number], HttpRequest> = {
     users_QueryTokens: action(hub, world, 'users_QueryTokens', { userId: world.userId }),
     devices_GetDetails: action(hub, world, 'devices_GetDetails', { deviceId: world.deviceId }),
     projects_GetDetails: action(hub, world, 'projects_GetDetails', { projectId: world.projectId }),
@@ -74,13 +72,7 @@ export async function people(): Promise<void> {
   }
   peer.disconnect()
 
-  const signInRequest: Request = {
-    host: '127.0.0.1',
-    port: Number(new URL(hub.url).port),
-    path: '/api/private/login',
-    headers: { origin: hub.url },
-    body: JSON.stringify({ ...hub.signIn, remember: false }),
-  }
+  const signInRequest = requestTo(hub, '/api/private/login', { ...hub.signIn, remember: false })
   const scheduled = await costed(hub.pid, { ...signInRequest, connections: 20, secs: 10, perSec: 20 })
   tell('sign-ins, 20 a second', toldWithCost(scheduled))
   const p99 = scheduled.p99Ms
@@ -126,14 +118,8 @@ async function prepare(hub: BenchHub): Promise<World> {
   }
 }
 
-function action(hub: BenchHub, world: World, name: string, input: object): Request {
-  return {
-    host: '127.0.0.1',
-    port: Number(new URL(hub.url).port),
-    path: `/api/v1/actions/invoke/${name}`,
-    headers: { cookie: world.cookie, origin: hub.url },
-    body: JSON.stringify(input),
-  }
+function action(hub: BenchHub, { cookie }: World, name: string, input: object): HttpRequest {
+  return requestTo(hub, `/api/v1/actions/invoke/${name}`, input, cookie)
 }
 
 /** The middle of each figure. */

@@ -6,12 +6,7 @@ const TICKS_PER_SEC = 100
 /** Processor time in seconds that a process, everything below it and what ended below it have used so far. */
 export function treeProcessorSecs(pid: number): number {
   const all = processorTimes()
-  const sumBelow = (at: number): number => {
-    let sum = all.get(at)?.secs ?? 0
-    for (const [child, { parent }] of all) if (parent === at) sum += sumBelow(child)
-    return sum
-  }
-  return sumBelow(pid)
+  return treeOf(pid, all).reduce((sum, at) => sum + (all.get(at)?.secs ?? 0), 0)
 }
 
 /** Runs something and tells how many cores processes that are not this one's used meanwhile: a shared machine is noisy. */
@@ -23,6 +18,22 @@ export async function withForeignCores<Result>(
   const result = await work()
   const secs = (performance.now() - started) / 1000
   return { result, foreignCores: Math.max(0, foreignSecs() - before) / secs }
+}
+
+/** Proportional memory of a hub, and of it and everything below it, in KiB. */
+export function memoryKiB(pid: number): { hub: number; all: number } {
+  const tree = treeOf(pid, processorTimes())
+  return { hub: pssKiB(pid), all: tree.reduce((sum, at) => sum + pssKiB(at), 0) }
+}
+
+/** Looks at the memory of a process every so many milliseconds until its scope ends: by how much it grew at most, in KiB. */
+export function watchGrowth(pid: number, everyMs: number): Disposable & { mostKiB(): number } {
+  const before = residentKiB(pid)
+  let most = before
+  const timer = setInterval(() => {
+    most = Math.max(most, residentKiB(pid))
+  }, everyMs)
+  return { mostKiB: () => most - before, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 /** Memory of a process that is in use, in KiB. */
@@ -42,6 +53,20 @@ function foreignSecs(): number {
   let all = 0
   for (const { secs } of processorTimes().values()) all += secs
   return all - treeProcessorSecs(process.pid)
+}
+
+function pssKiB(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** A process and everything below it. */
+function treeOf(pid: number, all: Map<number, { parent: number }>): number[] {
+  const children = [...all].filter(([, { parent }]) => parent === pid)
+  return [pid, ...children.flatMap(([child]) => treeOf(child, all))]
 }
 
 function processorTimes(): Map<number, { parent: number; secs: number }> {

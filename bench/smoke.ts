@@ -1,6 +1,7 @@
-import { type BenchHub, memoryKiB, startBenchHub } from './hub-process.ts'
+import { count, countEvents, startBenchHub } from './hub-process.ts'
 import type { ConnectRun, PublishRun } from './load-client.ts'
-import { startLoadClient } from './yardsticks.ts'
+import { memoryKiB } from './processes.ts'
+import { startLoadClient, tell } from './yardsticks.ts'
 
 const DEVICES = 2_000
 
@@ -9,21 +10,21 @@ export async function smoke(): Promise<void> {
   await using hub = await startBenchHub()
   await settle()
   const idle = memoryKiB(hub.pid)
-  print('idle hub', `${mib(idle.hub)} MiB, with its database ${mib(idle.all)} MiB (PSS)`)
+  tell('idle hub', `${mib(idle.hub)} MiB, with its database ${mib(idle.all)} MiB (PSS)`)
 
   const client = startLoadClient()
   const { secs } = await client.ask<ConnectRun>({
     connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 },
   })
-  const shown = await countConnected(hub)
+  const shown = await count(hub, 'select count(*) from device where is_connected')
   if (shown !== DEVICES) throw new Error(`${shown} of ${DEVICES} devices are shown as connected`)
   await settle()
   const loaded = memoryKiB(hub.pid)
-  print(
+  tell(
     'connects',
     `${Math.round(DEVICES / secs)} per second (${DEVICES} new devices, each enrolled and its first action answered)`,
   )
-  print(
+  tell(
     'memory',
     `${((loaded.hub - idle.hub) / DEVICES).toFixed(1)} KiB per connection (hub, PSS, user space)`,
   )
@@ -38,20 +39,12 @@ export async function smoke(): Promise<void> {
       throw new Error(`${run.acknowledged} events acknowledged, ${stored} stored`)
     const rate = Math.round(run.acknowledged / run.secs)
     const latency = `p50 ${run.p50Ms.toFixed(1)} ms, p99 ${run.p99Ms.toFixed(1)} ms`
-    print(
+    tell(
       `events, ${window} a call`,
       `${rate} per second acknowledged durable (200 devices, 200 bytes, ${latency})`,
     )
   }
   await client.end()
-}
-
-async function countConnected(hub: BenchHub): Promise<number> {
-  return Number((await hub.query('select count(*) from device where is_connected'))[0]!.count)
-}
-
-async function countEvents(hub: BenchHub): Promise<number> {
-  return Number((await hub.query('select count(*) from device_event'))[0]!.count)
 }
 
 /** Waits for what starting and connecting leave behind: collected garbage, flushed buffers. */
@@ -61,8 +54,4 @@ function settle(): Promise<void> {
 
 function mib(kib: number): string {
   return (kib / 1024).toFixed(0)
-}
-
-function print(what: string, figure: string): void {
-  process.stdout.write(`${what.padEnd(18)} ${figure}\n`)
 }

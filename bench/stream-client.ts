@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { connect as connectTcp, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { answering, quantile } from './child.ts'
 import { generated } from './generated.ts'
@@ -141,8 +142,4 @@ function opened({ port, isTls, headers }: Target, path: string): Promise<Socket>
       : connectTcp(options, ready)
     socket.once('error', failed)
   })
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(done => setTimeout(done, ms))
 }

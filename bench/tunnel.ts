@@ -7,9 +7,10 @@ import { createClient } from '@muster/actions'
 import { createDeviceCertificate } from '../apps/agent/src/certificate.ts'
 import { ask, forked, median } from './child.ts'
 import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
-import { residentKiB, treeProcessorSecs } from './processes.ts'
+import { treeProcessorSecs, watchGrowth } from './processes.ts'
 import type { Gets, GetsRun, StreamsRun, Target, Transfer } from './stream-client.ts'
 import type { DeviceReady, EventsRun } from './tunnel-device.ts'
+import { tell, tellGoal } from './yardsticks.ts'
 
 const ROUNDS = 3
 const SECS = 4
@@ -59,47 +60,49 @@ export async function tunnel(): Promise<void> {
     }
     const [ours, theirs, other] = [middle(runs.hub!), middle(runs.least!), middle(runs.ssh!)]
     const name = `${streams} stream${streams > 1 ? 's' : ''}`
-    print(`P9 ${name}, wss tunnel`, told(theirs!))
-    print(`P9 ${name}, ssh -R`, other ? told(other) : 'skipped: there is no sshd')
-    print(`P9 ${name}, HTTP proxy`, told(ours!))
+    tell(`${name}, wss tunnel`, told(theirs!))
+    tell(`${name}, ssh -R`, other ? told(other) : 'skipped: there is no sshd')
+    tell(`${name}, HTTP proxy`, told(ours!))
     if (streams === 1) {
-      judge('  of the wss tunnel', ours!.megabytesPerSec / theirs!.megabytesPerSec, '>=', 0.8)
-      if (other) judge('  of ssh -R', ours!.megabytesPerSec / other.megabytesPerSec, '>=', 0.7)
-    } else judge('P11 slowest of 4 to fastest', ours!.evenness, '>=', 0.8)
+      judge(
+        'P9',
+        'stream, share of the wss tunnel',
+        ours!.megabytesPerSec / theirs!.megabytesPerSec,
+        '>=',
+        0.8,
+      )
+      if (other)
+        judge('P9', 'stream, share of ssh -R', ours!.megabytesPerSec / other.megabytesPerSec, '>=', 0.7)
+    } else judge('P11', 'slowest of 4 streams to fastest', ours!.evenness, '>=', 0.8)
   }
 
   const small = (target: Target): Promise<GetsRun> =>
     ask<GetsRun>(client, { gets: { target, path: '/', perSec: SMALL_PER_SEC, secs: 8 } satisfies Gets })
   const [near, far] = [await small(direct), await small(through)]
-  print('P10 small GET, direct', `p50 ${near.p50Ms.toFixed(2)} ms, p99 ${near.p99Ms.toFixed(2)} ms`)
-  print('P10 small GET, through', `p50 ${far.p50Ms.toFixed(2)} ms, p99 ${far.p99Ms.toFixed(2)} ms`)
-  judge('  more, p50, ms', far.p50Ms - near.p50Ms, '<=', 2)
-  judge('  more, p99, ms', far.p99Ms - near.p99Ms, '<=', 10)
+  tell('small GET, direct', `p50 ${near.p50Ms.toFixed(2)} ms, p99 ${near.p99Ms.toFixed(2)} ms`)
+  tell('small GET, through', `p50 ${far.p50Ms.toFixed(2)} ms, p99 ${far.p99Ms.toFixed(2)} ms`)
+  judge('P10', 'small GET, p50 beyond direct, ms', far.p50Ms - near.p50Ms, '<=', 2)
+  judge('P10', 'small GET, p99 beyond direct, ms', far.p99Ms - near.p99Ms, '<=', 10)
 
   const quiet = await ask<EventsRun>(device, { perSec: EVENTS_PER_SEC, secs: EVENTS_SECS })
   const [events, beside] = await Promise.all([
     ask<EventsRun>(device, { perSec: EVENTS_PER_SEC, secs: EVENTS_SECS }),
     stream(client, through, 1, hub.pid, EVENTS_SECS),
   ])
-  print('P11 events, idle link', `p50 ${quiet.p50Ms.toFixed(2)} ms, p99 ${quiet.p99Ms.toFixed(2)} ms`)
-  print(
-    'P11 events beside a stream',
+  tell('events, idle link', `p50 ${quiet.p50Ms.toFixed(2)} ms, p99 ${quiet.p99Ms.toFixed(2)} ms`)
+  tell(
+    'events beside a stream',
     `p50 ${events.p50Ms.toFixed(2)} ms, p99 ${events.p99Ms.toFixed(2)} ms, at ${beside.megabytesPerSec.toFixed(0)} MB/s`,
   )
-  judge('  p99, ms', events.p99Ms, '<=', 50)
+  judge('P11', 'events beside a stream, p99, ms', events.p99Ms, '<=', 50)
 
   for (const isUpload of [false, true]) {
     const question: { transfer: Transfer } = { transfer: { target: through, bytes: GIGABYTE, isUpload } }
-    const resident = residentKiB(hub.pid)
-    let most = resident
-    const watch = setInterval(() => {
-      most = Math.max(most, residentKiB(hub.pid))
-    }, 50)
+    using growth = watchGrowth(hub.pid, 50)
     const { isSame, secs } = await ask<{ isSame: boolean; secs: number }>(client, question)
-    clearInterval(watch)
     const name = `a gigabyte ${isUpload ? 'up' : 'down'}`
-    print(name, `${isSame ? 'unchanged' : 'CHANGED'}, ${secs.toFixed(1)} s`)
-    judge('  memory of the hub, more MiB', (most - resident) / 1024, '<=', 64)
+    tell(name, `${isSame ? 'unchanged' : 'CHANGED'}, ${secs.toFixed(1)} s`)
+    judge('', `${name}, growth of the hub, MiB`, growth.mostKiB() / 1024, '<=', 64)
   }
 
   for (const child of [source, device, peer.child, peerDevice.child, client]) child.disconnect()
@@ -184,11 +187,7 @@ function told({ megabytesPerSec, hubSecsPerGigabyte, evenness }: Run): string {
   return `${megabytesPerSec.toFixed(0)} MB/s, ${hubSecsPerGigabyte.toFixed(2)} s of its processor a GB, slowest/fastest ${evenness.toFixed(2)}`
 }
 
-function judge(what: string, measured: number, relation: '>=' | '<=', gate: number): void {
+function judge(id: string, what: string, measured: number, relation: '>=' | '<=', gate: number): void {
   const isKept = relation === '>=' ? measured >= gate : measured <= gate
-  print(what, `${measured.toFixed(2)} (gate ${relation} ${gate}): ${isKept ? 'kept' : 'MISSED'}`)
-}
-
-function print(what: string, figure: string): void {
-  process.stdout.write(`${what.padEnd(32)} ${figure}\n`)
+  tellGoal(id, what, measured.toFixed(2), `${relation} ${gate.toFixed(2)}`, isKept)
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { ask, forked, median } from './child.ts'
 import type { EchoOptions } from './echo-server.ts'
@@ -82,7 +83,7 @@ export async function measureIdleSockets(
   const kibEach = ((await residentAfterCollection(pid)) - before) / count
   await client.ask({ echo: { pings: true } })
   const idle = treeProcessorSecs(pid)
-  await new Promise(done => setTimeout(done, pingSecs * 1000))
+  await pause(pingSecs * 1000)
   const pingShare = (treeProcessorSecs(pid) - idle) / pingSecs
   await client.end()
   await endOf(child)
@@ -183,7 +184,7 @@ export async function residentAfterCollection(pid: number): Promise<number> {
   // Twice: the first frees what the second can then give back.
   for (let time = 0; time < 2; time++) {
     process.kill(pid, 'SIGUSR2')
-    await new Promise(done => setTimeout(done, 1_500))
+    await pause(1_500)
   }
   return residentKiB(pid)
 }

@@ -52,13 +52,7 @@ function check(what: string, command: string, options: string[]): void {
 function tests(project: string): void {
   const file = join(results, `${project}.json`)
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const isGood = run(`${project} tests`, 'vitest', [
-    'run',
-    '--project',
-    project,
-    '--passWithNoTests',
-    ...reporters,
-  ])
+  const isGood = run(`${project} tests`, 'vitest', ['run', '--project', project, ...reporters])
   const report = readReport(file)
   count.passed += report.numPassedTests
   count.skipped += report.numPendingTests

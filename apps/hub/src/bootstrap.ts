@@ -99,7 +99,7 @@ function firstSignInFile(dataDir: string): string {
   return join(dataDir, 'initial-admin.json')
 }
 
-async function hasAccounts(db: Db | Tx): Promise<boolean> {
+async function hasAccounts(db: Db): Promise<boolean> {
   return (await db.selectFrom('user').select('user_id').limit(1).executeTakeFirst()) !== undefined
 }
 

@@ -47,6 +47,9 @@ export function actorId(caller: Caller): string | null {
 /** A signed-in person, by session or by user token. */
 export type PersonCaller = Caller & { actor: 'User' | 'UserToken' }
 
+/** A device as who runs actions. */
+export type DeviceCaller = Caller & { actor: 'Device' }
+
 /** The person behind a session or a user token, if it is one. */
 export function personOf(caller: Caller): PersonCaller | undefined {
   return caller.actor === 'User' || caller.actor === 'UserToken' ? caller : undefined

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { isAbsolute, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { isLoopback, S3 } from '@muster/actions'
 import { z } from 'zod'
 import type { TlsFiles } from './http/tls.ts'
@@ -284,7 +284,7 @@ function s3Settings(settings: z.output<typeof Settings>): S3Settings | undefined
 
 function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleConfig> {
   if (path === undefined) return {}
-  const file = isAbsolute(path) ? path : resolve(path)
+  const file = resolve(path)
   try {
     return ConsoleConfig.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {

@@ -2,11 +2,10 @@ import type { ActionName, Actions, HandlerOutput, LiveChange, LiveTopic, ParsedI
 import type pg from 'pg'
 import type { Scope } from './access/scope.ts'
 import type { AuditEvents, EventOptions } from './audit/events.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, DeviceCaller } from './caller.ts'
 import type { Db, Tx } from './database/connection.ts'
 import type { Ingest } from './gateway/ingest.ts'
 import type { DeviceRegistry } from './gateway/registry.ts'
-import type { Sessions } from './http/sessions.ts'
 import type { JobData, JobName, Jobs } from './jobs/jobs.ts'
 import type { Jwts } from './jwts.ts'
 import type { ProxyHosts } from './proxy/hosts.ts'
@@ -17,7 +16,6 @@ import type { Blobs } from './storage/blobs.ts'
 export type Services = {
   ingest: Ingest
   devices: DeviceRegistry
-  sessions: Sessions
   jobs: Jobs
   jwts: Jwts
   /** What links to the web pages of devices are made of. */
@@ -56,7 +54,7 @@ export type CommandContext = CommonContext & {
 }
 
 /** Telemetry has two ways: the device itself, batched; anybody else, as a command. */
-type TelemetryContext = CommonContext & { db: Db; caller: Caller & { actor: 'Device' } }
+type TelemetryContext = CommonContext & { db: Db; caller: DeviceCaller }
 
 type Run<Context, N extends ActionName, Result = HandlerOutput<N>> = (
   context: Context,

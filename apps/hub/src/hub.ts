@@ -125,10 +125,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
 
   const access = await databaseAccess(config, log, stack)
   await migrate(access.owner, log)
-  const database = stack.use(
+  const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
   )
-  const { db, pool } = database
   // Without it the hub can go on: rows of a day that has no partition wait in the default one.
   await maintainPartitions(db, config.eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
     log.error({ err: error }, 'no partitions were made'),
@@ -160,7 +159,6 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const services = {
     ingest: new Ingest(pool, live),
     devices,
-    sessions,
     jobs,
     jwts,
     proxy: { hosts, tokens, publicUrl },

@@ -3,8 +3,10 @@ import {
   auditEvents,
   auditRows,
   capturedLog,
+  clearAudit,
   databaseSession,
   deviceRow,
+  failed,
   type LogLine,
   liveStream,
   type TestHub,
@@ -37,8 +39,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   const organizationId = await hub.organization(owner)
   projectId = await hub.project(owner, organizationId)
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
+  await clearAudit(hub)
   captured.lines.length = 0
 })
 
@@ -78,12 +79,6 @@ function afterRenaming(then: (context: CommandContext) => unknown): Rename {
 async function nameNow(): Promise<string> {
   return (await owner.invoke('projects_GetDetails', { projectId })).name
 }
-
-const failed = (promise: Promise<unknown>): Promise<ActionError> =>
-  promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
 
 describe('a command', () => {
   it('that succeeds has its row, its event and its effect', async () => {

@@ -2,7 +2,16 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { actions, newId } from '@muster/actions'
-import { ask, capturedLog, connectDevice, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
+import {
+  ask,
+  capturedLog,
+  connectDevice,
+  signIn,
+  type TestHub,
+  type TestUser,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
 const captured = capturedLog('trace')
@@ -127,8 +136,8 @@ it('holds no secret, whatever was sent and however it ended', { timeout: 120_000
       })
     }
   }
-  await ask(hub, '/api/private/login', { body: { email: ada.email, password: badPassword } })
-  await ask(hub, '/api/private/login', { body: { email: badPassword, password: ada.password } })
+  await signIn(hub, ada.email, badPassword)
+  await signIn(hub, badPassword, ada.password)
   for (const page of ['/signup/verify', '/set-password', '/%', '/nowhere'])
     await ask(hub, `${page}?jwt=${badJwt}`)
   await raw(`GET /?jwt=${badJwt} HTTP/1.1\r\nHost: x\r\nX: ${badPassword} ${'x'.repeat(20_000)}\r\n\r\n`)
@@ -156,7 +165,7 @@ it('holds no secret, whatever was sent and however it ended', { timeout: 120_000
     as: owner,
     body: { projectId, name: badPassword },
   })
-  await ask(hub, '/api/private/login', { body: { email: ada.email, password: ada.password } })
+  await signIn(hub, ada.email, ada.password)
   expect(captured.named('request failed').length).toBeGreaterThan(0)
   expect(captured.named('connection refused').length).toBeGreaterThan(5)
   const text = JSON.stringify(captured.lines)

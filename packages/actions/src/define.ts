@@ -43,24 +43,14 @@ type ScopedPermission<Input> = {
   }
 }[ResourceKind]
 
-/**
- * Who may run an action. `anyone` needs no sign-in, `user` a person, `admin` an administrator of the instance, `device` a
- * device; an object names a right on the resource whose id stands in the input field `id`.
- */
-export type Permission<Input = Record<string, unknown>> =
-  | 'anyone'
-  | 'user'
-  | 'admin'
-  | 'device'
-  | ScopedPermission<Input>
+/** `anyone` needs no sign-in, `user` a person, `admin` an administrator of the instance, `device` a device. */
+type PlainPermission = 'anyone' | 'user' | 'admin' | 'device'
+
+/** Who may run an action; an object names a right on the resource whose id stands in the input field `id`. */
+export type Permission<Input> = PlainPermission | ScopedPermission<Input>
 
 /** The same, read without its input type. */
-export type AnyPermission =
-  | 'anyone'
-  | 'user'
-  | 'admin'
-  | 'device'
-  | { can: Right; on: ResourceKind; id: string; orOneself?: string }
+export type AnyPermission = PlainPermission | { can: Right; on: ResourceKind; id: string; orOneself?: string }
 
 /** A person who runs an action, as far as a rule on them needs to know. */
 type Person = { actor: 'User' | 'UserToken'; userId: string }
@@ -69,7 +59,7 @@ type Person = { actor: 'User' | 'UserToken'; userId: string }
  * When an action needs a session whose sign-in is younger than `RECENT_SIGN_IN_SECS`, or the current password in the input field
  * `currentPassword` (decisions, "Actions and audit").
  */
-export type RecentSignIn<Input = Record<string, unknown>> = {
+export type RecentSignIn<Input> = {
   /** The condition in words, for documents. */
   when: string
   isNeeded(input: Input, person: Person): boolean

@@ -87,8 +87,8 @@ export function actionsMarkdown(): string {
         : []),
       ...(action.audit.length > 0 ? [`- Audited: ${action.audit.join(', ')}`] : []),
       ...(action.shownOnce.length > 0 ? [`- Shown this once: ${action.shownOnce.join(', ')}`] : []),
-      `- Input: \`${shapeOf(inputSchema(action))}\``,
-      `- Output: \`${shapeOf(outputSchema(action))}\``,
+      `- Input: \`${shapeOf(schemaOf(action.input, 'input'))}\``,
+      `- Output: \`${shapeOf(schemaOf(action.output, 'output'))}\``,
     )
   }
   return `${lines.join('\n')}\n`
@@ -222,9 +222,15 @@ function operation(name: string, action: Action): JsonSchema {
       .map(sentence => `${sentence}.`)
       .join(' '),
     ...(action.permission !== 'anyone' && { security: [{ session: [] }, { userToken: [] }] }),
-    requestBody: { required: true, content: { 'application/json': { schema: inputSchema(action) } } },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemaOf(action.input, 'input') } },
+    },
     responses: {
-      200: { description: 'The output.', content: { 'application/json': { schema: outputSchema(action) } } },
+      200: {
+        description: 'The output.',
+        content: { 'application/json': { schema: schemaOf(action.output, 'output') } },
+      },
       ...Object.fromEntries(
         Object.entries(failures).map(([status, description]) => [status, { description, ...error }]),
       ),
@@ -238,14 +244,6 @@ function capital(text: string): string {
 
 function areaOf(name: string): string {
   return name.split('_')[0]!
-}
-
-function inputSchema(action: Action): JsonSchema {
-  return schemaOf(action.input, 'input')
-}
-
-function outputSchema(action: Action): JsonSchema {
-  return schemaOf(action.output, 'output')
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {

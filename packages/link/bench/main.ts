@@ -1,9 +1,11 @@
 import {
   type Channel,
+  type ChannelRequest,
   decodeFrame,
   ExecutorClient,
   encodeFrame,
   Link,
+  MAGIC,
   okEnvelope,
   serveExecutor,
 } from '../src/index.ts'
@@ -146,12 +148,11 @@ async function idleMemory(channels: number): Promise<void> {
   const sink = { bufferedBytes: 0, send: () => {}, close: () => {} }
   const hello = encodeFrame({
     type: 'Hello',
-    magic: Uint8Array.from(Buffer.from('1b1b2e862ccdf49d526de30da7abe18c', 'hex')),
+    magic: MAGIC,
     info: new Uint8Array(0),
   })
   const options = {
-    onRequest: (request: import('../src/index.ts').ChannelRequest) =>
-      void serveExecutor(request.accept(), () => ''),
+    onRequest: (request: ChannelRequest) => void serveExecutor(request.accept(), () => ''),
   }
   const request = encodeFrame({
     type: 'ChannelRequest',

@@ -1,29 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Channel } from './channel.ts'
 import type { Frame } from './frames.ts'
-import type { LinkOptions } from './link.ts'
 import { connectedLinks } from './testing/memory-transport.ts'
-import { RawPeer } from './testing/raw-peer.ts'
+import { RawPeer, serve } from './testing/raw-peer.ts'
 
 const none = new Uint8Array(0)
 const bytes = (length: number, value = 1): Uint8Array => new Uint8Array(length).fill(value)
 const lengths = (frames: Frame[]): number[] =>
   frames.flatMap(frame => (frame.type === 'ChannelData' ? [frame.payload.length] : []))
-
-/** A channel that the peer opened as its number 5 and that is number 1 here. */
-function serve(options: LinkOptions = {}, credit?: { frames: number; bytes: number }): [RawPeer, Channel] {
-  let channel: Channel | undefined
-  const peer = new RawPeer({
-    ...options,
-    onRequest: request => {
-      channel = request.accept()
-    },
-  })
-  peer.request(5, 'x', credit)
-  peer.sent()
-  if (channel === undefined) throw new Error('no channel')
-  return [peer, channel]
-}
 
 const end = (peer: RawPeer): void => peer.send({ type: 'ChannelClosed', receiverId: 1, reason: none })
 const stop = (peer: RawPeer): void => peer.send({ type: 'ChannelClose', receiverId: 1, reason: none })

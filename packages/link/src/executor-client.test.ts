@@ -77,10 +77,10 @@ describe('invoke', () => {
     await expect(client.invoke('n', 'x'.repeat(8 * 1024 * 1024))).rejects.toThrow('action input over 8 MiB')
     expect(await client.invoke('n'.repeat(255), {})).toBe(1)
     expect(encodeRequest('n', 'x'.repeat(8 * 1024 * 1024))).toHaveLength(7 + 8 * 1024 * 1024)
-    const [, few] = await rawClient({ maxWaitingCalls: 1 })
-    const calls = [few.invoke('a', {}), few.invoke('b', {}), few.invoke('c', {})]
-    await expect(calls[2]).rejects.toThrow('too many calls are waiting')
-    few.close()
+    const [, busy] = await rawClient()
+    const calls = Array.from({ length: 1026 }, () => busy.invoke('a', {}))
+    await expect(calls[1025]).rejects.toThrow('too many calls are waiting')
+    busy.close()
     await Promise.allSettled(calls)
   })
 

@@ -16,8 +16,6 @@ export interface ExecutorClientOptions {
    * sets none. Afterwards the channel is closed, because an answer cannot be told from the next one.
    */
   readonly answerTimeoutMs?: number | undefined
-  /** Calls that wait for earlier ones, 1,024 by default; more are refused. */
-  readonly maxWaitingCalls?: number | undefined
   /** Memory for outputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
   readonly budget?: ByteBudget | undefined
 }
@@ -27,6 +25,9 @@ interface Call {
   resolve(value: unknown): void
   reject(error: unknown): void
 }
+
+/** Calls that wait for earlier ones; more are refused. */
+const MAX_WAITING_CALLS = 1024
 
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
 const NO_OPTIONS: ExecutorClientOptions = {}
@@ -63,7 +64,7 @@ export class ExecutorClient implements WheelEntry {
    */
   invoke(name: string, input: unknown): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
-    if (this.#waiting.length >= (this.#options.maxWaitingCalls ?? 1024)) {
+    if (this.#waiting.length >= MAX_WAITING_CALLS) {
       return Promise.reject(new RangeError('too many calls are waiting'))
     }
     return new Promise((resolve, reject) => {

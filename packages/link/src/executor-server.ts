@@ -13,12 +13,8 @@ export type ExecutorAnswer = string | Uint8Array
 /** Runs one action; the input is raw JSON bytes, valid until the answer is given. */
 export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer | Promise<ExecutorAnswer>
 
-/** Bounds of one served channel. */
+/** What a served channel uses. */
 export interface ExecutorOptions {
-  /** Longest input, at most and by default 8 MiB; a longer one closes the channel. */
-  readonly maxInputBytes?: number | undefined
-  /** Time from the first byte of a request to its last, 30,000 by default; later the channel is closed. */
-  readonly bodyTimeoutMs?: number | undefined
   /** Memory for inputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
   readonly budget?: ByteBudget | undefined
   /** Takes what `handle` threw; the peer is told no more than `Internal`. */
@@ -55,10 +51,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     this.#core = core
     this.#handle = handle
     this.#options = options
-    this.#requests = new RequestReader(
-      options.budget ?? SHARED_BUDGET,
-      Math.min(EXECUTOR.maxInputBytes, options.maxInputBytes ?? EXECUTOR.maxInputBytes),
-    )
+    this.#requests = new RequestReader(options.budget ?? SHARED_BUDGET)
     core.output.isAnswers = true
     core.input.onReadable = () => this.#run()
     core.onPeerStopped = () => this.#close()
@@ -104,8 +97,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) {
       if (this.wheelTick === 0 && !this.#requests.isIdle) {
-        const timeoutMs = this.#options.bodyTimeoutMs ?? EXECUTOR.bodyTimeoutMs
-        this.#core.host.wheel.schedule(this, timeoutMs)
+        this.#core.host.wheel.schedule(this, EXECUTOR.bodyTimeoutMs)
       }
       return false
     }

@@ -163,13 +163,11 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     const canHear = end.kind === 'LocalClose' || end.kind === 'Violation' || isTooSlow
     this.#waitingExecutors = undefined
     // Of what waits for a peer that takes nothing, nothing more is handed over.
-    if (isTooSlow) this.outgoing.stop()
+    if (isTooSlow || !canHear) this.outgoing.stop()
     if (canHear) {
       const words = end.kind === 'Violation' ? `protocol violation: ${end.reason}` : end.reason
       const reason = encodeBoundedText(words, FRAME.maxControlPayloadBytes)
       this.outgoing.stop(encodeFrame({ type: 'Close', reason }))
-    } else {
-      this.outgoing.stop()
     }
     this.#transport.close(!canHear && end.kind !== 'PeerClose', isTooSlow ? 1013 : 1000)
     const channels = this.#channels
@@ -283,10 +281,6 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.ownChannels++
     this.#addChannel(core)
     return new Channel(core)
-  }
-
-  discardChannel(localId: number, accepted: AcceptedChannel): void {
-    this.adoptChannel('', localId, accepted).close()
   }
 
   report(error: unknown): void {

@@ -28,8 +28,6 @@ export interface OpensHost {
   sendControl(frame: Uint8Array): void
   /** Makes the channel that the peer accepted. */
   adoptChannel(endpoint: string, localId: number, accepted: AcceptedChannel): Channel
-  /** Ends a channel that the peer accepted after its caller had given up. */
-  discardChannel(localId: number, accepted: AcceptedChannel): void
 }
 
 /**
@@ -83,11 +81,13 @@ export class Opens implements OpeningOwner, WheelEntry {
   accepted(localId: number, accepted: AcceptedChannel): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
+    const channel = this.#host.adoptChannel(opening.endpointText, localId, accepted)
     if (opening.isSettled) {
-      this.#host.discardChannel(localId, accepted)
+      // Its caller had given up.
+      channel.close()
       this.pump()
     } else {
-      opening.resolve(this.#host.adoptChannel(opening.endpointText, localId, accepted))
+      opening.resolve(channel)
     }
     return true
   }
@@ -112,7 +112,8 @@ export class Opens implements OpeningOwner, WheelEntry {
 
   /** Sends the requests for which there is room. */
   pump(): void {
-    const { host, limits } = { host: this.#host, limits: this.#host.limits }
+    const host = this.#host
+    const { limits } = host
     while (
       this.#waiting.length > 0 &&
       this.#inFlight.size < limits.maxOpensInFlight &&

@@ -1,10 +1,8 @@
 import { FRAME } from './frames.ts'
+import type { LinkLimits } from './limits.ts'
 
 /** How far a receive window may grow, in frames and in bytes. */
-export interface WindowLimits {
-  readonly maxReceiveFrames: number
-  readonly maxReceiveBytes: number
-}
+type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
 
 /**
  * What the peer may still send on one channel, and when to give credit back (protocol 2.5, R-8, R-11).

@@ -18,13 +18,11 @@ export class RequestReader {
   name: Uint8Array = emptyBytes()
   input: Uint8Array = emptyBytes()
   readonly #fields: FieldReader
-  readonly #maxInputBytes: number
   #stage: Stage = 'NameLength'
   #length = 0
 
-  constructor(budget: ByteBudget, maxInputBytes: number) {
+  constructor(budget: ByteBudget) {
     this.#fields = new FieldReader(budget)
-    this.#maxInputBytes = maxInputBytes
   }
 
   /** True between two requests. */
@@ -66,7 +64,7 @@ export class RequestReader {
           const field = fields.take(4)
           if (field === undefined) return 'NeedMore'
           this.#length = readU32(field, 0)
-          if (this.#length > this.#maxInputBytes) return 'OverLimit'
+          if (this.#length > EXECUTOR.maxInputBytes) return 'OverLimit'
           this.#stage = 'Input'
           break
         }

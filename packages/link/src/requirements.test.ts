@@ -1,35 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { Channel } from './channel.ts'
 import type { Frame } from './frames.ts'
-import { Link, type LinkOptions } from './link.ts'
+import { Link } from './link.ts'
 import { ManualClock } from './testing/manual-clock.ts'
 import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
-import { HELLO, RawPeer } from './testing/raw-peer.ts'
+import { HELLO, RawPeer, serve } from './testing/raw-peer.ts'
 
 // The numbered requirements of the protocol notes that are not tested with the executor or
 // with opens.
 
 const none = new Uint8Array(0)
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
-
-function serve(
-  options: LinkOptions = {},
-  credit?: { frames: number; bytes: number },
-  isLegacy = false,
-): [RawPeer, Channel] {
-  let channel: Channel | undefined
-  const peer = new RawPeer({
-    ...options,
-    onRequest: request => {
-      channel = request.accept()
-    },
-  })
-  if (isLegacy) peer.send({ type: 'Ping' })
-  peer.request(5, 'x', credit)
-  peer.sent()
-  if (channel === undefined) throw new Error('no channel')
-  return [peer, channel]
-}
 
 const end: Frame = { type: 'ChannelClosed', receiverId: 1, reason: none }
 const stop: Frame = { type: 'ChannelClose', receiverId: 1, reason: none }

@@ -4,6 +4,7 @@ export { type Muster, muster, type Ran } from './command-line.ts'
 export { type CuttingProxy, cuttingProxy } from './cutting-proxy.ts'
 export { type DatabaseSession, databaseSession } from './database-session.ts'
 export { type DevicePage, devicePage, forwardLocally } from './device-page.ts'
+export { failed } from './failed.ts'
 export {
   ConnectionRefused,
   connectDevice,
@@ -35,6 +36,7 @@ export {
   assetRow,
   auditEvents,
   auditRows,
+  clearAudit,
   deviceRow,
   type EventRow,
   randomFingerprint,

@@ -47,6 +47,12 @@ export async function auditEvents(hub: Pick<TestHub, 'db'>, event?: string): Pro
   return query.execute()
 }
 
+/** Empties the audit log, so that what comes next is all that is there. */
+export async function clearAudit(hub: Pick<TestHub, 'db'>): Promise<void> {
+  await hub.db.deleteFrom('audit_event').execute()
+  await hub.db.deleteFrom('audit_action').execute()
+}
+
 /** A blob that was uploaded, or is about to be: its row and no bytes; returns its id. */
 export async function assetRow(
   hub: Pick<TestHub, 'db'>,

@@ -14,23 +14,38 @@ export type ScratchDatabase = AsyncDisposable & {
 export async function scratchDatabase(
   template: 'template0' | 'muster' = 'template0',
 ): Promise<ScratchDatabase> {
-  const database = `test_${randomUUID().replaceAll('-', '')}`
-  const admin = new pg.Client({ ...inject('database'), database: 'postgres' })
-  await admin.connect()
-  await admin.query(`create database ${database} template ${template}`)
-  const server = inject('database')
-  const connection = { ...server, database }
-  const [user, password, host] = [server.user, server.password, server.host].map(encodeURIComponent)
+  const { connection, url, drop } = await makeDatabase(template)
   const client = new pg.Client(connection)
   await client.connect()
   return {
     connection,
-    url: `postgresql://${user}:${password}@${host}/${database}`,
+    url,
     query: async text => (await client.query(text)).rows,
     async [Symbol.asyncDispose]() {
       await client.end()
-      await admin.query(`drop database ${database} with (force)`)
-      await admin.end()
+      await drop()
     },
+  }
+}
+
+/** Makes a database for a test, which whoever asked for it drops. */
+export async function makeDatabase(template: 'template0' | 'muster') {
+  const database = `test_${randomUUID().replaceAll('-', '')}`
+  const server = inject('database')
+  const asAdmin = async (statement: string): Promise<void> => {
+    const client = new pg.Client({ ...server, database: 'postgres' })
+    await client.connect()
+    try {
+      await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
+  await asAdmin(`create database ${database} template ${template}`)
+  const [user, password, host] = [server.user, server.password, server.host].map(encodeURIComponent)
+  return {
+    connection: { ...server, database },
+    url: `postgresql://${user}:${password}@${host}/${database}`,
+    drop: () => asAdmin(`drop database if exists ${database} with (force)`),
   }
 }

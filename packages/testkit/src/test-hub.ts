@@ -8,9 +8,9 @@ import { type Config, loadConfig } from '@muster/hub/config'
 import { createLog, type Logger } from '@muster/hub/log'
 import { hashPassword } from '@muster/hub/passwords'
 import { hashSecret } from '@muster/hub/secrets'
-import pg from 'pg'
-import { inject } from 'vitest'
 import { mailsIn, type ReceivedMail } from './mail.ts'
+import { signIn } from './people.ts'
+import { makeDatabase } from './scratch-database.ts'
 import { until } from './until.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -64,15 +64,12 @@ export async function testHub(
   settings: Partial<Config> = {},
   log: Logger = createLog('silent'),
 ): Promise<TestHub> {
-  const server = inject('database')
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asAdmin(client => client.query(`create database ${name} template muster`))
+  const database = await makeDatabase('muster')
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
-  const login = `${encodeURIComponent(server.user)}:${encodeURIComponent(server.password)}`
   const hub = await createHub(
     {
       ...loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }),
-      databaseUrl: `postgresql://${login}@${encodeURIComponent(server.host)}/${name}`,
+      databaseUrl: database.url,
       ...settings,
     },
     log,
@@ -95,13 +92,9 @@ export async function testHub(
         display_name: displayName ?? null,
       })
       .execute()
-    const response = await fetch(`${url}/api/private/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email, password: PASSWORD, remember: false }),
-    })
-    if (!response.ok) throw new Error(`sign-in failed with ${response.status}`)
-    const cookie = response.headers.get('set-cookie')!.split(';')[0]!
+    const { status, headers } = await signIn({ url }, email, PASSWORD)
+    if (status !== 200) throw new Error(`sign-in failed with ${status}`)
+    const cookie = headers.get('set-cookie')!.split(';')[0]!
     return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin }) }
   }
   const organization: TestHub['organization'] = async (admin, members = []) => {
@@ -180,19 +173,9 @@ export async function testHub(
     },
     async [Symbol.asyncDispose]() {
       await hub[Symbol.asyncDispose]()
-      await asAdmin(client => client.query(`drop database if exists ${name} with (force)`))
+      await database.drop()
       await rm(dataDir, { recursive: true, force: true })
     },
-  }
-
-  async function asAdmin(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-    const client = new pg.Client({ ...server, database: 'postgres' })
-    await client.connect()
-    try {
-      await work(client)
-    } finally {
-      await client.end()
-    }
   }
 }
 

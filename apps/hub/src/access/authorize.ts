@@ -1,5 +1,5 @@
 import { ActionError, type AnyPermission, type ResourceKind, type Role, rolesOf } from '@muster/actions'
-import { type Caller, personOf } from '../caller.ts'
+import { type Caller, type DeviceCaller, personOf } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { resolveCertificate } from './certificate.ts'
 import { resolveDeploymentToken } from './deployment-token.ts'
@@ -104,7 +104,7 @@ function rolesOn(
   ]
 }
 
-function ownScope({ organizationId, projectId, deviceId }: Caller & { actor: 'Device' }): Scope {
+function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope {
   return { organizationId, projectId, deviceId }
 }
 

@@ -39,3 +39,8 @@ export function ownedBy(statement: string): Resolve {
     return { ...ids, role: roleOf(isAdmin) }
   }
 }
+
+/** Resolves what belongs to a person, by a statement that finds `userId`; $1 is the resource. */
+export function ownedByPerson(statement: string): Resolve {
+  return async (db, id) => (await select<{ userId: string }>(db, statement, [id]))[0]
+}

@@ -1,12 +1,6 @@
-import { select } from '../database/connection.ts'
-import type { Resolve } from './scope.ts'
+import { ownedByPerson } from './scope.ts'
 
 /** A user token belongs to its person. */
-export const resolveUserToken: Resolve = async (db, tokenId) => {
-  const [row] = await select<{ userId: string }>(
-    db,
-    'select user_id as "userId" from user_token where token_id = $1',
-    [tokenId],
-  )
-  return row
-}
+export const resolveUserToken = ownedByPerson(
+  'select user_id as "userId" from user_token where token_id = $1',
+)

@@ -1,12 +1,4 @@
-import { select } from '../database/connection.ts'
-import type { Resolve } from './scope.ts'
+import { ownedByPerson } from './scope.ts'
 
 /** An account belongs to its person. */
-export const resolveUser: Resolve = async (db, userId) => {
-  const [row] = await select<{ userId: string }>(
-    db,
-    'select user_id as "userId" from "user" where user_id = $1',
-    [userId],
-  )
-  return row
-}
+export const resolveUser = ownedByPerson('select user_id as "userId" from "user" where user_id = $1')

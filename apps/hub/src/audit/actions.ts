@@ -1,6 +1,6 @@
 import { newDatedId } from '@muster/actions'
 import { actorId, type Caller, wireActor } from '../caller.ts'
-import type { Db, Tx } from '../database/connection.ts'
+import type { Db } from '../database/connection.ts'
 
 export type FinalStatus = 'Succeeded' | 'Failed' | 'Rejected' | 'Panicked'
 
@@ -26,7 +26,7 @@ export async function recordAuditAction(db: Db, entry: AuditEntry, status: Final
  * Closes an audit row: in the command's transaction when it succeeded, after the rollback otherwise. Tells whether it was still
  * open, which it is not when another node took this one for dead.
  */
-export async function closeAuditAction(db: Db | Tx, actionId: string, status: FinalStatus): Promise<boolean> {
+export async function closeAuditAction(db: Db, actionId: string, status: FinalStatus): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('audit_action')
     .set({ status, finished_at: new Date() })

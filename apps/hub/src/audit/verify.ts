@@ -162,8 +162,8 @@ async function verifyRows(
 }
 
 /** The seals in order. */
-async function* sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
-  yield* readAll<StoredSeal>(
+function sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
+  return readAll<StoredSeal>(
     client,
     'seals',
     `select ${SEAL}, row_hashes as "rowHashes", hash, signature,

@@ -2,6 +2,7 @@ import { newId } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
 import type { Db, Tx } from '../database/connection.ts'
+import { every } from '../every.ts'
 import type { Logger } from '../log.ts'
 
 /** How often a node says that it lives, and after how long without it others take it for dead, in milliseconds. */
@@ -27,14 +28,6 @@ export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOpti
   await db.insertInto('cluster_node').values({ node_id: nodeId, name }).execute()
   await buryDeadNodes(db, nodeId, isAlone ? undefined : STALE_AFTER_MS)
 
-  let beating: Promise<void> | undefined
-  const timer = setInterval(() => {
-    beating ??= beat()
-      .catch(error => log.warn({ err: error }, 'heartbeat failed'))
-      .finally(() => {
-        beating = undefined
-      })
-  }, HEARTBEAT_MS)
   const beat = async (): Promise<void> => {
     if (await sayAlive(db, nodeId)) {
       log.warn({ nodeId }, 'this node was taken for dead; its connections start again')
@@ -42,11 +35,11 @@ export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOpti
     }
     await buryDeadNodes(db, nodeId, STALE_AFTER_MS)
   }
+  const heartbeat = every(HEARTBEAT_MS, beat, error => log.warn({ err: error }, 'heartbeat failed'))
   return {
     nodeId,
     async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      await beating
+      await heartbeat[Symbol.asyncDispose]()
       // A node that cannot say farewell is buried like one that died.
       await leave(db, nodeId).catch(error =>
         log.warn({ err: error }, 'the end of this node was not recorded'),

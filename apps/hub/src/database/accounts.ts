@@ -5,7 +5,7 @@ import type { CommandContext } from '../handler.ts'
 import type { Tx } from './connection.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 
-/** Condition that an account has this address, in any case. */
+/** Condition that an account or an invitation has this address, in any case. */
 export function hasEmail(email: string): RawBuilder<boolean> {
   return sql<boolean>`lower(email) = lower(${email})`
 }

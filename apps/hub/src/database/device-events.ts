@@ -139,7 +139,8 @@ export const MAX_DAYS_LATE = 1
 /** The day of events whose id has no date, or was stamped long before they were emitted. */
 export const NO_DAY = '0001-01-01'
 
-const DAY_MS = 24 * 60 * 60 * 1000
+/** A day in milliseconds. */
+export const DAY_MS = 24 * 60 * 60 * 1000
 
 /** The day that was asked for last: nearly all events are of today. */
 let lastDay = { digits: '', day: '', startMs: 0 }

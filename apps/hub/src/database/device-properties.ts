@@ -64,7 +64,7 @@ type WriteResult =
   | { result: 'VersionConflict'; currentVersion: number }
   | { result: 'Deleted' }
 
-/** Sets one property in a transaction of its own, with compare-and-swap. Throws `Forbidden` for a device and a protected one. */
+/** Sets one property, with compare-and-swap. Throws `Forbidden` for a device and a protected one. */
 export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promise<WriteResult> {
   const { deviceId, name, text, expectedVersion } = write
   const before = await lock(tx, caller, deviceId, name)

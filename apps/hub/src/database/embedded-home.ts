@@ -3,7 +3,6 @@ import {
   access,
   chmod,
   chown,
-  constants,
   lstat,
   mkdir,
   mkdtemp,
@@ -32,7 +31,7 @@ const MAX_TEMPORARY_BYTES = 75
 
 /** Whether there is something at a path that can be seen. */
 export function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(
+  return access(path).then(
     () => true,
     () => false,
   )
@@ -114,7 +113,8 @@ async function makeOpen(folder: string): Promise<void> {
   if ((await mkdir(folder, { recursive: true })) !== undefined) await chmod(folder, 0o755)
 }
 
-function hasDatabase(folder: string): Promise<boolean> {
+/** Whether a folder of `findHome` holds a database. */
+export function hasDatabase(folder: string): Promise<boolean> {
   return exists(join(folder, 'data/PG_VERSION'))
 }
 

@@ -13,6 +13,7 @@ import {
   exists,
   findHome,
   freshSocketDir,
+  hasDatabase,
   recordedSocketDir,
   secretsFile,
 } from './embedded-home.ts'
@@ -141,7 +142,7 @@ export async function visitEmbeddedDatabase(
   const account = await unprivilegedAccount()
   const { version } = await findBinaries()
   const base = isThere ? await findHome(dataDir, account, version.split('.')[0]!, log) : dataDir
-  if (!isThere || !(await exists(join(base, 'data/PG_VERSION'))))
+  if (!isThere || !(await hasDatabase(base)))
     throw new EmbeddedDatabaseError(`There is no database in ${dataDir}: MUSTER_DATA_DIR names another?`)
 
   const host = await recordedSocketDir(join(base, 'socket'), account)
@@ -261,13 +262,11 @@ async function initialize(
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
-  ]
-  options.push(
     '--auth-local=scram-sha-256',
     '--auth-host=reject',
     `--pwfile=${passwordFile}`,
     '--data-checksums',
-  )
+  ]
   try {
     await run(join(runtime, 'bin/initdb'), options, account)
     await rename(draft, data)

@@ -21,7 +21,8 @@ type Migration = { name: string; sql: string; checksum: string }
 
 /**
  * Brings the schema up to date: plain SQL files in number order, forward only, each in a transaction, under an advisory lock so
- * that of many starting nodes one does it; then the job queue's own schema. Throws `MigrationError` when an applied file was edited or is not known here, or one fails.
+ * that of many starting nodes one does it; then the job queue's own schema. Throws `MigrationError` when an applied file was edited
+ * or is not known here, or one fails.
  */
 export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
   const migrations = await readMigrations(folder)

@@ -16,6 +16,16 @@ export async function lockMembers(tx: Tx, organizationId: string): Promise<void>
     .executeTakeFirstOrThrow()
 }
 
+/** The organizations that a person is a member of. */
+export async function organizationIdsOf(tx: Tx, userId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('organization_member')
+    .where('user_id', '=', userId)
+    .select('organization_id')
+    .execute()
+  return rows.map(({ organization_id }) => organization_id)
+}
+
 /** Whether a member is an administrator; throws `Invalid` for somebody who is no member. */
 export async function isAdminOfMember(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
   const member = await tx

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer as createHttpServer, request } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -8,6 +8,7 @@ import {
   capturedLog,
   databaseSession,
   deviceIdentity,
+  digestOf,
   MalformedOutput,
   type PublicAgent,
   publicAgent,
@@ -60,8 +61,6 @@ async function exchange(localPort: number, bytes: Uint8Array): Promise<Buffer> {
   for await (const chunk of socket) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** A request of a browser to a device's own host. */
 async function browse(
@@ -172,7 +171,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     // Connections of the older age each cost an upgrade; the newer one would run out of its 32 channels (R-14).
     for (let n = 0; n < (age === '2025' ? 20 : 100); n++)
       expect(await agent.oneShot('devices_SetProperty', { name: 'n', value: n })).toEqual({ result: 'Set' })
-    await until('only the service is connected', () => hub.devices.connectionCount === 1)
+    await until('only the service is connected', () => hub.devices.sessions.length === 1)
   })
 
   it('is told what is refused, with its connection unharmed', async () => {
@@ -293,7 +292,7 @@ describe.each<[Age, Age]>([
       exchange(forward.localPort, bytes),
       ...Array.from({ length: 60 }, (_, n) => exchange(forward.localPort, Buffer.from(`hello ${n}`))),
     ])
-    expect(sha256(large!)).toBe(sha256(bytes))
+    expect(digestOf(large!)).toBe(digestOf(bytes))
     expect(small.map(String)).toEqual(small.map((_, n) => `hello ${n}`))
     expect(forward.errors).toEqual([])
     // Nobody of either age died of it.
@@ -310,7 +309,7 @@ describe.each<[Age, Age]>([
     await using cli = await publicCommandLine({ age, url: hub.url, userToken: await hub.userToken(owner) })
     using forward = await cli.forward(agent.deviceId, portOf(speaker))
     for (let n = 0; n < 5; n++)
-      expect(sha256(await exchange(forward.localPort, Buffer.from('go')))).toBe(sha256(speech))
+      expect(digestOf(await exchange(forward.localPort, Buffer.from('go')))).toBe(digestOf(speech))
     speaker.close()
   })
 
@@ -496,7 +495,7 @@ it('answers an agent of before October 2025 under the names of its time', async 
 })
 
 it('keeps no state of peers that are gone', async () => {
-  await until('the last of them is gone', () => hub.devices.connectionCount === 0)
+  await until('the last of them is gone', () => hub.devices.sessions.length === 0)
   await using session = await databaseSession(hub)
   // The ends of connections are written together, a moment later.
   await until('it is written', async () => {

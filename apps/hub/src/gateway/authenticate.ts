@@ -7,7 +7,7 @@ import {
   UserToken,
 } from '@muster/actions'
 import { recordEvent } from '../audit/events.ts'
-import type { Caller } from '../caller.ts'
+import type { Caller, DeviceCaller } from '../caller.ts'
 import { type Db, select } from '../database/connection.ts'
 import { addCertificate } from '../database/device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from '../database/devices.ts'
@@ -17,14 +17,10 @@ import { Refusal } from './refusal.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** A device as who runs actions. */
-export type DeviceCaller = Caller & { actor: 'Device' }
-type PersonCaller = Caller & { actor: 'UserToken' }
-
 /** Who connected: a device with the certificate it showed, or a person's command line. */
 export type Connected =
   | { kind: 'device'; caller: DeviceCaller; certificateId: string }
-  | { kind: 'person'; caller: PersonCaller; userToken: string }
+  | { kind: 'person'; caller: Caller & { actor: 'UserToken' }; userToken: string }
 
 type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
 
@@ -142,7 +138,7 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
         .forKeyShare()
         .executeTakeFirst()
       if (!token) throw unknownToken()
-      const made = await addDevice(tx, projectId, fingerprint)
+      const isNewDevice = (await addDevice(tx, projectId, fingerprint)) !== undefined
       const { device_id: deviceId } = await tx
         .selectFrom('device')
         .where('project_id', '=', projectId)
@@ -152,7 +148,7 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
         .executeTakeFirstOrThrow()
       const caller: DeviceCaller = { actor: 'Device', deviceId, tokenId, projectId, organizationId }
       const scope = { organizationId, projectId, deviceId }
-      if (made) await recordEvent(tx, { caller, scope }, 'devices_Created', { deviceId, projectId })
+      if (isNewDevice) await recordEvent(tx, { caller, scope }, 'devices_Created', { deviceId, projectId })
 
       const present = await tx
         .selectFrom('device_certificate')
@@ -161,14 +157,8 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
         .select(['certificate_id', 'status'])
         .executeTakeFirst()
       if (present) {
-        const status = present.status as CertificateStatus
-        return {
-          caller,
-          certificateId: present.certificate_id,
-          status,
-          isNewDevice: made !== undefined,
-          isNew: false,
-        }
+        const { certificate_id: certificateId, status } = present
+        return { caller, certificateId, status: status as CertificateStatus, isNewDevice, isNew: false }
       }
       const before = await tx
         .selectFrom('device_certificate_change')
@@ -185,7 +175,7 @@ export function createAuthenticator({ db, sessions, readCertificate, onEnrolled 
         certificateId,
         status,
       })
-      return { caller, certificateId, status, isNewDevice: made !== undefined, isNew: true }
+      return { caller, certificateId, status, isNewDevice, isNew: true }
     })
     if (enrolled.isNew || enrolled.isNewDevice) onEnrolled(enrolled)
     return enrolled

@@ -1,9 +1,10 @@
 import { timingSafeEqual, X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
 import type { Config } from '../config.ts'
+import { familyOf, networkList } from '../networks.ts'
 import { Refusal } from './refusal.ts'
 
 /** A chain of several certificates fits; Node takes 16 KiB of headers in all and answers 431 beyond. */
@@ -14,26 +15,21 @@ const MAX_HEADER_BYTES = 12 * 1024
  * secret (decisions, "Devices").
  */
 function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
-  const proxies = new BlockList()
-  for (const network of config.trustedProxies) {
-    const [address, prefix] = network.split('/') as [string, string?]
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (prefix === undefined) proxies.addAddress(address, family)
-    else proxies.addSubnet(address, Number(prefix), family)
-  }
+  const proxies = networkList(config.trustedProxies)
   const secret = Buffer.from(config.proxySecret ?? '')
   return request => {
     const told = Buffer.from(String(request.headers['x-muster-proxy-secret'] ?? ''))
     if (secret.length === 0 || told.length !== secret.length || !timingSafeEqual(told, secret)) return false
     const address = remoteAddress(request)
-    return proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+    return proxies.check(address, familyOf(address))
   }
 }
 
 /**
- * Reads the fingerprint of a device's certificate: the one of its TLS connection, else from `X-Client-Cert`, believed only from a trusted proxy, or over plain HTTP
- * from this machine while the hub is reached on this machine only, or with MUSTER_ALLOW_PLAINTEXT_DEVICES (R-2). Throws
- * `Refusal` with 403 when there is none to believe or its time is over, and 400 when it does not parse.
+ * Reads the fingerprint of a device's certificate: the one of its TLS connection, else from `X-Client-Cert`, believed only from a
+ * trusted proxy, or over plain HTTP from this machine while the hub is reached on this machine only, or with
+ * MUSTER_ALLOW_PLAINTEXT_DEVICES (R-2). Throws `Refusal` with 403 when there is none to believe or its time is over, and 400 when
+ * it does not parse.
  */
 export function certificateReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)

@@ -422,9 +422,9 @@ describe('a database that is away for a moment', () => {
     webSocket.terminate()
     await session.terminateOthers()
     await session.release()
-    const before = hub.devices.connectionCount
+    const before = hub.devices.sessions.length
     await using next = await connectDevice({ url: hub.url, token })
-    expect([next.link.isOpen, hub.devices.connectionCount]).toEqual([true, before + 1])
+    expect([next.link.isOpen, hub.devices.sessions.length]).toEqual([true, before + 1])
   })
 })
 

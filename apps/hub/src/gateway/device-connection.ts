@@ -8,9 +8,10 @@ import {
   type OpenOptions,
   serveExecutor,
 } from '@muster/link'
+import type { DeviceCaller } from '../caller.ts'
 import type { InFlight } from '../in-flight.ts'
 import type { Logger } from '../log.ts'
-import type { Connected, DeviceCaller } from './authenticate.ts'
+import type { Connected } from './authenticate.ts'
 import { askedAgain } from './database-away.ts'
 import type { Presence } from './presence.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from './registry.ts'

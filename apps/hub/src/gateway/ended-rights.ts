@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { hasHadCompany } from '../cluster/node.ts'
 import type { Db } from '../database/connection.ts'
+import { every } from '../every.ts'
 import type { Logger } from '../log.ts'
 import { type DeviceRegistry, REPLACED } from './registry.ts'
 
@@ -41,19 +42,7 @@ export function watchRights({ db, pool, devices, log }: Options): AsyncDisposabl
     for (const { at, isReplaced } of rows)
       sessions[at]!.close(isReplaced ? REPLACED : 'certificate or token is no longer valid')
   }
-  let looking: Promise<void> | undefined
-  const timer = setInterval(() => {
-    // One that takes long is not overtaken.
-    looking ??= look()
-      .catch(error => log.warn({ err: error }, 'rights that ended at other nodes could not be looked for'))
-      .finally(() => {
-        looking = undefined
-      })
-  }, LOOK_MS)
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      await looking
-    },
-  }
+  return every(LOOK_MS, look, error =>
+    log.warn({ err: error }, 'rights that ended at other nodes could not be looked for'),
+  )
 }

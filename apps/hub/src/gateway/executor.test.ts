@@ -109,9 +109,9 @@ describe('the actor', () => {
 
   it('of a user token is not shown as a connection', async () => {
     const owner = await hub.user()
-    const before = hub.devices.connectionCount
+    const before = hub.devices.sessions.length
     await using _person = await connectPerson(hub.url, await hub.userToken(owner))
-    expect(hub.devices.connectionCount).toBe(before)
+    expect(hub.devices.sessions.length).toBe(before)
   })
 })
 

@@ -1,7 +1,6 @@
 import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
 import type pg from 'pg'
-import type { Caller } from '../caller.ts'
-import { wireActor } from '../caller.ts'
+import { type DeviceCaller, wireActor } from '../caller.ts'
 import { isUniqueViolation } from '../database/connection.ts'
 import {
   type DeviceEvent,
@@ -16,7 +15,6 @@ import { isPlainJson, protectedError, SYSTEM_INFO, summaryOf } from '../database
 import type { LiveHub } from '../live/live-hub.ts'
 import { Batcher } from './batcher.ts'
 
-type DeviceCaller = Caller & { actor: 'Device' }
 type EventCall = { deviceId: string; rows: EventRow[] }
 type PropertyWrite = { deviceId: string; name: string; text: string; actor: string; isStored: boolean }
 
@@ -110,7 +108,7 @@ export class Ingest {
   }
 
   /** Stores events; one whose id is known of this device is not stored again. Throws `Invalid` for one that is too large. */
-  async publishEvents(device: { deviceId: string } & Place, events: DeviceEvent[]): Promise<void> {
+  async publishEvents(device: DeviceCaller, events: DeviceEvent[]): Promise<void> {
     if (events.length === 0) return
     const { deviceId } = device
     await this.#events.add({ deviceId, rows: events.map(event => eventRow(deviceId, event)) })
@@ -135,10 +133,7 @@ export class Ingest {
   }
 
   /** Tells open consoles that telemetry of a device changed. */
-  changed(
-    topic: LiveChange['topic'],
-    { organizationId, projectId, deviceId }: Place & { deviceId: string },
-  ): void {
+  changed(topic: LiveChange['topic'], { organizationId, projectId, deviceId }: DeviceCaller): void {
     this.#live.changed({ topic, organizationId, projectId, deviceId })
   }
 
@@ -205,8 +200,6 @@ type Unwritten = { device_id: string; name: string; is_late: boolean }
 function keyOf(deviceId: string, name: string): string {
   return `${deviceId} ${name}`
 }
-
-type Place = { organizationId: string; projectId: string }
 
 /** Refuses the JSON text of a property value that is too large. */
 export function checkValueSize(text: string): void {

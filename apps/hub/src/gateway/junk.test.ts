@@ -305,7 +305,7 @@ describe('clients that vanish while they are authenticated', () => {
       if (index % 2 === 0) socket.resetAndDestroy()
       else socket.destroy()
     }
-    const before = hub.devices.connectionCount
+    const before = hub.devices.sessions.length
     await session.release()
     await until('the last of them is gone', async () => {
       const open = await hub.db
@@ -313,7 +313,7 @@ describe('clients that vanish while they are authenticated', () => {
         .where('ended_at', 'is', null)
         .select('connection_id')
         .execute()
-      return open.length === 1 && hub.devices.connectionCount <= before
+      return open.length === 1 && hub.devices.sessions.length <= before
     })
   })
 })
@@ -341,7 +341,7 @@ describe('a thousand connections of garbage', () => {
         }),
       )
     }
-    await until('all of them are gone', () => hub.devices.connectionCount === 1)
+    await until('all of them are gone', () => hub.devices.sessions.length === 1)
     const names = new Set(captured.named('connection ended').map(({ deviceId }) => deviceId))
     expect(names.size).toBeGreaterThanOrEqual(20)
     expect(names).not.toContain(undefined)

@@ -1,5 +1,8 @@
 import type { Channel, OpenOptions } from '@muster/link'
 
+/** How long a device may take to accept a connection to one of its ports, in milliseconds. */
+const OPEN_TIMEOUT_MS = 15_000
+
 /** A live connection of a device, as far as others have to do with it. */
 export type DeviceSession = {
   readonly deviceId: string
@@ -17,6 +20,11 @@ export type DeviceSession = {
   close(reason: string): void
 }
 
+/** Opens a channel to a TCP port of a device; rejects with the errors of a link. */
+export function openPort(session: DeviceSession, port: number): Promise<Channel> {
+  return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
+}
+
 /** Why a connection ends when its device has made another. */
 export const REPLACED = 'replaced by a newer connection of this device'
 
@@ -24,10 +32,6 @@ export const REPLACED = 'replaced by a newer connection of this device'
 export class DeviceRegistry {
   readonly #sessions = new Set<DeviceSession>()
   readonly #registered = new Map<string, DeviceSession>()
-
-  get connectionCount(): number {
-    return this.#sessions.size
-  }
 
   get sessions(): readonly DeviceSession[] {
     return [...this.#sessions]

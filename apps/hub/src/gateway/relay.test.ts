@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Channel } from '@muster/link'
@@ -7,6 +7,7 @@ import {
   connectDevice,
   connectPerson,
   databaseSession,
+  digestOf,
   type FakeDevice,
   forwardLocally,
   publicAgent,
@@ -54,8 +55,6 @@ async function readAll(channel: Channel): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-
 it('carries bytes both ways, unchanged, with an end of each', async () => {
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint())
@@ -63,7 +62,7 @@ it('carries bytes both ways, unchanged, with an end of each', async () => {
   const read = readAll(channel)
   for (let at = 0; at < bytes.length; at += 60_000) await channel.write(bytes.subarray(at, at + 60_000))
   channel.end()
-  expect(sha256(await read)).toBe(sha256(bytes))
+  expect(digestOf(await read)).toBe(digestOf(bytes))
   await until('the service is done', () => served.at(-1)!.destroyed || served.at(-1)!.readableEnded)
 })
 

@@ -6,12 +6,10 @@ import type { Caller } from '../caller.ts'
 import type { Db } from '../database/connection.ts'
 import { endWithRight } from '../proxy/recheck.ts'
 import { breakOff, splice } from '../proxy/splice.ts'
-import type { DeviceRegistry } from './registry.ts'
+import { type DeviceRegistry, openPort } from './registry.ts'
 
 /** What command lines ask for (protocol 3.4): a port of a device. */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
-/** How long the device may take to accept, in milliseconds. */
-const OPEN_TIMEOUT_MS = 15_000
 
 type RelayOptions = {
   db: Db
@@ -48,7 +46,7 @@ export async function relay(
   if (!session) return request.reject('device not connected')
   let device: Channel
   try {
-    device = await session.open(`forward/tcp/${Number(port)}`, { timeoutMs: OPEN_TIMEOUT_MS })
+    device = await openPort(session, Number(port))
   } catch (error) {
     const reason = error instanceof ChannelRejectedError ? error.reason : 'the device went away'
     return request.reject(`connection refused by device: ${reason}`)

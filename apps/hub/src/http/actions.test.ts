@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { type Action, actions, MAX_ACTION_BODY_BYTES, newId } from '@muster/actions'
-import { ask, capturedLog, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { ask, capturedLog, signIn, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const PATH = '/api/v1/actions/invoke'
@@ -320,7 +320,7 @@ it('logs a fault with its request and no secrets, and an ordinary refusal not at
   captured.lines.length = 0
   const token = await hub.userToken(ada)
   await ask(hub, `${PATH}/devices_GetDetails`, { token, body: { deviceId: newId('d') } })
-  await ask(hub, '/api/private/login', { body: { email: ada.email, password: 'hunter2hunter2' } })
+  await signIn(hub, ada.email, 'hunter2hunter2')
   expect(captured.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
   const text = JSON.stringify(captured.lines)
   for (const secret of [token, ada.cookie.split('=')[1]!, 'hunter2hunter2'])

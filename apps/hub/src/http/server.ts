@@ -201,9 +201,8 @@ export async function createServer({
  * certificate (decisions, "Actions and audit").
  */
 export function createDeviceServer(config: Config, instanceKey: InstanceKey): Server {
-  const headers = securityHeaders(config)
   return openServer(config, instanceKey, true, (request, response) => {
-    response.writeHead(426, { ...headers, upgrade: 'websocket', connection: 'close' }).end()
+    response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     request.resume()
   })
 }

@@ -3,6 +3,7 @@ import {
   ask,
   auditEvents,
   auditRows,
+  clearAudit,
   signIn,
   type TestHub,
   type TestUser,
@@ -27,8 +28,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   ada = await hub.user()
-  await hub.db.deleteFrom('audit_event').execute()
-  await hub.db.deleteFrom('audit_action').execute()
+  await clearAudit(hub)
 })
 
 /** Headers of somebody from an address that nobody came from before. */

@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
-import { recordEvent } from '../audit/events.ts'
-import { SYSTEM } from '../caller.ts'
 import { invitationMail } from '../mail/invitation.ts'
 import { jobHandler } from './handler.ts'
-import { sendMail } from './mailed-token.ts'
+import { sendMail } from './send-mail.ts'
 
 export const organizations_SendInvitationEmail = jobHandler(
   'organizations_SendInvitationEmail',
-  async ({ db, mailer, publicUrl, signup }, { invitationId }, job) => {
+  async (context, { invitationId }, job) => {
+    const { db, publicUrl, signup } = context
     const invitation = await db
       .selectFrom('organization_invitation as i')
       .innerJoin('organization as o', 'o.organization_id', 'i.organization_id')
@@ -37,16 +36,7 @@ export const organizations_SendInvitationEmail = jobHandler(
       maySignUp: signup !== 'closed',
       publicUrl,
     })
-    await sendMail(mailer, mail, job)
-    await db
-      .transaction()
-      .execute(tx =>
-        recordEvent(
-          tx,
-          { caller: SYSTEM, scope: { organizationId }, jobId: job.jobId },
-          'organizations_InvitationEmailSent',
-          { organizationId, invitationId, email },
-        ),
-      )
+    const data = { organizationId, invitationId, email }
+    await sendMail(context, mail, job, 'organizations_InvitationEmailSent', data)
   },
 )

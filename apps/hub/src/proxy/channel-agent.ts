@@ -1,13 +1,11 @@
 import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { DeviceSession } from '../gateway/registry.ts'
+import { type DeviceSession, openPort } from '../gateway/registry.ts'
 import { ChannelSocket } from './channel-socket.ts'
 import { MAX_UNDER_WAY } from './gate.ts'
 
 /** How long an idle connection is kept for the next request, in milliseconds: each takes one of the device's channels. */
 const KEEP_MS = 4_000
-/** How long the device may take to accept a connection, in milliseconds. */
-const OPEN_TIMEOUT_MS = 15_000
 
 /** Opens a channel to a port of a device for each connection that Node's client wants, and keeps it for the next request. */
 export class ChannelAgent extends Agent {
@@ -24,7 +22,7 @@ export class ChannelAgent extends Agent {
     _options: unknown,
     done?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
-    this.#session.open(`forward/tcp/${this.#port}`, { timeoutMs: OPEN_TIMEOUT_MS }).then(
+    openPort(this.#session, this.#port).then(
       channel => done?.(null, new ChannelSocket(channel)),
       error => done?.(error as Error, undefined as never),
     )

@@ -16,7 +16,7 @@ import { ChannelAgent } from './channel-agent.ts'
 import { Gate } from './gate.ts'
 import { cookiesOf, hasBody, headText, isSafe, reasonOf, requestHeaders, responseHeaders } from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
-import { PAGES, pageHtml, Unreachable } from './pages.ts'
+import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
 import type { ProxyTokens } from './proxy-tokens.ts'
 import { endWithRight } from './recheck.ts'
 
@@ -48,8 +48,6 @@ export type HttpProxy = {
   /** Takes a request for an upgrade; never rejects. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
-
-type PageName = keyof typeof PAGES
 
 /** The way to one port of a device, for as long as its link lasts. */
 type Port = { gate: Gate; agent: ChannelAgent }

@@ -64,11 +64,13 @@ export const PAGES = {
   },
 } as const satisfies Record<string, ProxyPage>
 
+export type PageName = keyof typeof PAGES
+
 /** Why a request does not reach a device. */
 export class Unreachable extends Error {
-  readonly page: keyof typeof PAGES
+  readonly page: PageName
 
-  constructor(page: keyof typeof PAGES, cause?: unknown) {
+  constructor(page: PageName, cause?: unknown) {
     super(PAGES[page].title, { cause })
     this.page = page
   }

@@ -64,7 +64,8 @@ export type BlobsOptions = {
 export class Blobs {
   readonly #db: Db
   readonly #folder: LocalFolder
-  readonly #stores: ObjectStores
+  /** Buckets that blobs lie in. */
+  readonly stores: ObjectStores
   readonly #instanceStoreId: string | undefined
   readonly #urls: BlobUrls
   readonly #live: LiveHub
@@ -75,15 +76,11 @@ export class Blobs {
   constructor({ db, folder, stores, instanceStoreId, urls, live, log }: BlobsOptions) {
     this.#db = db
     this.#folder = folder
-    this.#stores = stores
+    this.stores = stores
     this.#instanceStoreId = instanceStoreId
     this.#urls = urls
     this.#live = live
     this.#log = log
-  }
-
-  get stores(): ObjectStores {
-    return this.#stores
   }
 
   /** A blob by its id; nothing when there is none. */
@@ -105,13 +102,10 @@ export class Blobs {
     assetId: string,
     sizeBytes: number,
   ): Promise<Pick<Asset, 'storeId' | 'objectKey'>> {
-    const repository = await tx
-      .selectFrom('repository')
-      .where('repository_id', '=', repositoryId)
-      .select('store_id')
-      .executeTakeFirstOrThrow()
-    const storeId = repository.store_id ?? this.#instanceStoreId
-    const store = storeId === undefined ? undefined : await this.#stores.find(tx, storeId)
+    const instanceStoreId = this.#instanceStoreId
+    const store =
+      (await this.stores.ofRepository(tx, repositoryId)) ??
+      (instanceStoreId === undefined ? undefined : await this.stores.find(tx, instanceStoreId))
     if (!store) return { storeId: null, objectKey: null }
     if (sizeBytes > MAX_S3_OBJECT_BYTES)
       throw new ActionError(
@@ -135,9 +129,9 @@ export class Blobs {
     }
     if (asset.storeId === null) return throughHub
     try {
-      const { store, bucket } = await this.#stores.open(this.#db, asset.storeId)
+      const { store, bucket } = await this.stores.open(this.#db, asset.storeId)
       // A store that would replace what is there, or knows no such header, is not for others to write to.
-      if (!(await this.#stores.takesConditions(this.#db, store, bucket))) return throughHub
+      if (!(await this.stores.takesConditions(this.#db, store, bucket))) return throughHub
       return { url, verifiedUrl: await bucket.presignPut(objectKey!, URL_LIFE_SECS, headers), headers }
     } catch (error) {
       throw asActionError(error)
@@ -155,7 +149,7 @@ export class Blobs {
         filename,
         sha256: sha256HexOf(asset),
       })
-    const { bucket } = await this.#stores.open(db, storeId)
+    const { bucket } = await this.stores.open(db, storeId)
     return bucket.presignGet(objectKey!, URL_LIFE_SECS, {
       'response-content-disposition': attachment(filename ?? assetId),
       'response-content-type': 'application/octet-stream',
@@ -255,7 +249,7 @@ export class Blobs {
   async sweep({ jobId, signal }: { jobId: string; signal: AbortSignal }): Promise<void> {
     await this.#deleteUnfinished(jobId)
     await this.#removeDue(signal)
-    await this.#stores.forgetUnused(this.#db, this.#instanceStoreId)
+    await this.stores.forgetUnused(this.#db, this.#instanceStoreId)
     const swept = await this.#folder.sweep(async names => {
       // What was deleted since, or could not be removed yet, is known as well: it waits to be removed, and not for a week.
       const { rows } = await sql<{ asset_id: string }>`
@@ -369,7 +363,7 @@ export class Blobs {
     objectKey,
   }: Pick<Asset, 'assetId' | 'storeId' | 'objectKey'>): Promise<{ driver: BlobDriver; name: string }> {
     if (storeId === null) return { driver: this.#folder, name: assetId }
-    const { bucket } = await this.#stores.open(this.#db, storeId)
+    const { bucket } = await this.stores.open(this.#db, storeId)
     return { driver: bucket, name: objectKey! }
   }
 

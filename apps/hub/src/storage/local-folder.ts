@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Readable, Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
 import { Digester, type Expected } from './digest.ts'
@@ -184,7 +184,7 @@ async function namesIn(folder: string): Promise<string[]> {
 async function removeOlder(folder: string, ageMs: number, time: 'mtimeMs' | 'ctimeMs'): Promise<number> {
   let removed = 0
   for (const name of await namesIn(folder)) {
-    const path = join(folder, basename(name))
+    const path = join(folder, name)
     const found = await stat(path).catch(unlessAbsent)
     if (!found || Date.now() - found[time] < ageMs) continue
     await rm(path, { force: true })

@@ -56,6 +56,16 @@ export class ObjectStores {
     )
   }
 
+  /** The store that a repository brings, if it does. Throws for a repository that is not there. */
+  async ofRepository(db: Db, repositoryId: string): Promise<ObjectStore | undefined> {
+    const { store_id: storeId } = await db
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select('store_id')
+      .executeTakeFirstOrThrow()
+    return storeId === null ? undefined : this.find(db, storeId)
+  }
+
   /** The way to a store with its keys. Throws `ActionError` when the secret cannot be read. */
   async open(db: Db, storeId: string): Promise<{ store: ObjectStore; bucket: S3Bucket }> {
     const store = await this.find(db, storeId)

@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { type BlockList, isIP } from 'node:net'
+import { familyOf, networkList } from '../networks.ts'
 
 /** An address that the hub does not connect to; the message says why. */
 export class AddressRefused extends Error {
@@ -30,8 +31,8 @@ const PUBLIC_V6 = ['2000::/3']
 /** …without what stands for IPv4 addresses, for tests and for documents. */
 const NOT_PUBLIC_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
-const notPublic = blockList([...NOT_PUBLIC_V4, ...NOT_PUBLIC_V6])
-const publicV6 = blockList(PUBLIC_V6)
+const notPublic = networkList([...NOT_PUBLIC_V4, ...NOT_PUBLIC_V6])
+const publicV6 = networkList(PUBLIC_V6)
 
 type Address = { address: string; family: number }
 /** Finds the addresses of a host name. */
@@ -67,7 +68,7 @@ export class Outbound {
     lookUp: LookUp = hostname => lookup(hostname, { all: true }),
     silenceMs = SILENCE_MS,
   ) {
-    this.#allowed = allowed === 'everything' ? allowed : blockList(allowed)
+    this.#allowed = allowed === 'everything' ? allowed : networkList(allowed)
     this.#lookUp = lookUp
     this.#silenceMs = silenceMs
   }
@@ -151,24 +152,13 @@ export class Outbound {
 
   #isAllowed(address: string): boolean {
     if (this.#allowed === 'everything') return true
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    const family = familyOf(address)
     if (this.#allowed.check(address, family)) return true
     // An IPv4 address in the form of IPv6 is looked at as what it is by both lists.
     const isMapped = family === 'ipv6' && /^::ffff:/i.test(address)
     if (family === 'ipv6' && !isMapped && !publicV6.check(address, family)) return false
     return !notPublic.check(address, family)
   }
-}
-
-function blockList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
 }
 
 /** Writes to a request with its pace; fails when the request does. */

@@ -1,4 +1,5 @@
 import { emptyBytes } from '../bytes.ts'
+import type { Channel } from '../channel.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from '../frames.ts'
 import { Link, type LinkOptions } from '../link.ts'
 import { ManualClock } from './manual-clock.ts'
@@ -71,4 +72,24 @@ export class RawPeer {
   sentTypes(): string[] {
     return this.sent().map(frame => frame.type)
   }
+}
+
+/** A channel that the peer opened as its number 5 and that is number 1 here; a legacy peer says Ping before it. */
+export function serve(
+  options: LinkOptions = {},
+  credit?: { frames: number; bytes: number },
+  isLegacy = false,
+): [RawPeer, Channel] {
+  let channel: Channel | undefined
+  const peer = new RawPeer({
+    ...options,
+    onRequest: request => {
+      channel = request.accept()
+    },
+  })
+  if (isLegacy) peer.send({ type: 'Ping' })
+  peer.request(5, 'x', credit)
+  peer.sent()
+  if (channel === undefined) throw new Error('no channel')
+  return [peer, channel]
 }

@@ -1,6 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { keepAnAdministrator } from '../../database/accounts.ts'
+import { organizationIdsOf } from '../../database/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 /**
@@ -11,13 +12,9 @@ export const users_Delete = handler('users_Delete', async ({ tx, events, caller,
   if (personOf(caller)?.userId === userId)
     throw new ActionError('Invalid', 'Nobody can delete their own account: ask another administrator.')
   await keepAnAdministrator(tx, userId)
-  const memberships = await tx
-    .selectFrom('organization_member')
-    .where('user_id', '=', userId)
-    .select('organization_id')
-    .execute()
+  const organizationIds = await organizationIdsOf(tx, userId)
   await tx.deleteFrom('user').where('user_id', '=', userId).returning('user_id').executeTakeFirstOrThrow()
   await events.emit('users_Deleted', { userId })
-  for (const { organization_id: organizationId } of memberships) changed('members', { organizationId })
+  for (const organizationId of organizationIds) changed('members', { organizationId })
   return {}
 })

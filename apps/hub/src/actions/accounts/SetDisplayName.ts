@@ -1,3 +1,4 @@
+import { organizationIdsOf } from '../../database/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 export const users_SetDisplayName = handler(
@@ -5,12 +6,7 @@ export const users_SetDisplayName = handler(
   async ({ tx, events, changed }, { userId, displayName }) => {
     await tx.updateTable('user').set({ display_name: displayName }).where('user_id', '=', userId).execute()
     await events.emit('users_DisplayNameChanged', { userId, displayName })
-    const memberships = await tx
-      .selectFrom('organization_member')
-      .where('user_id', '=', userId)
-      .select('organization_id')
-      .execute()
-    for (const { organization_id: organizationId } of memberships) changed('members', { organizationId })
+    for (const organizationId of await organizationIdsOf(tx, userId)) changed('members', { organizationId })
     return {}
   },
 )

@@ -1,7 +1,9 @@
-import { type ActionError, newId, publicIdOf } from '@muster/actions'
+import { newId, publicIdOf } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
+  failed,
   liveStream,
   signIn,
   type TestHub,
@@ -25,15 +27,8 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   ada = await hub.user()
-  await hub.db.deleteFrom('audit_event').execute()
-  await hub.db.deleteFrom('audit_action').execute()
+  await clearAudit(hub)
 })
-
-const failed = (promise: Promise<unknown>): Promise<ActionError> =>
-  promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
 
 const sessionIdOf = ({ cookie }: Pick<TestUser, 'cookie'>): string => publicIdOf(cookie.split('=')[1]!)
 

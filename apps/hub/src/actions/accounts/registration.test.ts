@@ -1,16 +1,18 @@
-import type { ActionError, ActionInput } from '@muster/actions'
+import type { ActionInput } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
+  failed,
   mailedJwt,
   signIn,
   type TestHub,
   type TestUser,
   testHub,
 } from '@muster/testkit'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ANONYMOUS } from '../../caller.ts'
+import { hasEmail } from '../../database/accounts.ts'
 
 const PASSWORD = 'a staple of horses'
 
@@ -23,10 +25,7 @@ beforeAll(async () => {
   admin = await hub.user({ isAdmin: true })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
-beforeEach(async () => {
-  await hub.db.deleteFrom('audit_event').execute()
-  await hub.db.deleteFrom('audit_action').execute()
-})
+beforeEach(() => clearAudit(hub))
 
 const freshEmail = (): string => `Grace.${++count}@Example.test`
 
@@ -49,17 +48,11 @@ function accountOf(email: string) {
   return hub.db
     .selectFrom('user as u')
     .leftJoin('registration as r', 'r.user_id', 'u.user_id')
-    .where(sql<boolean>`lower(email) = lower(${email})`)
+    .where(hasEmail(email))
     .selectAll('u')
     .select('r.status')
     .executeTakeFirst()
 }
-
-const failed = (promise: Promise<unknown>): Promise<ActionError> =>
-  promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
 
 describe('signing up', () => {
   it('makes an account that cannot sign in before its link was opened, and then can, with an organization of its own', async () => {
@@ -263,7 +256,7 @@ describe('the link of a registration', () => {
     await register({ email })
     const jwt = await mailedJwt(hub, 'Activation', email)
     const { user_id: userId } = (await accountOf(email))!
-    await admin.invoke('users_Delete', { userId: userId })
+    await admin.invoke('users_Delete', { userId })
     expect(await activate(jwt)).toEqual({ result: 'Failed' })
     expect(await register({ email })).toMatchObject({ result: 'Created' })
   })
@@ -316,7 +309,7 @@ function linksOf(email: string) {
   return hub.db
     .selectFrom('mailed_token as t')
     .innerJoin('user as u', 'u.user_id', 't.user_id')
-    .where(sql<boolean>`lower(u.email) = lower(${email})`)
+    .where(hasEmail(email))
     .selectAll('t')
     .execute()
 }

@@ -1,22 +1,21 @@
-import { ActionError, MAX_DEVICE_JWT_LENGTH } from '@muster/actions'
-import { handler } from '../../handler.ts'
-import type { Jwts } from '../../jwts.ts'
+import { ActionError, MAX_DEVICE_JWT_LENGTH, type ParsedInput } from '@muster/actions'
+import { type CommandContext, handler } from '../../handler.ts'
 import { memberText, RawJson } from '../../raw-json.ts'
 
 const DEFAULT_SECS = 3_600
 
 export const devices_IssueDeviceToken = handler('devices_IssueDeviceToken', {
-  byDevice: ({ services, inputText }, input) => issue(services.jwts, inputText, input),
-  byOthers: ({ services, inputText }, input) => issue(services.jwts, inputText, input),
+  byDevice: issue,
+  byOthers: issue,
 })
 
 async function issue(
-  jwts: Jwts,
-  inputText: string,
-  { deviceId, validForSecs = DEFAULT_SECS }: { deviceId: string; validForSecs?: number | undefined },
+  { services, inputText }: Pick<CommandContext, 'services' | 'inputText'>,
+  { deviceId, validForSecs = DEFAULT_SECS }: ParsedInput<'devices_IssueDeviceToken'>,
 ): Promise<{ jwt: string }> {
   const claims = new RawJson(memberText(inputText, 'claims') ?? 'null')
-  const jwt = await jwts.signDevice({ deviceId, claims }, new Date(Date.now() + validForSecs * 1000))
+  const expiresAt = new Date(Date.now() + validForSecs * 1000)
+  const jwt = await services.jwts.signDevice({ deviceId, claims }, expiresAt)
   if (jwt.length > MAX_DEVICE_JWT_LENGTH) {
     throw new ActionError(
       'Invalid',

@@ -2,7 +2,7 @@ import { type EventSeverity, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { type SqlBool, sql } from 'kysely'
 import type { z } from 'zod'
 import { type Db, select } from '../../database/connection.ts'
-import { CLAIMED_AT, MAX_DAYS_LATE, NO_DAY } from '../../database/device-events.ts'
+import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../../database/device-events.ts'
 import { cutPage, queryPage, type RowPlace, readCursor, rowsWithin } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../times.ts'
@@ -14,7 +14,6 @@ const MAX_BODIES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const ORDER = '-emittedAt'
 /** How many days are looked at first, which is all that most devices need. */
 const FIRST_DAYS = 2
-const DAY_MS = 24 * 60 * 60 * 1000
 /** The database has no days before the year 1. */
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 

@@ -1,10 +1,12 @@
-import type { ActionError, CertificateStatus } from '@muster/actions'
+import type { CertificateStatus } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
   connectDevice,
   deviceIdentity,
   deviceRow,
+  failed,
   liveStream,
   randomFingerprint,
   type TestHub,
@@ -38,13 +40,8 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   deviceId = await deviceRow(hub, projectId)
-  await clearAudit()
+  await clearAudit(hub)
 })
-
-async function clearAudit(): Promise<void> {
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
-}
 
 async function added(status?: CertificateStatus, fingerprint = randomFingerprint()): Promise<string> {
   return (await owner.invoke('devices_AddCertificate', { deviceId, fingerprint, status })).certificateId
@@ -66,13 +63,6 @@ function historyOf(certificateId: string) {
     .select(['status', 'actor'])
     .orderBy('changed_at')
     .execute()
-}
-
-function failed(promise: Promise<unknown>): Promise<ActionError> {
-  return promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
 }
 
 describe('devices_AddCertificate', () => {
@@ -143,7 +133,7 @@ describe('devices_SetCertificateStatus', () => {
 
   it.each(pairs.filter(([from, to]) => isEdge(from, to)))('moves from %s to %s', async (from, to) => {
     const certificateId = await added(from)
-    await clearAudit()
+    await clearAudit(hub)
     await using console = await liveStream(hub, owner)
     expect(await owner.invoke('devices_SetCertificateStatus', { certificateId, status: to })).toEqual({})
     expect(await certificatesNow()).toMatchObject([{ certificateId, status: to }])
@@ -175,7 +165,7 @@ describe('devices_SetCertificateStatus', () => {
     'does not move from %s to %s',
     async (from, to) => {
       const certificateId = await added(from)
-      await clearAudit()
+      await clearAudit(hub)
       const error = await failed(owner.invoke('devices_SetCertificateStatus', { certificateId, status: to }))
       expect(error).toMatchObject({
         kind: 'Invalid',
@@ -191,7 +181,7 @@ describe('devices_SetCertificateStatus', () => {
 
   it.each(STATUSES)('leaves one that is %s already as it is', async status => {
     const certificateId = await added(status)
-    await clearAudit()
+    await clearAudit(hub)
     expect(await owner.invoke('devices_SetCertificateStatus', { certificateId, status })).toEqual({})
     expect(await historyOf(certificateId)).toHaveLength(1)
     expect(await auditEvents(hub)).toEqual([])
@@ -261,7 +251,7 @@ describe('devices_SetCertificateStatus', () => {
 describe('devices_DeleteCertificate', () => {
   it.each(STATUSES)('forgets one that is %s', async status => {
     const certificateId = await added(status)
-    await clearAudit()
+    await clearAudit(hub)
     await using console = await liveStream(hub, owner)
     expect(await owner.invoke('devices_DeleteCertificate', { certificateId })).toEqual({})
     expect(await certificatesNow()).toEqual([])

@@ -1,10 +1,12 @@
-import { type ActionError, newDatedId, newId } from '@muster/actions'
+import { newDatedId, newId } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
   connectDevice,
   databaseSession,
   deviceRow,
+  failed,
   liveStream,
   randomFingerprint,
   type TestHub,
@@ -28,8 +30,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   deviceId = await deviceRow(hub, projectId)
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
+  await clearAudit(hub)
 })
 
 describe('devices_Query', () => {
@@ -334,10 +335,3 @@ describe('devices_ClaimOperationWork', () => {
     })
   })
 })
-
-function failed(promise: Promise<unknown>): Promise<ActionError> {
-  return promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
-}

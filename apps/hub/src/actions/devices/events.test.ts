@@ -1,19 +1,14 @@
-import {
-  type ActionError,
-  type ActionInput,
-  type ActionOutput,
-  MAX_EVENT_BYTES,
-  newDatedId,
-  newId,
-} from '@muster/actions'
+import { type ActionInput, type ActionOutput, MAX_EVENT_BYTES, newDatedId, newId } from '@muster/actions'
 import { ExecutorClient } from '@muster/link'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
   connectDevice,
   connectPerson,
   deviceRow,
   type FakeDevice,
+  failed,
   liveStream,
   type TestHub,
   type TestUser,
@@ -43,8 +38,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await hub.db.deleteFrom('device_event').execute()
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
+  await clearAudit(hub)
 })
 
 function event(values: Partial<EventInput> = {}): EventInput {
@@ -72,13 +66,6 @@ async function eventsNow(input: { limit?: number; cursor?: string } = {}) {
 
 async function bodies(): Promise<unknown[]> {
   return (await eventsNow()).events.map(({ body }) => body)
-}
-
-function failed(promise: Promise<unknown>): Promise<ActionError> {
-  return promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
 }
 
 describe('devices_PublishEvents', () => {

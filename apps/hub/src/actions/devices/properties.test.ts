@@ -3,9 +3,11 @@ import {
   ask,
   auditEvents,
   auditRows,
+  clearAudit,
   connectDevice,
   deviceRow,
   type FakeDevice,
+  failed,
   liveStream,
   type TestHub,
   type TestUser,
@@ -42,8 +44,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await hub.db.deleteFrom('device_property').execute()
   await hub.db.deleteFrom('device_property_change').execute()
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
+  await clearAudit(hub)
 })
 
 /** Sets a property with the value's text as it is, by the owner or by the device itself. */
@@ -79,13 +80,6 @@ function historyOf(name = 'a') {
     .select(['version', 'value', 'actor'])
     .orderBy('changed_at')
     .execute()
-}
-
-function failed(promise: Promise<unknown>): Promise<ActionError> {
-  return promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
 }
 
 const TEXTS = [
@@ -373,8 +367,7 @@ describe('devices_SetProperty by the device', () => {
 describe('devices_RemoveProperty', () => {
   it('removes one, on the record, and says when there was none', async () => {
     await setText('1')
-    await hub.db.deleteFrom('audit_action').execute()
-    await hub.db.deleteFrom('audit_event').execute()
+    await clearAudit(hub)
     await using console = await liveStream(hub, owner)
     expect(await owner.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).toEqual({
       result: 'Removed',

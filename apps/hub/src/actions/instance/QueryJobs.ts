@@ -1,8 +1,7 @@
-import { MAX_LOG_ROWS } from '@muster/actions'
+import { type JobStatus, MAX_LOG_ROWS } from '@muster/actions'
 import { sql } from 'kysely'
 import { queryPage } from '../../database/page.ts'
 import { handler } from '../../handler.ts'
-import { jobStatus } from '../../jobs/status.ts'
 import { wireTime } from '../../times.ts'
 
 /** What the list takes from a row of the queue's own table. */
@@ -19,6 +18,17 @@ type JobRow = {
   started_on: Date | null
   completed_on: Date | null
 }
+
+/**
+ * The state of a job as people see it (spec 4). The queue has one state for whatever failed, also by its deadline, and those of an
+ * attempt that lasted that long are Expired.
+ */
+const jobStatus = sql<JobStatus>`case j.state
+  when 'completed' then 'Completed'
+  when 'cancelled' then 'Cancelled'
+  when 'failed' then
+    case when j.completed_on >= j.started_on + j.expire_seconds * interval '1 second' then 'Expired' else 'Failed' end
+  else 'Pending' end`
 
 export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, ...page }) => {
   let query = db

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { hasEmail } from '../../database/accounts.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_DeleteInvitation = handler(
@@ -11,11 +11,7 @@ export const organizations_DeleteInvitation = handler(
       .executeTakeFirstOrThrow()
     const organizationId = scope.organizationId!
     await events.emit('organizations_InvitationDeleted', { organizationId, invitationId })
-    const invited = await tx
-      .selectFrom('user')
-      .where(sql<boolean>`lower(email) = lower(${email})`)
-      .select('user_id')
-      .executeTakeFirst()
+    const invited = await tx.selectFrom('user').where(hasEmail(email)).select('user_id').executeTakeFirst()
     changed('members')
     if (invited) changed('invitations', {}, [invited.user_id])
     return {}

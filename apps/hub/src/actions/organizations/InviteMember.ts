@@ -1,6 +1,6 @@
 import { ActionError, newId } from '@muster/actions'
-import { sql } from 'kysely'
 import { personOf } from '../../caller.ts'
+import { hasEmail } from '../../database/accounts.ts'
 import { lockMembers } from '../../database/organization-members.ts'
 import { handler } from '../../handler.ts'
 
@@ -13,7 +13,7 @@ export const organizations_InviteMember = handler(
       .leftJoin('organization_member as m', join =>
         join.onRef('m.user_id', '=', 'u.user_id').on('m.organization_id', '=', organizationId),
       )
-      .where(sql<boolean>`lower(u.email) = lower(${email})`)
+      .where(hasEmail(email))
       .select(['u.user_id', 'm.organization_id'])
       .executeTakeFirst()
     if (account?.organization_id)
@@ -21,7 +21,7 @@ export const organizations_InviteMember = handler(
     const open = await tx
       .selectFrom('organization_invitation')
       .where('organization_id', '=', organizationId)
-      .where(sql<boolean>`lower(email) = lower(${email})`)
+      .where(hasEmail(email))
       .select('invitation_id')
       .executeTakeFirst()
     // No second mail either: nobody floods a mailbox by inviting it again and again.

@@ -17,7 +17,7 @@ export const organizations_Search = handler(
       .selectFrom('project as p')
       .where('p.organization_id', '=', organizationId)
       .where(matchesText(text, sql`p.name`, sql`p.project_id`))
-      .select(['p.project_id', 'p.name'])
+      .select(['p.project_id as projectId', 'p.name'])
       .orderBy(bestFirst(sql`p.name`, sql`p.project_id`))
       .limit(limit)
       .execute()
@@ -47,7 +47,7 @@ export const organizations_Search = handler(
       .modifyEnd(PLANNED_BY_VALUES)
       .execute()
     return {
-      projects: projects.map(({ project_id, name }) => ({ projectId: project_id, name })),
+      projects,
       repositories: repositories.map(row => ({ repositoryId: row.repository_id, ...repositoryNamesOf(row) })),
       devices: devices.map(row => ({
         deviceId: row.device_id,

@@ -1,8 +1,10 @@
-import { type ActionError, newId } from '@muster/actions'
+import { newId } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
   connectDevice,
+  failed,
   liveStream,
   type TestHub,
   type TestUser,
@@ -21,10 +23,7 @@ beforeAll(async () => {
   admin = await hub.user({ isAdmin: true })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
-beforeEach(async () => {
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
-})
+beforeEach(() => clearAudit(hub))
 
 describe('organizations_Create', () => {
   it('makes the caller its administrator', async () => {
@@ -130,8 +129,7 @@ describe('organizations_Delete', () => {
     await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
     await device.invoke('devices_PublishEvents', { deviceId, events: [event('d_ev_20261121-1203-17czX8X1')] })
     await using console = await liveStream(hub, owner)
-    await hub.db.deleteFrom('audit_event').execute()
-    await hub.db.deleteFrom('audit_action').execute()
+    await clearAudit(hub)
 
     expect(await owner.invoke('organizations_Delete', { organizationId })).toEqual({})
 
@@ -166,13 +164,6 @@ describe('organizations_Delete', () => {
     })
   })
 })
-
-function failed(promise: Promise<unknown>): Promise<ActionError> {
-  return promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
-}
 
 function membersOf(organizationId: string) {
   return hub.db

@@ -20,6 +20,6 @@ export const projects_CreateDeploymentToken = handler(
       .execute()
     await events.emit('projects_DeploymentTokenCreated', { projectId, tokenId, flags: { autoAccept } })
     changed('tokens')
-    return { tokenId: tokenId, token: token }
+    return { tokenId, token }
   },
 )

@@ -1,10 +1,12 @@
-import { type ActionError, newId, publicIdOf } from '@muster/actions'
+import { newId, publicIdOf } from '@muster/actions'
 import {
   auditEvents,
   auditRows,
+  clearAudit,
   connectDevice,
   databaseSession,
   deviceRow,
+  failed,
   liveStream,
   type TestHub,
   type TestUser,
@@ -29,8 +31,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(async () => {
   projectId = await hub.project(owner, organizationId, 'Harbour')
-  await hub.db.deleteFrom('audit_action').execute()
-  await hub.db.deleteFrom('audit_event').execute()
+  await clearAudit(hub)
 })
 
 describe('projects_Create', () => {
@@ -532,10 +533,3 @@ describe('projects_Delete', () => {
     expect(await left('project_removal')).toBe(0)
   })
 })
-
-function failed(promise: Promise<unknown>): Promise<ActionError> {
-  return promise.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (error: ActionError) => error,
-  )
-}

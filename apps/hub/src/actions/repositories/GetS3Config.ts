@@ -3,12 +3,7 @@ import { handler } from '../../handler.ts'
 export const repositories_GetS3Config = handler(
   'repositories_GetS3Config',
   async ({ db, services }, { repositoryId }) => {
-    const { store_id: storeId } = await db
-      .selectFrom('repository')
-      .where('repository_id', '=', repositoryId)
-      .select('store_id')
-      .executeTakeFirstOrThrow()
-    const store = storeId === null ? undefined : await services.blobs.stores.find(db, storeId)
+    const store = await services.blobs.stores.ofRepository(db, repositoryId)
     if (!store) return { s3Config: { endpoint: '', bucket: '', accessKeyId: '' } }
     const { endpoint, bucket, region, prefix, forcePathStyle, accessKeyId } = store
     return {

@@ -8,12 +8,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
   prepare: async ({ db, services }, input) => {
     const { repositoryId } = input
     const { stores } = services.blobs
-    const { store_id: storeId } = await db
-      .selectFrom('repository')
-      .where('repository_id', '=', repositoryId)
-      .select('store_id')
-      .executeTakeFirstOrThrow()
-    const before = storeId === null ? undefined : await stores.find(db, storeId)
+    const before = await stores.ofRepository(db, repositoryId)
     const { secret, ...wanted } = settingsOf(input)
     const { secretAccessKey, ...place } = normalS3Settings({ ...wanted, secretAccessKey: secret ?? '' })
     // Else whoever may change settings could have the stored secret used where they like.

@@ -246,20 +246,6 @@ describe('a repository', () => {
     })
   })
 
-  it('is in the list of its organization under all its names', async () => {
-    const organization = await hub.organization(owner)
-    const repositoryId = await hub.repository(owner, organization, { name: 'listed' })
-    const listed = {
-      repositoryId,
-      name: 'listed',
-      displayName: 'listed',
-      slug: 'listed',
-      publicName: 'listed',
-    }
-    const input = { organizationId: organization }
-    expect(await owner.invoke('organizations_QueryRepositories', input)).toEqual({ repositories: [listed] })
-  })
-
   it('tells consoles of its organization what changed, and nobody else', async () => {
     const repositoryId = await hub.repository(owner, organizationId)
     await using theirs = await liveStream(hub, stranger)

@@ -1,0 +1,21 @@
+/** Does work over and over, one after the other however long it takes; disposal ends that and waits for the one under way. */
+export function every(
+  intervalMs: number,
+  work: () => Promise<void>,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
+  let working: Promise<void> | undefined
+  const timer = setInterval(() => {
+    working ??= work()
+      .catch(onError)
+      .finally(() => {
+        working = undefined
+      })
+  }, intervalMs)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await working
+    },
+  }
+}

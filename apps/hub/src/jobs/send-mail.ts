@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import { type AuditEvents, recordEvent } from '../audit/events.ts'
+import { SYSTEM } from '../caller.ts'
+import type { Db } from '../database/connection.ts'
+import type { MailPurpose } from '../jwts.ts'
+import { type Mail, MailRefused } from '../mail/mailer.ts'
+import type { JobContext } from './handler.ts'
+import { PermanentFailure, type RunningJob } from './queue.ts'
+
+/** The person behind a mailed link that still works; nothing once it was used, is over or gone. */
+async function openMailedToken(db: Db, purpose: MailPurpose, jwtId: string) {
+  return db
+    .selectFrom('mailed_token as t')
+    .innerJoin('user as u', 'u.user_id', 't.user_id')
+    .where('t.jwt_id', '=', jwtId)
+    .where('t.purpose', '=', purpose)
+    .where('t.used_at', 'is', null)
+    .where('t.expires_at', '>', sql<Date>`now()`)
+    .select([
+      'u.user_id as userId',
+      'u.email',
+      'u.display_name as displayName',
+      't.expires_at as expiresAt',
+      sql<boolean>`u.password_hash is not null`.as('hasPassword'),
+    ])
+    .executeTakeFirst()
+}
+
+type OpenToken = NonNullable<Awaited<ReturnType<typeof openMailedToken>>>
+
+type LinkMail = {
+  purpose: MailPurpose
+  letterOf: (link: OpenToken & { jwt: string; publicUrl: string }) => Mail
+  /** What tells that it was sent. */
+  event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent'
+}
+
+/** Sends the mail with a link that was made for somebody, if it still works. */
+export async function sendLink(
+  context: JobContext,
+  jwtId: string,
+  job: RunningJob,
+  { purpose, letterOf, event }: LinkMail,
+): Promise<void> {
+  const { db, jwts, publicUrl } = context
+  const token = await openMailedToken(db, purpose, jwtId)
+  if (!token) return
+  const { userId, email, expiresAt } = token
+  const jwt = await jwts.sign(purpose, { jwtId, userId }, expiresAt)
+  await sendMail(context, letterOf({ ...token, jwt, publicUrl }), job, event, { userId, email })
+}
+
+/** Sends the mail of a job and records that it was sent; one that is refused for good ends the job. */
+export async function sendMail<E extends keyof AuditEvents>(
+  { db, mailer }: JobContext,
+  mail: Mail,
+  { jobId, signal }: RunningJob,
+  event: E,
+  data: AuditEvents[E],
+): Promise<void> {
+  try {
+    await mailer.send(mail, signal)
+  } catch (error) {
+    if (error instanceof MailRefused) throw new PermanentFailure(error.message, { cause: error })
+    throw error
+  }
+  await db.transaction().execute(tx => recordEvent(tx, { caller: SYSTEM, scope: {}, jobId }, event, data))
+}

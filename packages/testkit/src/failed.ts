@@ -1,0 +1,9 @@
+import type { ActionError } from '@muster/actions'
+
+/** The error of a call that must fail; rejects when it succeeds. */
+export function failed(call: Promise<unknown>): Promise<ActionError> {
+  return call.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (error: ActionError) => error,
+  )
+}
