@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
 import { newFolder, printedToken } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
 
 /** Port that the console asks for; a device's pages stand there. */
 const WEB_PORT = 80
@@ -81,12 +81,11 @@ it('says when a property has no past values or they cannot be loaded', async () 
   await page.keyboard.press('Escape')
 
   await set('crane.wind', 12)
-  const url = '**/invoke/devices_QueryPropertyHistory'
-  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }))
+  const mend = await failAction(page, 'devices_QueryPropertyHistory')
   await openHistory('crane.wind')
   await dialog.getByRole('heading', { name: 'Could not load past values' }).waitFor()
   await expectGoodScreen(page, 'property-history-failed')
-  await page.unroute(url)
+  await mend()
   await dialog.getByRole('button', { name: 'Try again' }).click()
   await dialog.locator('pre').getByText('12', { exact: true }).waitFor()
   await page.keyboard.press('Escape')
@@ -97,11 +96,8 @@ it('tells in its head when any part of the page could not be refreshed', async (
   await page.reload()
   const head = page.locator('.dhead')
   await head.getByText(/^Updated /).waitFor()
-  const url = (action: string) => `**/invoke/${action}`
-  for (const action of ['devices_GetDetails', 'devices_QueryEvents'])
-    await page.route(url(action), route =>
-      route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }),
-    )
+  const mendDetails = await failAction(page, 'devices_GetDetails')
+  const mendEvents = await failAction(page, 'devices_QueryEvents')
   // Polls are a minute apart; a change asks at once.
   await invoke(page, 'devices_SetName', { deviceId, name: 'crane' })
   await head.getByText('Last update failed just now').waitFor()
@@ -109,9 +105,9 @@ it('tells in its head when any part of the page could not be refreshed', async (
   await page.getByRole('heading', { level: 1, name: 'unnamed' }).waitFor()
   await expectGoodScreen(page, 'device-stale')
   await emit('Not seen')
-  await page.unroute(url('devices_GetDetails'))
+  await mendDetails()
   await invoke(page, 'devices_SetName', { deviceId, name: '' })
-  await page.unroute(url('devices_QueryEvents'))
+  await mendEvents()
   await emit('Seen')
   await page.getByText('Seen', { exact: true }).waitFor()
   await head.getByText(/^Updated /).waitFor()

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { databaseOf } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import { changeDatabase } from './hub-child.ts'
+import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
 
 const DEVICES = 1_000
 /** What an id is made of, from the number of a device. */
@@ -15,9 +15,9 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  await using database = await databaseOf(stage.hub.dataDir)
   await addDevices(1, DEVICES)
-  await database.query(
+  await changeDatabase(
+    stage.hub,
     `insert into device_property (device_id, name, value, value_json)
      select 'd_' || ${ID}, name, value::json, value
        from generate_series(1, ${DEVICES}) i,
@@ -184,10 +184,7 @@ it('does not call back who opens a device while a filter is still to take effect
 })
 
 it('says of the sums above the projects that they could not be loaded, and why', async () => {
-  const url = '**/invoke/projects_GetSummary'
-  await page.route(url, route =>
-    route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The counting room is on fire.' } }),
-  )
+  const mend = await failAction(page, 'projects_GetSummary', 'The counting room is on fire.')
   await page.goto(address.replace(/\/p_.*/, ''))
   await expect
     .poll(() => page.locator('.stats > div').allInnerTexts())
@@ -197,7 +194,7 @@ it('says of the sums above the projects that they could not be loaded, and why',
       ),
     )
   await expectGoodScreen(page, 'project-sums-failed')
-  await page.unroute(url)
+  await mend()
 })
 
 it('has targets that fingers hit', async () => {
@@ -264,7 +261,7 @@ it('keeps rows in their places when devices arrive before them, and shows these 
   expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
   expect(await page.getByRole('button', { name: /new devices?, show/ }).count()).toBe(0)
 
-  await change(`delete from device where name > 'gateway-1000'`)
+  await changeDatabase(stage.hub, `delete from device where name > 'gateway-1000'`)
   await page.getByRole('button', { name: 'Refresh' }).click()
   await expect.poll(async () => (await names())[0]).toBe('gateway-1000')
 })
@@ -279,7 +276,10 @@ it('marks the state that has just changed, and no other', async () => {
     })`)
   const expected: string[] = []
   for (let changes = 1; changes <= 2; changes++) {
-    await change(`update device set is_connected = not is_connected where name = 'gateway-0002'`)
+    await changeDatabase(
+      stage.hub,
+      `update device set is_connected = not is_connected where name = 'gateway-0002'`,
+    )
     await page.getByRole('button', { name: 'Refresh' }).click()
     expected.push('gateway-0002')
     await expect.poll(() => page.evaluate('marked'), { timeout: 10_000 }).toEqual(expected)
@@ -319,7 +319,8 @@ it('has the head of the table in reach wherever one is, and hides nothing focuse
 })
 
 it('cuts names at the end of their column, whatever the width of the window', async () => {
-  await change(
+  await changeDatabase(
+    stage.hub,
     `update device set name = case when name = 'gateway-0001' then 'gateway-0001 ' || repeat('of the northern hall ', 3) end,
                        hostname = 'display-ghent-' || substr(name, 9)
       where name < 'gateway-0003'`,
@@ -346,17 +347,13 @@ const OVERLAPS = `[...document.querySelectorAll('tr[data-index]')].slice(0, 5).f
       .map(part => part.textContent)))`
 
 async function addDevices(first: number, last: number): Promise<void> {
-  await change(
+  await changeDatabase(
+    stage.hub,
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen, is_connected)
      select 'd_' || ${ID}, project_id, 'd_pk_' || ${ID}, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
             now() - (${DEVICES} - i) * interval '1 minute', i % 5 <> 0
        from project, generate_series(${first}, ${last}) i`,
   )
-}
-
-async function change(statement: string): Promise<void> {
-  await using database = await databaseOf(stage.hub.dataDir)
-  await database.query(statement)
 }
 
 /** A cursor of the list by name, ascending. */

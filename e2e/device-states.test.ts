@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { databaseOf } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import { changeDatabase } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
 /** More than a double holds. */
 const SERIAL = '12345678901234567890'
@@ -20,19 +20,20 @@ beforeAll(async () => {
   page = await stage.newPage()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/org_\w+\/projects$/)
-  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   project = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}`
   address = `${project}/devices/${DEVICE}`
-  await change(
+  await changeDatabase(
+    stage.hub,
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name)
      select '${DEVICE}', project_id, 'd_pk_${'D'.repeat(22)}', sha256('D'), 'crane-gw-01' from project`,
   )
   // Enough for the sections above one that a link leads to.
   for (let n = 1; n <= 15; n++) await set(`crane.limit-${n}`, String(n))
   for (let n = 1; n <= 14; n++)
-    await change(
+    await changeDatabase(
+      stage.hub,
       `insert into device_connection
        values ('d_conn_${String(n + 10)
          .repeat(11)
@@ -68,7 +69,8 @@ it('shows and copies numbers as the device has written them, however long', asyn
 })
 
 it('accepts a certificate and does nothing more, however long Enter is held', async () => {
-  await change(
+  await changeDatabase(
+    stage.hub,
     `insert into device_certificate (certificate_id, device_id, fingerprint, status)
      values ('${CERTIFICATE}', '${DEVICE}', 'AA:BB', 'Pending')`,
   )
@@ -243,9 +245,4 @@ async function set(name: string, json: string): Promise<void> {
     data: `{"deviceId":"${DEVICE}","name":"${name}","value":${json}}`,
   })
   expect(response.ok()).toBe(true)
-}
-
-async function change(statement: string): Promise<void> {
-  await using database = await databaseOf(stage.hub.dataDir)
-  await database.query(statement)
 }

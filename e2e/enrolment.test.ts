@@ -3,7 +3,15 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
 import { newFolder } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import {
+  expectGoodScreen,
+  failAction,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -18,14 +26,10 @@ beforeAll(async () => {
   folder = resources.use(await newFolder()).path
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/projects$/)
-  const organization = page.url().match(/org_\w+/)![0]
-  const created = await invoke(page, 'projects_Create', {
-    organizationId: organization,
-    name: 'Harbor cranes',
-  })
+  const organizationId = await organizationOf(page)
+  const created = await invoke(page, 'projects_Create', { organizationId, name: 'Harbor cranes' })
   projectId = created.projectId
-  project = `${stage.hub.url}/${organization}/projects/${projectId}`
+  project = `${stage.hub.url}/${organizationId}/projects/${projectId}`
 })
 
 afterAll(() => resources.disposeAsync())
@@ -33,11 +37,10 @@ afterAll(() => resources.disposeAsync())
 it('keeps the guide with its token until the first device is there and the person goes on', async () => {
   await page.goto(`${project}/devices`)
   const guide = page.getByRole('region', { name: 'Connect your first device' })
-  const url = '**/invoke/projects_CreateDeploymentToken'
-  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }))
+  const mend = await failAction(page, 'projects_CreateDeploymentToken')
   await guide.getByRole('button', { name: 'Create Token' }).click()
   await guide.getByText('Could not create the token').waitFor()
-  await page.unroute(url)
+  await mend()
   await guide.getByRole('button', { name: 'Create Token' }).click()
   const token = await guide.locator('.secret code').innerText()
   await guide.getByText('Waiting for the device to connect…').waitFor()
@@ -61,12 +64,10 @@ it('cannot be closed while the token is being made, which nobody would see then'
   await page.goto(`${project}/devices`)
   await page.getByRole('button', { name: 'Connect a device' }).click()
   const dialog = page.getByRole('dialog', { name: 'Connect a device' })
-  let answer = (): void => {}
+  const { promise: held, resolve: answer } = Promise.withResolvers<void>()
   const url = '**/invoke/projects_CreateDeploymentToken'
   await page.route(url, async route => {
-    await new Promise<void>(resolve => {
-      answer = resolve
-    })
+    await held
     await route.continue()
   })
   await Promise.all([page.waitForRequest(url), dialog.getByRole('button', { name: 'Create Token' }).click()])
@@ -105,13 +106,12 @@ it('filters tokens in the address, and tells how old the list is', async () => {
   expect(page.url()).toBe(`${project}/tokens`)
   expect(await focused()).toBe('Tokens')
 
-  const url = '**/invoke/projects_QueryDeploymentTokens'
-  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message: 'No.' } }))
+  const mend = await failAction(page, 'projects_QueryDeploymentTokens')
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByText('Last update failed just now').waitFor()
   await page.getByText('Could not load tokens.').waitFor()
   expect(await page.getByText('Quay 8', { exact: true }).count()).toBe(1)
-  await page.unroute(url)
+  await mend()
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByText('Updated just now').waitFor()
   expect(stage.faults).toEqual([])

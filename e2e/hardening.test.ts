@@ -454,10 +454,8 @@ it('shows them as texts in menus, searches and titles', async () => {
   )
   await settled()
   for (const name of [/Account menu/, /organization/i]) {
-    const button = page.getByRole('button', { name }).first()
-    if (!(await button.isVisible())) continue
-    await button.click()
-    await page.getByRole('menu').or(page.getByRole('dialog')).or(page.getByRole('listbox')).first().waitFor()
+    await page.getByRole('button', { name }).first().click()
+    await page.getByRole('menu').waitFor()
     expect(await intruders()).toEqual([])
     await page.keyboard.press('Escape')
   }

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Invoke } from '@muster/actions/client'
-import { until } from '@muster/testkit/until'
+import { freePort, until } from '@muster/testkit'
 import pg from 'pg'
 
 const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
@@ -134,16 +133,6 @@ function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
   return () => Buffer.concat(chunks).toString()
 }
 
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** The first administrator, as the first start wrote it down. */
 export async function adminOf(dataDir: string): Promise<{ url: string; email: string; password: string }> {
   return JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8'))
@@ -189,6 +178,15 @@ export async function databaseOf(dataDir: string): Promise<pg.Client & AsyncDisp
   client.on('error', () => {})
   await client.connect()
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
+/** Changes the embedded database of a hub behind its back. */
+export async function changeDatabase(
+  { dataDir }: Pick<HubChild, 'dataDir'>,
+  statement: string,
+): Promise<void> {
+  await using database = await databaseOf(dataDir)
+  await database.query(statement)
 }
 
 type ProcessInfo = { pid: number; parent: number; state: string; command: string }

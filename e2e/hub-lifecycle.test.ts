@@ -6,9 +6,8 @@ import { basename, dirname, join } from 'node:path'
 import { type Invoke, newDatedId, newId } from '@muster/actions'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
-import { smallDisk } from '@muster/testkit'
+import { freePort, smallDisk, until } from '@muster/testkit'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
-import { until } from '@muster/testkit/until'
 import { describe, expect, it } from 'vitest'
 import {
   accountOf,
@@ -17,8 +16,8 @@ import {
   databaseOf,
   databaseProcesses,
   descendantsOf,
-  freePort,
   type HubChild,
+  type HubChildOptions,
   newFolder,
   printedToken,
   proportionalBytes,
@@ -447,9 +446,7 @@ describe('a database server that dies alone', () => {
 
 describe('a start that cannot work', () => {
   /** Runs the hub until it gives up; expects one line that says why. */
-  async function complaint(
-    start: Omit<Parameters<typeof spawnHub>[0], 'dataDir'> & { dataDir: string },
-  ): Promise<string> {
+  async function complaint(start: HubChildOptions): Promise<string> {
     const hub = await spawnHub(start)
     const { code, signal } = await hub.exited
     const lines = hub

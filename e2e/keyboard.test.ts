@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { databaseOf } from './hub-child.ts'
-import { countingRequests, expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import { changeDatabase } from './hub-child.ts'
+import {
+  countingRequests,
+  expectGoodScreen,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 const DEVICES = 400
 
@@ -13,8 +21,8 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  await using database = await databaseOf(stage.hub.dataDir)
-  await database.query(
+  await changeDatabase(
+    stage.hub,
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, first_seen)
      select 'd_' || id, project_id, 'd_pk_' || id, sha256(i::text::bytea), 'gateway-' || lpad(i::text, 4, '0'),
             now() - make_interval(mins => ${DEVICES} - i)
@@ -23,9 +31,8 @@ beforeAll(async () => {
   page = await stage.newPage()
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/org_\w+\/projects$/)
-  organization = `${stage.hub.url}/${new URL(page.url()).pathname.split('/')[1]}`
-  const organizationId = organization.split('/').at(-1)!
+  const organizationId = await organizationOf(page)
+  organization = `${stage.hub.url}/${organizationId}`
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   project = `${organization}/projects/${projects[0]!.projectId}`
   const made = await invoke(page, 'repositories_Create', { organizationId, name: 'fleet-images' })
@@ -151,7 +158,7 @@ it('moves between cards, rows without a visible id and rows that unfold', async 
   // Neither the heading of a day nor what a row unfolds to is a row.
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
-  await page.getByText('Copy data of').or(page.locator('tr.detail')).first().waitFor()
+  await page.locator('tr.detail').waitFor()
   await page.keyboard.press('j')
   expect(await page.locator('tr:focus .fold').getAttribute('aria-expanded')).toBe('false')
 })

@@ -1,7 +1,15 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { databaseOf } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import {
+  expectGoodScreen,
+  failAction,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 /** Names without a place to break, as long as the hub takes them. */
 const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbea'
@@ -18,8 +26,7 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/org_\w+\/projects$/)
-  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
   const made = await invoke(page, 'repositories_Create', { organizationId, name: 'fleet-images' })
@@ -52,10 +59,7 @@ it('keeps the list and the box in its place while a filter that left nothing is 
     [`repositories/`, 'organizations_QueryRepositories', 'Filter repositories'],
   ] as const
   for (const [path, action, label] of lists) {
-    let release = (): void => {}
-    const held = new Promise<void>(resolve => {
-      release = resolve
-    })
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
     let isHeld = false
     await page.route(`**/${action}`, async route => {
       const { filter } = route.request().postDataJSON() as { filter?: object }
@@ -119,12 +123,10 @@ it('leaves the filter in reach when its list cannot be loaded', async () => {
     await told.waitFor({ state: 'detached' })
     expect(await box.inputValue()).toBe('first')
     // Without one the panel of the spec says what went wrong.
-    await page.route(`**/${action}`, route =>
-      route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The index is on fire.' } }),
-    )
+    const mend = await failAction(page, action, 'The index is on fire.')
     await page.goto(address)
     await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
-    await page.unrouteAll({ behavior: 'wait' })
+    await mend()
     await page.getByRole('button', { name: 'Try again' }).click()
     await box.waitFor()
   }
@@ -134,10 +136,7 @@ it('shows no projects of the organization that one has left', async () => {
   await invoke(page, 'organizations_Create', { name: 'Empty harbor' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects`)
   await page.getByRole('link', { name: 'First project' }).waitFor()
-  let release = (): void => {}
-  const held = new Promise<void>(resolve => {
-    release = resolve
-  })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/organizations_QueryProjects', async route => {
     await held
     await route.continue()
@@ -341,12 +340,10 @@ it('tells in its head when any part of a page could not be refreshed', async () 
     await page.getByRole('heading', { level: 1, name: title }).waitFor()
     await page.getByText(/^Updated /).waitFor()
     await page.locator('.skel').first().waitFor({ state: 'detached' })
-    await page.route(`**/${action}`, route =>
-      route.fulfill({ status: 500, json: { kind: 'Internal', message: 'On fire.' } }),
-    )
+    const mend = await failAction(page, action)
     await page.getByRole('button', { name: 'Refresh' }).click()
     await page.getByText(/^Last update failed/).waitFor()
-    await page.unrouteAll({ behavior: 'wait' })
+    await mend()
     await page.getByRole('button', { name: 'Refresh' }).click()
     await page.getByText(/^Updated /).waitFor()
   }

@@ -3,7 +3,15 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
 import { printedToken } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import {
+  expectGoodScreen,
+  failAction,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 let stage: Stage
 let page: Page
@@ -18,8 +26,7 @@ beforeAll(async () => {
   resources.use(startAgent(['simulate', ...fleet]))
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/org_\w+\/projects$/)
-  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  organizationId = await organizationOf(page)
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   projectId = projects[0]!.projectId
   deviceIds = await until(
@@ -152,12 +159,10 @@ it('says that nothing matches and that it could not search, and gives the focus 
   await opener.click()
   await box().fill('zzzz')
   await palette().getByText('Nothing matches this text.').waitFor()
-  await page.route('**/organizations_Search', route =>
-    route.fulfill({ status: 500, json: { kind: 'Internal', message: 'Something went wrong on the hub.' } }),
-  )
+  const mend = await failAction(page, 'organizations_Search')
   await box().fill('crane-x')
   await palette().getByText('Could not search.').waitFor()
-  await page.unroute('**/organizations_Search')
+  await mend()
   await page.keyboard.press('Escape')
   await palette().waitFor({ state: 'detached' })
   await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('jump')

@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { databaseOf } from './hub-child.ts'
-import { expectGoodScreen, mailedLink, openStage, type Stage, signIn } from './people.ts'
+import { changeDatabase } from './hub-child.ts'
+import { expectGoodScreen, failAction, mailedLink, openStage, type Stage, signIn } from './people.ts'
 
 const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
-
-/** Expects what a page or the hub comes to a moment later. */
-const soon = <Value>(read: () => Value | Promise<Value>) => expect.poll(read, { timeout: 20_000 })
 
 let stage: Stage
 let page: Page
@@ -42,29 +39,25 @@ it('leads an administrator to the dashboard, whose counters count', async () => 
   expect(first).toMatch(/^\d+ (s|m)$/)
   // It goes on between the answers of the hub.
   await expect.poll(() => uptime.innerText(), { timeout: 90_000 }).not.toBe(first)
-  await soon(() => page.locator('.stats > div').allInnerTexts()).toEqual([
-    'Devices\n0',
-    'Projects\n1',
-    'Users\n1',
-    'Cluster Nodes\n1',
-  ])
+  await expect
+    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .toEqual(['Devices\n0', 'Projects\n1', 'Users\n1', 'Cluster Nodes\n1'])
   await expectGoodScreen(page, 'admin-dashboard')
 })
 
 it('shows a counter that could not be loaded as such, with the reason', async () => {
-  const url = '**/invoke/instance_GetStatistics'
-  await page.route(url, route =>
-    route.fulfill({ status: 500, json: { kind: 'Internal', message: 'The counting room is on fire.' } }),
-  )
+  const mend = await failAction(page, 'instance_GetStatistics', 'The counting room is on fire.')
   await page.reload()
-  await soon(() => page.locator('.stats > div').allInnerTexts()).toEqual([
-    'Devices\n–\nThe counting room is on fire.',
-    'Projects\n–\nThe counting room is on fire.',
-    'Users\n–\nThe counting room is on fire.',
-    'Cluster Nodes\n1',
-  ])
+  await expect
+    .poll(() => page.locator('.stats > div').allInnerTexts())
+    .toEqual([
+      'Devices\n–\nThe counting room is on fire.',
+      'Projects\n–\nThe counting room is on fire.',
+      'Users\n–\nThe counting room is on fire.',
+      'Cluster Nodes\n1',
+    ])
   await expectGoodScreen(page, 'admin-dashboard-failed')
-  await page.unroute(url)
+  await mend()
 })
 
 it('creates a user, who gets a mail to set a password and signs in', async () => {
@@ -88,12 +81,10 @@ it('creates a user, who gets a mail to set a password and signs in', async () =>
   await answered('users_CreateUser', () => create.click())
   await dialog.getByRole('alert').getByText('User with that email already exists.').waitFor()
   await expectGoodScreen(page, 'admin-new-user-exists')
-  await page.route('**/invoke/users_CreateUser', route =>
-    route.fulfill({ status: 500, json: { kind: 'Internal', message: '' } }),
-  )
+  const mend = await failAction(page, 'users_CreateUser', '')
   await answered('users_CreateUser', () => create.click())
   await dialog.getByRole('alert').getByText('An error occurred while creating the user.').waitFor()
-  await page.unroute('**/invoke/users_CreateUser')
+  await mend()
   await dialog.getByLabel('Email (required)').fill(MIRA.email)
   await dialog.getByLabel('Name (optional)').fill('Mira Okafor')
   await create.click()
@@ -132,10 +123,7 @@ it('makes administrators, sends the mail again, and finds and sorts users on the
   await row.getByRole('button', { name: /More actions/ }).click()
   await page.getByRole('menuitem', { name: 'Make administrator' }).click()
   const dialog = page.getByRole('dialog')
-  {
-    await using database = await databaseOf(stage.hub.dataDir)
-    await database.query("UPDATE session SET created_at = created_at - interval '20 minutes'")
-  }
+  await changeDatabase(stage.hub, "update session set created_at = created_at - interval '20 minutes'")
   await dialog.getByRole('button', { name: 'Make Administrator' }).click()
   await dialog
     .getByRole('alert')
@@ -151,21 +139,21 @@ it('makes administrators, sends the mail again, and finds and sorts users on the
   await row.getByRole('button', { name: /More actions/ }).click()
   await page.getByRole('menuitem', { name: 'Send set-password mail' }).click()
   await page.getByText(`Set-password mail sent to ${MIRA.email}.`).waitFor()
-  await soon(() => mailedLink(stage, MIRA.email, '/set-password')).not.toBe(before)
+  await expect.poll(() => mailedLink(stage, MIRA.email, '/set-password')).not.toBe(before)
 
   await page.getByLabel('Filter users').fill('okafor')
   await page.waitForURL(/[?&]q=okafor/)
   const rows = page.getByRole('row').filter({ hasText: 'u_' })
-  await soon(() => rows.count()).toBe(1)
+  await expect.poll(() => rows.count()).toBe(1)
   await page.getByLabel('Filter users').fill('nobody at all')
   await page.getByText('No users match this filter.').waitFor()
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByRole('columnheader', { name: 'Email' }).getByRole('button').click()
   await page.waitForURL(/[?&]sort=email/)
-  await soon(() => emails()).toEqual([stage.admin.email, MIRA.email])
+  await expect.poll(() => emails()).toEqual([stage.admin.email, MIRA.email])
   await page.getByRole('columnheader', { name: 'Email' }).getByRole('button').click()
   await page.waitForURL(/[?&]sort=-email/)
-  await soon(() => emails()).toEqual([MIRA.email, stage.admin.email])
+  await expect.poll(() => emails()).toEqual([MIRA.email, stage.admin.email])
   expect(await page.getByRole('columnheader', { name: 'Email' }).getAttribute('aria-sort')).toBe('descending')
   await expectGoodScreen(page, 'admin-users')
 })
@@ -178,7 +166,7 @@ it('deletes a user without asking, but not the last administrator', async () => 
   })
   await page.getByRole('button', { name: `Delete user ${MIRA.email}` }).click()
   await page.getByText(`User ${MIRA.email} deleted.`).waitFor()
-  await soon(() => emails()).toEqual([stage.admin.email])
+  await expect.poll(() => emails()).toEqual([stage.admin.email])
   await page.getByRole('button', { name: `Delete user ${stage.admin.email}` }).click()
   await page.getByRole('alert').getByText('Could not delete the user').waitFor()
   expect(await emails()).toEqual([stage.admin.email])
@@ -204,12 +192,12 @@ it('tells in the event log what happened and who did it, filtered and exported',
   // A click on one time shows all of them as such, another how long ago they were.
   const time = created.getByRole('button').filter({ has: page.locator('time') })
   await time.click()
-  await soon(() => page.locator('td time').allInnerTexts()).toSatisfy((times: string[]) =>
-    times.every(text => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text)),
-  )
+  await expect
+    .poll(() => page.locator('td time').allInnerTexts())
+    .toSatisfy((times: string[]) => times.every(text => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text)))
   await expectGoodScreen(page, 'admin-log-absolute')
   await time.click()
-  await soon(() => time.innerText()).toMatch(/now|ago/)
+  await expect.poll(() => time.innerText()).toMatch(/now|ago/)
   await created.getByRole('button', { name: /^Details of audit_ev_/ }).click()
   const details = created.locator('xpath=following-sibling::tr[1]')
   await details.getByText('"email": ').waitFor()
@@ -217,7 +205,7 @@ it('tells in the event log what happened and who did it, filtered and exported',
 
   await page.getByLabel('Filter by type').fill('users_Created')
   await page.waitForURL(/[?&]type=users_Created/)
-  await soon(() => types()).toEqual(['users_Created'])
+  await expect.poll(() => types()).toEqual(['users_Created'])
   const [exported] = await Promise.all([page.waitForEvent('download'), download('CSV')])
   const csv = await readFile(await exported.path(), 'utf8')
   expect(csv.trimEnd().split('\r\n')).toHaveLength(3)
@@ -239,7 +227,7 @@ it('tells in the event log what happened and who did it, filtered and exported',
 
   await page.getByLabel('Filter by actor').fill(stage.admin.email)
   await page.waitForURL(/[?&]actor=/)
-  await soon(() => actors()).toHaveLength(1)
+  await expect.poll(() => actors()).toHaveLength(1)
   await page.getByLabel('Filter by actor').fill('')
   await page.waitForURL(url => url.search === '')
   await page.getByLabel('From').fill('2020-01-01')
@@ -261,7 +249,7 @@ it('tells in the actions log what was tried and how it ended', async () => {
   await refused.locator('xpath=following-sibling::tr[1]').getByText('Timestamp').waitFor()
   await page.getByRole('button', { name: 'Rejected', exact: true }).click()
   await page.waitForURL(/[?&]status=Rejected/)
-  await soon(async () => [...new Set(await cells('Status'))]).toEqual(['Rejected'])
+  await expect.poll(async () => [...new Set(await cells('Status'))]).toEqual(['Rejected'])
 })
 
 it('shows jobs, which the nav does not mention, and the nodes of the cluster', async () => {
@@ -290,7 +278,7 @@ it('shows what happened in a project in its audit log', async () => {
   await page.getByRole('link', { name: 'Audit Log' }).click()
   await heading('Audit Log')
   expect(await heads()).toEqual(['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'])
-  await soon(() => types()).toContain('projects_DeploymentTokenCreated')
+  await expect.poll(() => types()).toContain('projects_DeploymentTokenCreated')
   expect(await page.getByRole('table').innerText()).not.toContain('projectId')
   await expectGoodScreen(page, 'project-log')
   const [exported] = await Promise.all([page.waitForEvent('download'), download('JSON Lines')])

@@ -1,6 +1,14 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { countingRequests, expectGoodScreen, mailedLink, openStage, type Stage, signIn } from './people.ts'
+import {
+  countingRequests,
+  expectGoodScreen,
+  failAction,
+  mailedLink,
+  openStage,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -73,7 +81,7 @@ it('links the terms and the privacy policy where they are set, without losing wh
 })
 
 it('shows a failed sign-up with its message and keeps what was typed', async () => {
-  await failAction('users_Register', 'The database is away.')
+  const mend = await failAction(page, 'users_Register', 'The database is away.')
   await page.getByRole('button', { name: 'Create account' }).click()
   const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
   await box.waitFor()
@@ -81,7 +89,7 @@ it('shows a failed sign-up with its message and keeps what was typed', async () 
   await page.waitForFunction('document.activeElement.role === "alert"')
   expect(await page.getByLabel('Full name').inputValue()).toBe('Mira Okafor')
   await expectGoodScreen(page, 'signup-failed')
-  await page.unrouteAll()
+  await mend()
 })
 
 it('shows what the hub refuses beyond the rules of the form', async () => {
@@ -113,10 +121,7 @@ it('takes a person from signing up by the mailed link to an organization of thei
   const link = await mailedLink(stage, 'mira@halden.example', '/signup/verify', first)
   await expectGoodScreen(page, 'signup-pending-sent')
 
-  let release = (): void => {}
-  const held = new Promise<void>(resolve => {
-    release = resolve
-  })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/users_CompleteRegistration', async route => {
     await held
     await route.continue()
@@ -175,11 +180,11 @@ it('says why an activation failed and stays', async () => {
   await page.getByText('Your account may have already been activated.').waitFor()
   expect(tokens).toEqual([{ activationToken: '' }])
 
-  await failAction('users_CompleteRegistration', 'The database is away.')
+  const mend = await failAction(page, 'users_CompleteRegistration', 'The database is away.')
   await page.goto(`${stage.hub.url}/signup/verify?jwt=x`)
   await page.getByRole('heading', { level: 1, name: 'Account Activation Failed' }).waitFor()
   await page.getByText('The database is away.').waitFor()
-  await page.unrouteAll()
+  await mend()
   // Looking away and back asks nothing again: the command has run.
   await page.evaluate('window.dispatchEvent(new Event("focus")), window.dispatchEvent(new Event("online"))')
   await page.getByRole('link', { name: 'Log in' }).click()
@@ -247,11 +252,11 @@ it('sets a password with the mailed link, once', async () => {
 
   await page.getByLabel('New password (required)').fill('  a new password ')
   await page.getByLabel('Confirm password (required)').fill('  a new password ')
-  await failAction('users_CompletePasswordReset', 'The database is away.')
+  const mend = await failAction(page, 'users_CompletePasswordReset', 'The database is away.')
   await button.click()
   const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
   await box.getByText('The database is away.').waitFor()
-  await page.unrouteAll()
+  await mend()
   const sent = await countingRequests(page, 'users_CompletePasswordReset', async () => {
     await button.dblclick()
     await page.getByRole('heading', { level: 1, name: 'Password set' }).waitFor()
@@ -294,9 +299,4 @@ async function fillSignup(page: Page) {
   await page.getByLabel('Password (required)', { exact: true }).fill(PASSWORD)
   await page.getByLabel('Confirm password (required)').fill(PASSWORD)
   await page.getByLabel(/^I agree/).check()
-}
-
-/** Makes the hub seem to fail at an action. */
-async function failAction(name: string, message: string) {
-  await page.route(`**/${name}`, route => route.fulfill({ status: 500, json: { kind: 'Internal', message } }))
 }

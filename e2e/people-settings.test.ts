@@ -1,11 +1,8 @@
 import { createClient } from '@muster/actions/client'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { databaseOf } from './hub-child.ts'
+import { changeDatabase } from './hub-child.ts'
 import { expectGoodScreen, openStage, type Person, type Stage, signIn, signOut } from './people.ts'
-
-/** Expects what a page or the hub comes to a moment later. */
-const soon = <Value>(read: () => Value | Promise<Value>) => expect.poll(read, { timeout: 20_000 })
 
 let stage: Stage
 let page: Page
@@ -140,7 +137,7 @@ it('creates a token, shows it once and lets it act as its person until it is del
     void question.dismiss()
   })
   await row.getByRole('button', { name: 'Delete token Nightly script' }).click()
-  await soon(() => asked).toEqual(['Are you sure you want to delete this token?'])
+  await expect.poll(() => asked).toEqual(['Are you sure you want to delete this token?'])
   page.once('dialog', question => void question.accept())
   await row.getByRole('button', { name: 'Delete token Nightly script' }).click()
   await page.getByText('Token Nightly script deleted.').waitFor()
@@ -152,10 +149,7 @@ it('creates a token, shows it once and lets it act as its person until it is del
 })
 
 it('asks for the current password when the sign-in is no longer recent', async () => {
-  {
-    await using database = await databaseOf(stage.hub.dataDir)
-    await database.query("UPDATE session SET created_at = created_at - interval '20 minutes'")
-  }
+  await changeDatabase(stage.hub, "update session set created_at = created_at - interval '20 minutes'")
   await page.getByRole('button', { name: 'New Token' }).click()
   const dialog = page.getByRole('dialog')
   const create = dialog.getByRole('button', { name: 'Create Token' })
@@ -189,7 +183,7 @@ it('ends a session elsewhere at once, and its own like signing out', async () =>
   await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor()
   const rows = page.getByRole('row').filter({ hasText: 'u_session_pk_' })
   const other = rows.filter({ hasNotText: 'This session' })
-  await soon(() => other.count()).toBe(1)
+  await expect.poll(() => other.count()).toBe(1)
   expect(await rows.count()).toBe(2)
   await other.getByText('Chrome on Linux').waitFor()
   const agent = other.locator('[title]')
@@ -207,7 +201,7 @@ it('ends a session elsewhere at once, and its own like signing out', async () =>
 
   await other.getByRole('button', { name: /End session/ }).click()
   await page.getByText('Session ended.').waitFor()
-  await soon(() => rows.count()).toBe(1)
+  await expect.poll(() => rows.count()).toBe(1)
   const status = await elsewhere.evaluate(
     "fetch('/api/v1/actions/invoke/users_Query', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then(answer => answer.status)",
   )

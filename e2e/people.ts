@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
 import { mailsIn, until } from '@muster/testkit'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
@@ -46,7 +46,7 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
     browser,
     faults,
     async newPage() {
-      const context: BrowserContext = await browser.newContext({ viewport: SIZES[0]! })
+      const context = await browser.newContext({ viewport: SIZES[0]! })
       const page = await context.newPage()
       page.on('pageerror', error => faults.push(error.message))
       page.on('console', message => {
@@ -67,6 +67,19 @@ export async function signIn(page: Page, { hub }: Pick<Stage, 'hub'>, { email, p
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.waitForURL(url => url.pathname !== '/login')
   await page.getByRole('heading', { level: 1 }).waitFor()
+}
+
+/** The organization that a person is shown who has just signed in. */
+export async function organizationOf(page: Page): Promise<string> {
+  await page.waitForURL(/\/org_\w+\/projects$/)
+  return new URL(page.url()).pathname.split('/')[1]!
+}
+
+/** Makes the hub seem to fail at an action, until what is returned is called. */
+export async function failAction(page: Page, name: string, message = 'No.'): Promise<() => Promise<void>> {
+  const url = `**/invoke/${name}`
+  await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message } }))
+  return () => page.unroute(url)
 }
 
 /** Runs an action as the person who is signed in on a page; throws the hub's refusal. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { chmod, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { type CuttingProxy, cuttingProxy, type Muster, muster } from '@muster/testkit'
@@ -13,7 +14,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
 import { newFolder, printedToken } from './hub-child.ts'
-import { expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
 const MIB = 1024 * 1024
 /** As large as a real image. */
@@ -44,8 +45,7 @@ beforeAll(async () => {
   proxy.leadTo(stage.hub.port)
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/org_\w+\/projects$/)
-  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  organizationId = await organizationOf(page)
   const { actor } = await invoke(page, 'actor_GetActor', {})
   if (actor.actor !== 'User') throw new Error(`signed in as ${actor.actor}`)
   const { token } = await invoke(page, 'users_CreateToken', { userId: actor.userId, name: 'releases' })
@@ -116,10 +116,8 @@ async function update(): Promise<{ code: number; err: string }> {
     },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
-  const said: Buffer[] = []
-  child.stderr.on('data', (chunk: Buffer) => said.push(chunk))
-  const [code] = (await once(child, 'close')) as [number]
-  return { code, err: Buffer.concat(said).toString() }
+  const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode!, err }
 }
 
 /** A file of random bytes in the folder of who releases; its digest. */

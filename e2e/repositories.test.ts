@@ -3,7 +3,15 @@ import { readFile } from 'node:fs/promises'
 import { until } from '@muster/testkit'
 import type { Download, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { countingRequests, expectGoodScreen, invoke, openStage, type Stage, signIn } from './people.ts'
+import {
+  countingRequests,
+  expectGoodScreen,
+  invoke,
+  openStage,
+  organizationOf,
+  type Stage,
+  signIn,
+} from './people.ts'
 
 /** Bytes of a release, and another that nobody uploads. */
 const IMAGE = Buffer.from('not quite an image\n'.repeat(70_000))
@@ -23,8 +31,7 @@ beforeAll(async () => {
   stage = resources.use(await openStage())
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)
-  await page.waitForURL(/\/org_\w+\/projects$/)
-  organizationId = new URL(page.url()).pathname.split('/')[1]!
+  organizationId = await organizationOf(page)
   other = await page.context().newPage()
 })
 
@@ -382,7 +389,8 @@ it('offers a few of many repositories and finds the rest by typing', async () =>
 })
 
 it('checks the S3 configuration and keeps what was typed when the hub refuses it', async () => {
-  await openSettings()
+  await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/settings`)
+  await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
   const section = page.getByRole('region', { name: 'S3 Configuration' })
   const save = section.getByRole('button', { name: 'Save' })
   await section.getByText('Enter the secret again to save.', { exact: true }).waitFor()
@@ -531,11 +539,6 @@ function names(): Promise<string[]> {
 async function openNewRepository() {
   await page.getByRole('button', { name: 'New Repository' }).click()
   return page.getByRole('dialog', { name: 'New Repository' })
-}
-
-async function openSettings() {
-  await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/settings`)
-  await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
 }
 
 async function fillS3() {

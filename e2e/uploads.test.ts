@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { digestOf, putBytes } from '@muster/testkit'
-import { until } from '@muster/testkit/until'
+import type { Invoke } from '@muster/actions/client'
+import { digestOf, putBytes, until } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { newFolder, proportionalBytes, signedIn, startedHub } from './hub-child.ts'
 
@@ -16,12 +16,7 @@ it('a hub that is killed in the middle of an upload shows nothing of it', async 
   {
     await using hub = await startedHub({ dataDir: folder.path })
     const invoke = await signedIn(hub)
-    const { organizations } = await invoke('organizations_Query', {})
-    const { organizationId } = organizations[0]!
-    const made = await invoke('repositories_Create', { organizationId, name: 'firmware' })
-    if (made.result !== 'Created') throw new Error(made.result)
-    const input = { repositoryId: made.repositoryId, size: bytes.length, digest: digestOf(bytes) }
-    assetId = (await invoke('repositories_CreateAsset', input)).assetId
+    assetId = await newAsset(invoke, await newRepository(invoke), bytes)
     const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
     const upload = request(url, { method: 'PUT', headers: { 'content-length': bytes.length } })
     upload.on('error', () => {})
@@ -43,31 +38,16 @@ it('a hub that is killed in the middle of an upload shows nothing of it', async 
   await expect(invoke('repositories_FinalizeAssetUpload', { assetId })).rejects.toMatchObject({
     kind: 'Invalid',
   })
-  const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
-  expect((await putBytes(url, bytes)).status).toBe(200)
-  const download = await invoke('repositories_IssueAssetDownloadUrl', { assetId })
-  const back = Buffer.from(await (await fetch(download.url)).arrayBuffer())
-  expect(back.equals(bytes)).toBe(true)
+  await upAndDown(invoke, assetId, bytes)
 })
 
 it('a large file goes up and down without the hub growing by it', async () => {
   await using folder = await newFolder()
   await using hub = await startedHub({ dataDir: folder.path })
   const invoke = await signedIn(hub)
-  const { organizations } = await invoke('organizations_Query', {})
-  const { organizationId } = organizations[0]!
-  const made = await invoke('repositories_Create', { organizationId, name: 'firmware' })
-  if (made.result !== 'Created') throw new Error(made.result)
-  const { repositoryId } = made
-  const transfer = async (bytes: Buffer): Promise<void> => {
-    const input = { repositoryId, size: bytes.length, digest: digestOf(bytes) }
-    const { assetId } = await invoke('repositories_CreateAsset', input)
-    const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
-    expect((await putBytes(url, bytes)).status).toBe(200)
-    const download = await invoke('repositories_IssueAssetDownloadUrl', { assetId })
-    const back = Buffer.from(await (await fetch(download.url)).arrayBuffer())
-    expect(back.equals(bytes)).toBe(true)
-  }
+  const repositoryId = await newRepository(invoke)
+  const transfer = async (bytes: Buffer): Promise<void> =>
+    upAndDown(invoke, await newAsset(invoke, repositoryId, bytes), bytes)
   // What every first request loads is not the file's.
   await transfer(randomBytes(8 * MIB))
   const before = proportionalBytes([hub.pid])
@@ -79,3 +59,25 @@ it('a large file goes up and down without the hub growing by it', async () => {
   process.stdout.write(`256 MiB up and down: the hub grew by ${Math.round((most - before) / MIB)} MiB\n`)
   expect(most - before).toBeLessThan(64 * MIB)
 })
+
+async function newRepository(invoke: Invoke): Promise<string> {
+  const { organizations } = await invoke('organizations_Query', {})
+  const { organizationId } = organizations[0]!
+  const made = await invoke('repositories_Create', { organizationId, name: 'firmware' })
+  if (made.result !== 'Created') throw new Error(made.result)
+  return made.repositoryId
+}
+
+async function newAsset(invoke: Invoke, repositoryId: string, bytes: Buffer): Promise<string> {
+  const input = { repositoryId, size: bytes.length, digest: digestOf(bytes) }
+  return (await invoke('repositories_CreateAsset', input)).assetId
+}
+
+/** Uploads the bytes of an asset; expects the same ones from its download. */
+async function upAndDown(invoke: Invoke, assetId: string, bytes: Buffer): Promise<void> {
+  const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
+  expect((await putBytes(url, bytes)).status).toBe(200)
+  const download = await invoke('repositories_IssueAssetDownloadUrl', { assetId })
+  const back = Buffer.from(await (await fetch(download.url)).arrayBuffer())
+  expect(back.equals(bytes)).toBe(true)
+}

@@ -56,7 +56,7 @@ export default defineConfig({
             // What every page runs on, apart because it changes seldom.
             {
               name: 'base',
-              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual)))|console\/src\/theme\.ts/,
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual)))|console\/src\/(theme|lib\/(held|stored))\.ts/,
               priority: 4,
             },
             { name: 'form', test: /@tanstack\/.*form|src\/lib\/form\.ts/, priority: 3 },

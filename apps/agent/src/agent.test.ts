@@ -8,7 +8,7 @@ import { createDeviceCertificate } from './certificate.ts'
 import { configFromOptions } from './config.ts'
 import { createLog } from './log.ts'
 import { FakeHub } from './testing/fake-hub.ts'
-import { instantClock } from './testing/manual-clock.ts'
+import { instantClock } from './testing/instant-clock.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
 const TOKEN = `deployment_${'1'.repeat(66)}`

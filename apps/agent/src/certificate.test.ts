@@ -2,29 +2,8 @@ import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:cry
 import { chmod, mkdir, readdir, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { certificateFingerprint, createDeviceCertificate, loadDeviceCertificate } from './certificate.ts'
+import { createDeviceCertificate, loadDeviceCertificate } from './certificate.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
-
-// protocol 6.5
-const VECTOR = `-----BEGIN CERTIFICATE-----
-MIIBbjCCARSgAwIBAgICEjQwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAwwLdGVzdCBk
-ZXZpY2UwIBcNMjYxMTIxMDIwODM2WhgPMjEyNjEwMjgwMjA4MzZaMBYxFDASBgNV
-BAMMC3Rlc3QgZGV2aWNlMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE23mbezwf
-U0vfGj6lOq1POFC8mqf/tUBtqDXRvk6cixn9yf2pW4ilKHH/lPJHawQ6snN7ncib
-XdNrsN0FTyzR6aNQME4wHQYDVR0OBBYEFA25CsQMFnZJKJeSp4W5D6XgxJwyMB8G
-A1UdIwQYMBaAFA25CsQMFnZJKJeSp4W5D6XgxJwyMAwGA1UdEwEB/wQCMAAwCgYI
-KoZIzj0EAwIDSAAwRQIhALObWSFtRuhMbyVDbarhogALRGuyp9eDLrcXvKnu+v1y
-AiBraADt3uC33bvBB7rfvNkx2cU8rri36LqfLjsBaki+2A==
------END CERTIFICATE-----
-`
-
-describe('certificateFingerprint', () => {
-  it('gives the fingerprint of the vector', () => {
-    expect(certificateFingerprint(VECTOR)).toBe(
-      '41:27:54:CE:66:1D:40:01:FA:D5:08:AA:5A:A6:F2:49:A3:CE:E8:7D:56:93:DA:B1:0E:83:00:44:44:AA:6F:60',
-    )
-  })
-})
 
 describe('createDeviceCertificate', () => {
   it('makes a self-signed P-256 certificate in the form of the public agent', () => {

@@ -16,8 +16,10 @@ import { createFileOnce } from './file-once.ts'
 /** What a device proves itself with: the text of its PEM files, the leaf certificate first. */
 export type DeviceCertificate = { certificatePem: string; keyPem: string }
 
+const COMMON_NAME = 'muster agent'
+
 /** A new key and a self-signed certificate for it (protocol 1.3). */
-export function createDeviceCertificate(commonName = 'muster agent'): DeviceCertificate {
+export function createDeviceCertificate(commonName = COMMON_NAME): DeviceCertificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return {
     certificatePem: selfSignedPem(privateKey, commonName),
@@ -25,7 +27,7 @@ export function createDeviceCertificate(commonName = 'muster agent'): DeviceCert
   }
 }
 
-function selfSignedPem(privateKey: KeyObject, commonName = 'muster agent'): string {
+function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string {
   const serial = randomBytes(16)
   serial[0] = (serial[0]! & 0x3f) | 0x40
   const der = selfSignedDer({

@@ -2,8 +2,6 @@ import { setTimeout as sleepFor } from 'node:timers/promises'
 
 /** Time as the agent sees it; tests pass one whose hands they turn. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the Unix epoch; jumps when the machine's clock is set. */
-  now(): number
   /** Milliseconds since any fixed moment, never going back. */
   elapsed(): number
   /** Resolves after `ms` milliseconds; rejects at once when the signal is aborted. */
@@ -12,7 +10,6 @@ export interface Clock {
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
   elapsed: () => performance.now(),
   sleep: (ms, signal) => sleepFor(ms, undefined, signal && { signal }),
 }

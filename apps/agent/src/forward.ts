@@ -8,20 +8,17 @@ const MAX_FORWARDS = 24
 
 type ForwardOptions = {
   log: Log
-  connectTimeoutMs?: number
   maxForwards?: number
 }
 
 /** Connects channels of the hub to services on this device: `forward/tcp/<port>` and nothing else (protocol 3.3). */
 export class ForwardService {
   readonly #log: Log
-  readonly #connectTimeoutMs: number
   readonly #maxForwards: number
   #count = 0
 
-  constructor({ log, connectTimeoutMs = CONNECT_TIMEOUT_MS, maxForwards = MAX_FORWARDS }: ForwardOptions) {
+  constructor({ log, maxForwards = MAX_FORWARDS }: ForwardOptions) {
     this.#log = log
-    this.#connectTimeoutMs = connectTimeoutMs
     this.#maxForwards = maxForwards
   }
 
@@ -41,7 +38,7 @@ export class ForwardService {
   async #forward(request: ChannelRequest, port: number): Promise<void> {
     this.#count++
     try {
-      const socket = await connectLocally(port, this.#connectTimeoutMs)
+      const socket = await connectLocally(port)
       // The hub may have given up while we were connecting.
       if (request.isPending) await spliceSocket(request.accept(), socket)
       else socket.destroy()
@@ -68,14 +65,14 @@ export function forwardPort(
   return port <= 65535 ? port : 'invalid TCP forwarding endpoint'
 }
 
-async function connectLocally(port: number, timeoutMs: number): Promise<Socket> {
+async function connectLocally(port: number): Promise<Socket> {
   // allowHalfOpen: the service may go on answering after the hub has ended its side, and the other way round.
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const timer = setTimeout(() => {
     reject(Object.assign(new Error('the local service does not answer'), { code: 'ETIMEDOUT' }))
     socket.destroy()
-  }, timeoutMs)
+  }, CONNECT_TIMEOUT_MS)
   socket.once('connect', () => resolve(socket))
   socket.once('error', reject)
   socket.once('close', () => reject(new Error('the socket was closed')))

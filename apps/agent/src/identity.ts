@@ -1,4 +1,4 @@
-import { type DeviceCertificate, loadDeviceCertificate } from './certificate.ts'
+import { loadDeviceCertificate } from './certificate.ts'
 import type { AgentConfig } from './config.ts'
 import { fingerprintOfScript } from './fingerprint.ts'
 import type { HubCredentials } from './hub-connection.ts'
@@ -13,7 +13,7 @@ export async function loadCredentials(config: AgentConfig, signal?: AbortSignal)
     config.fingerprintScript === undefined
       ? await machineFingerprint(config.dataDir)
       : await fingerprintOfScript(config.fingerprintScript, signal)
-  const certificate: DeviceCertificate = await loadDeviceCertificate(config.certificatePath, config.keyPath)
+  const certificate = await loadDeviceCertificate(config.certificatePath, config.keyPath)
   return {
     hubUrl: config.hubUrl,
     token: config.token,

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { runAgent } from './agent.ts'
 import { configFromOptions } from './config.ts'
 import { createLog } from './log.ts'
-import { instantClock } from './testing/manual-clock.ts'
+import { instantClock } from './testing/instant-clock.ts'
 import { CREDIT, HELLO, type RawConnection, rawHub } from './testing/raw-hub.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 

@@ -11,10 +11,10 @@ export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critic
 
 export type EventOptions = {
   severity: (typeof SEVERITIES)[number]
-  category?: string
+  category: string | undefined
   attributes: Record<string, JsonText>
   /** RFC 3339; now when missing. */
-  emittedAt?: string
+  emittedAt: string | undefined
 }
 
 /** What one command does at the hub; returns the line to print. */

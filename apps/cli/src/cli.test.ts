@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { newDatedId, newId } from '@muster/actions'
 import {
   connectDevice,
   type FakeDevice,
+  freePort,
   type Muster,
   muster,
   type Ran,
@@ -458,10 +458,7 @@ COMP_WORDS=(muster devices prop); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}"`
     await writeFile(join(cli.folder, 'ask.sh'), ask)
     const child = spawn('bash', ['ask.sh'], { cwd: cli.folder })
-    const chunks: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-    await once(child, 'close')
-    expect(Buffer.concat(chunks).toString()).toBe('properties\nbash zsh fish\n')
+    expect(await text(child.stdout)).toBe('properties\nbash zsh fish\n')
   })
 })
 
@@ -472,14 +469,4 @@ async function inShell(line: string): Promise<Ran> {
   })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: child.exitCode, out, err }
-}
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -7,7 +7,7 @@ import {
   createClient,
   withoutSecrets,
 } from '@muster/actions/client'
-import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDeviceCommands } from './commands/devices.ts'
@@ -89,7 +89,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
     )
     .addOption(new Option('--log-format <format>').choices(['compact', 'full']).hideHelp())
     .exitOverride()
-    .configureOutput({ writeOut: out, writeErr: err } satisfies OutputConfiguration)
+    .configureOutput({ writeOut: out, writeErr: err })
     .showHelpAfterError('(add --help for the options)')
     .configureHelp({ showGlobalOptions: true })
   const context = createContext(streams)

@@ -1,13 +1,14 @@
 import { useSyncExternalStore } from 'react'
 import { useActionState } from './api/queries.ts'
+import { held } from './lib/held.ts'
+import { readStored, store } from './lib/stored.ts'
 import { useHeldUserId } from './session.ts'
 
 /** The organization whose projects, repositories and settings the top bar links to. */
 export type Organization = { organizationId: string; name: string }
 
 const PREFIX = 'org_'
-let visited: { userId: string; organizationId: string } | undefined
-const listeners = new Set<() => void>()
+const visited = held<{ userId: string; organizationId: string } | undefined>(undefined)
 
 const keyOf = (userId: string) => `muster.organization.${userId}`
 
@@ -23,41 +24,26 @@ export function organizationIdOf({ organization }: { organization: string }): st
 
 /** The organization this person looked at last in this browser, by id. */
 export function currentOrganizationId(userId: string): string | undefined {
-  if (visited?.userId === userId) return visited.organizationId
-  try {
-    return localStorage.getItem(keyOf(userId)) ?? undefined
-  } catch {
-    return undefined
-  }
+  return visitedBy(userId) ?? readStored(keyOf(userId))
+}
+
+function visitedBy(userId: string): string | undefined {
+  const last = visited.get()
+  return last?.userId === userId ? last.organizationId : undefined
 }
 
 /** Makes an organization the current one and remembers it for this person. */
 export function setCurrentOrganizationId(userId: string, organizationId: string) {
-  if (visited?.userId === userId && visited.organizationId === organizationId) return
-  visited = { userId, organizationId }
-  try {
-    localStorage.setItem(keyOf(userId), organizationId)
-  } catch {
-    // Storage may be forbidden; the choice then lasts as long as the page.
-  }
-  for (const listener of listeners) listener()
+  if (visitedBy(userId) === organizationId) return
+  store(keyOf(userId), organizationId)
+  visited.set({ userId, organizationId })
 }
 
 /** Forgets the current organization if it is this one, for example because one has left it. */
 export function forgetOrganization(userId: string, organizationId: string) {
   if (currentOrganizationId(userId) !== organizationId) return
-  visited = undefined
-  try {
-    localStorage.removeItem(keyOf(userId))
-  } catch {
-    // Storage may be forbidden; then nothing was remembered.
-  }
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  store(keyOf(userId), undefined)
+  visited.set(undefined)
 }
 
 /** Organizations of the signed-in person, by name; nothing until they are loaded. */
@@ -71,10 +57,10 @@ export function useOrganizations(): Organization[] | undefined {
 export function useCurrentOrganization(): Organization | undefined {
   const userId = useHeldUserId() ?? ''
   const organizations = useOrganizations()
-  const currentId = useSyncExternalStore(subscribe, () => currentOrganizationId(userId))
+  const currentId = useSyncExternalStore(visited.subscribe, () => currentOrganizationId(userId))
   const known = organizations?.find(({ organizationId }) => organizationId === currentId)
   if (known) return known
-  const visitedId = visited?.userId === userId ? visited.organizationId : undefined
+  const visitedId = visitedBy(userId)
   if (visitedId) return { organizationId: visitedId, name: visitedId }
   return organizations?.[0]
 }

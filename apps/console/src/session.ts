@@ -1,41 +1,27 @@
 import { ActionError, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
 import { invoke } from './api/client.ts'
 import { actionQuery, useAction } from './api/queries.ts'
+import { held, useHeld } from './lib/held.ts'
 import { log } from './lib/log.ts'
 
 /** Who is signed in. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
 
-let heldUserId: string | undefined
+const heldUserId = held<string | undefined>(undefined)
 let stopFollowing: (() => void) | undefined
-const listeners = new Set<() => void>()
 
 // Tabs share the cookie: whoever signs in in one of them is who the requests of all others come from.
 const tabs = new BroadcastChannel('muster.person')
 tabs.onmessage = ({ data }: MessageEvent<string>) => {
   // Nothing may go on here under the name of somebody else.
-  if (heldUserId && data !== heldUserId) window.location.reload()
-}
-
-function hold(userId: string | undefined) {
-  heldUserId = userId
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-function currentUserId(): string | undefined {
-  return heldUserId
+  if (heldUserId.get() && data !== heldUserId.get()) window.location.reload()
 }
 
 /** Loads the session unless one is held; rejects when the caller is not a signed-in person or the hub does not answer. */
 export async function loadSession(queryClient: QueryClient): Promise<string> {
-  if (heldUserId) return heldUserId
+  const knownUserId = heldUserId.get()
+  if (knownUserId) return knownUserId
   // Pages work without it, polling.
   const live = import('./api/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
   const { actor } = await askActor()
@@ -44,7 +30,7 @@ export async function loadSession(queryClient: QueryClient): Promise<string> {
   // At once, so that the stream is open before the pages ask: what changes in between would be missed.
   stopFollowing ??= (await live)?.followLiveChanges(queryClient)
   await queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false })
-  hold(actor.userId)
+  heldUserId.set(actor.userId)
   tabs.postMessage(actor.userId)
   return actor.userId
 }
@@ -69,7 +55,7 @@ export function useSession(): Session {
 
 /** The id of the signed-in person as it changes, or nothing. */
 export function useHeldUserId(): string | undefined {
-  return useSyncExternalStore(subscribe, currentUserId)
+  return useHeld(heldUserId)
 }
 
 /** Signs in; the hub sets the cookie. Rejects with `ActionError`. */
@@ -90,7 +76,7 @@ export async function logOut(): Promise<void> {
 export function endSession(queryClient: QueryClient) {
   stopFollowing?.()
   stopFollowing = undefined
-  hold(undefined)
+  heldUserId.set(undefined)
   queryClient.clear()
 }
 

@@ -1,4 +1,5 @@
-import { useSyncExternalStore } from 'react'
+import { held, useHeld } from './lib/held.ts'
+import { readStored, store } from './lib/stored.ts'
 
 /** The look a person chose; `system` follows the operating system. */
 export type Theme = 'system' | 'light' | 'dark'
@@ -6,20 +7,16 @@ export type Theme = 'system' | 'light' | 'dark'
 // The script in index.html reads the same key before the first paint.
 const KEY = 'muster.theme'
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)')
-const listeners = new Set<() => void>()
-let chosen = read()
+const chosen = held(read())
 
 function read(): Theme {
-  try {
-    const stored = localStorage.getItem(KEY)
-    return stored === 'light' || stored === 'dark' ? stored : 'system'
-  } catch {
-    return 'system'
-  }
+  const stored = readStored(KEY)
+  return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
 function apply() {
-  const shown = chosen === 'system' ? (prefersDark.matches ? 'dark' : 'light') : chosen
+  const theme = chosen.get()
+  const shown = theme === 'system' ? (prefersDark.matches ? 'dark' : 'light') : theme
   document.documentElement.dataset.theme = shown
 }
 
@@ -28,31 +25,19 @@ export function followSystemTheme() {
   prefersDark.addEventListener('change', apply)
   window.addEventListener('storage', ({ key }) => {
     if (key !== KEY) return
-    chosen = read()
+    chosen.set(read())
     apply()
-    for (const listener of listeners) listener()
   })
 }
 
 /** Chooses a look and remembers it in this browser. */
 export function setTheme(theme: Theme) {
-  chosen = theme
-  try {
-    if (theme === 'system') localStorage.removeItem(KEY)
-    else localStorage.setItem(KEY, theme)
-  } catch {
-    // Storage may be forbidden; the choice then lasts as long as the page.
-  }
+  store(KEY, theme === 'system' ? undefined : theme)
+  chosen.set(theme)
   apply()
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }
 
 /** The look that is chosen. */
 export function useTheme(): Theme {
-  return useSyncExternalStore(subscribe, () => chosen)
+  return useHeld(chosen)
 }

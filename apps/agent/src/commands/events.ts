@@ -29,13 +29,7 @@ export function addEventCommands(program: Command, context: CommandContext): voi
     .argument('<json>', 'what happened', argument('JSON', parseJsonText))
     .action(async (body: JsonText, options: EmitOptions, command: Command) => {
       const { severity, category, attribute: attributes, emittedAt } = options
-      const oneShot = emitEvent(body, {
-        severity,
-        attributes,
-        ...(category !== undefined && { category }),
-        ...(emittedAt !== undefined && { emittedAt }),
-      })
-      await run(command, oneShot)
+      await run(command, emitEvent(body, { severity, category, attributes, emittedAt }))
     })
 }
 

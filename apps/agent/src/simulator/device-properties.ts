@@ -1,7 +1,7 @@
 import { AGENT_INFO, SYSTEM_INFO_PROPERTY, type SystemInfo } from '../system-info.ts'
 import type { DeviceProfile } from './device-profile.ts'
 import { randomOf } from './seeded-random.ts'
-import type { Health, UpdateStep } from './story.ts'
+import type { UpdateStep } from './story.ts'
 
 /** Names of the properties that simulated devices set. */
 export const PROPERTY = {
@@ -60,11 +60,6 @@ export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined
     state,
     ...(lastError !== undefined && { lastError, failureCount: 1 }),
   }
-}
-
-/** Health as operators' software writes it (protocol 4.3). */
-export function healthOf(status: Health): { status: Health } {
-  return { status }
 }
 
 /** What is printed on the device's label. */

@@ -72,7 +72,6 @@ export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
     stats,
     pages: new StatusPages(),
     signal: stopping.signal,
-    now: Date.now,
     onConnected() {
       if (stats.everConnected < count || stats.allConnectedAfterMs !== undefined) return
       stats.allConnectedAfterMs = Date.now() - startedAtMs

@@ -2,7 +2,7 @@ import { Backoff, RemoteActionError } from '@muster/link'
 import { adviceOn, HubRefusedError } from '../refusal.ts'
 import { openSession, type Session } from '../session.ts'
 import type { DeviceProfile } from './device-profile.ts'
-import { appConfigOf, healthOf, labelOf, otaStatusOf, PROPERTY, systemInfoOf } from './device-properties.ts'
+import { appConfigOf, labelOf, otaStatusOf, PROPERTY, systemInfoOf } from './device-properties.ts'
 import { eventsBetween, nextEventAt } from './event-story.ts'
 import type { FleetStats } from './fleet-stats.ts'
 import type { Gate } from './gate.ts'
@@ -35,7 +35,6 @@ export type FleetContext = {
   stats: FleetStats
   pages: StatusPages
   signal: AbortSignal
-  now: () => number
   onConnected: () => void
 }
 
@@ -70,7 +69,7 @@ export class SimulatedDevice {
       const session = await this.#fleet.gate.run(() => this.#connect())
       const awayUntilMs = session ? await this.#live(session) : undefined
       if (this.#fleet.signal.aborted) return
-      const resumeAtMs = awayUntilMs ?? this.#fleet.now() + this.#backoff.nextDelayMs(this.#retryAfterMs)
+      const resumeAtMs = awayUntilMs ?? Date.now() + this.#backoff.nextDelayMs(this.#retryAfterMs)
       await this.#sleepUntil(resumeAtMs)
     }
   }
@@ -108,8 +107,8 @@ export class SimulatedDevice {
 
   /** One connection from its start to its end; returns when to come back if it ended on purpose. */
   async #live(session: Session): Promise<number | undefined> {
-    const { stats, now } = this.#fleet
-    const since = now()
+    const { stats } = this.#fleet
+    const since = Date.now()
     this.#session = session
     this.#systemInfoAt = 0
     this.#health = undefined
@@ -135,19 +134,19 @@ export class SimulatedDevice {
     await session.link.ended
     this.#session = undefined
     stats.connected--
-    this.#backoff.endedAfter(now() - since)
+    this.#backoff.endedAfter(Date.now() - since)
     return outage?.endMs
   }
 
   /** Tells the device's story until the connection ends or the next outage begins, which it returns. */
   async #tell(session: Session): Promise<Outage | undefined> {
-    const { signal, now } = this.#fleet
+    const { signal } = this.#fleet
     let outage = this.#nextOutage()
     await this.#publishIdentity(session)
     while (session.link.isOpen && !signal.aborted) {
       const update = await this.#publishUpdate(session)
       if (update?.state === 'rebooting') outage = this.#rebootOutage(outage)
-      if (outage && now() >= outage.startMs) return outage
+      if (outage && Date.now() >= outage.startMs) return outage
       await this.#publishSystemInfo(session)
       await this.#publishHealth(session)
       await this.#sendEvents(session)
@@ -164,7 +163,7 @@ export class SimulatedDevice {
 
   /** Publishes the step of the update that is due; returns it when it is new. */
   async #publishUpdate(session: Session): Promise<UpdateStep | undefined> {
-    const due = this.#updates.findLast(step => this.#fleet.startedAtMs + step.offsetMs <= this.#fleet.now())
+    const due = this.#updates.findLast(step => this.#fleet.startedAtMs + step.offsetMs <= Date.now())
     if (!due || due === this.#update) return undefined
     this.#update = due
     await this.#set(session, PROPERTY.otaStatus, otaStatusOf(this.profile, due))
@@ -173,22 +172,22 @@ export class SimulatedDevice {
   }
 
   async #publishSystemInfo(session: Session): Promise<void> {
-    if (this.#fleet.now() < this.#systemInfoAt) return
-    await this.#set(session, PROPERTY.systemInfo, systemInfoOf(this.profile, this.#fleet.now()))
-    this.#systemInfoAt = this.#fleet.now() + SYSTEM_INFO_INTERVAL_MS
+    if (Date.now() < this.#systemInfoAt) return
+    await this.#set(session, PROPERTY.systemInfo, systemInfoOf(this.profile, Date.now()))
+    this.#systemInfoAt = Date.now() + SYSTEM_INFO_INTERVAL_MS
   }
 
   async #publishHealth(session: Session): Promise<void> {
-    const health = healthAt(this.profile, this.#fleet.now())
+    const health = healthAt(this.profile, Date.now())
     if (health === this.#health) return
-    await this.#set(session, PROPERTY.health, healthOf(health))
+    await this.#set(session, PROPERTY.health, { status: health })
     this.#health = health
   }
 
   /** Sends what happened since the last event that the hub has acknowledged, times without a connection included. */
   async #sendEvents({ executor, deviceId, link }: Session): Promise<void> {
-    const { eventIntervalMs, now, stats } = this.#fleet
-    const until = now()
+    const { eventIntervalMs, stats } = this.#fleet
+    const until = Date.now()
     const due = eventsBetween(this.profile, eventIntervalMs, this.#eventsSentTo, until)
     for (let at = 0; at < due.length; at += MAX_EVENTS_PER_CALL) {
       if (!link.isOpen) return
@@ -220,18 +219,18 @@ export class SimulatedDevice {
   }
 
   #nextOutage(): Outage | undefined {
-    return this.#fleet.hasOutages ? nextOutage(this.profile, this.#fleet.now()) : undefined
+    return this.#fleet.hasOutages ? nextOutage(this.profile, Date.now()) : undefined
   }
 
   /** A reboot takes until the step after it. */
   #rebootOutage(otherwise: Outage | undefined): Outage | undefined {
     const next = this.#updates[this.#updates.indexOf(this.#update!) + 1]
     if (!this.#fleet.hasOutages || !next) return otherwise
-    return { startMs: this.#fleet.now(), endMs: this.#fleet.startedAtMs + next.offsetMs, isAbrupt: false }
+    return { startMs: Date.now(), endMs: this.#fleet.startedAtMs + next.offsetMs, isAbrupt: false }
   }
 
   #nextChangeAt(outage: Outage | undefined): number {
-    const now = this.#fleet.now()
+    const now = Date.now()
     const nextUpdate = this.#updates.find(step => this.#fleet.startedAtMs + step.offsetMs > now)
     return Math.min(
       outage?.startMs ?? Number.POSITIVE_INFINITY,

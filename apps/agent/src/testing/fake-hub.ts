@@ -14,7 +14,6 @@ export type FakeCall = { name: string; inputText: string; input: Record<string, 
 
 type Connection = {
   link: Link
-  headers: IncomingHttpHeaders
   /** Fingerprint of the certificate that the device showed in TLS. */
   certificate: string | undefined
   /** Whether TLS went on with an earlier session of the device. */
@@ -80,7 +79,7 @@ export class FakeHub implements AsyncDisposable {
         const certificate =
           socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined
         const isResumed = socket instanceof TLSSocket && socket.isSessionReused()
-        this.connections.push({ link, headers: request.headers, certificate, isResumed })
+        this.connections.push({ link, certificate, isResumed })
       })
     })
   }

@@ -45,14 +45,10 @@ export class RawConnection {
     await this.until(() => this.framesOf('ChannelRequest').length > 0)
     this.send({ type: 'ChannelAccept', receiverId: 1, senderId: 1, ...CREDIT })
     await this.until(() => this.framesOf('ChannelData').length > 0)
-    this.answer(Buffer.from(answer))
-  }
-
-  /** Sends an answer on the agent's first channel. */
-  answer(output: Uint8Array): void {
     const length = Buffer.alloc(4)
-    length.writeUInt32BE(output.length)
-    this.send({ type: 'ChannelData', receiverId: 1, payload: Buffer.concat([length, output]) })
+    length.writeUInt32BE(Buffer.byteLength(answer))
+    const payload = Buffer.concat([length, Buffer.from(answer)])
+    this.send({ type: 'ChannelData', receiverId: 1, payload })
   }
 
   /** Waits for something in what was received; rejects when the agent goes before. */

@@ -1,8 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
+import { boolean, json, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../cli.ts'
 import { CliError } from '../errors.ts'
 import { printedJson } from '../exact-json.ts'
-import { boolean, json, readList, wholeNumber } from '../lists.ts'
+import { readList } from '../lists.ts'
 
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
 type StatusWord = keyof typeof STATUSES

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { jsonObject } from '../arguments.ts'
 import type { CommandContext } from '../cli.ts'
 import { CliError } from '../errors.ts'
-import { jsonObject } from '../lists.ts'
 import { assetOf } from '../paths.ts'
 
 type Metadata = Record<string, unknown>

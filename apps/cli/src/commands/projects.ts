@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
+import { boolean, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../cli.ts'
-import { boolean, readList, wholeNumber } from '../lists.ts'
+import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
 
 /** `muster projects`: projects, their devices, linked repositories and deployment tokens. */

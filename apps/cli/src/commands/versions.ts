@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { jsonObject } from '../arguments.ts'
 import type { CommandContext } from '../cli.ts'
-import { jsonObject, readList } from '../lists.ts'
+import { readList } from '../lists.ts'
 import { packageIdOf, versionIdOf, versionPath } from '../paths.ts'
 import { addFileCommands } from './files.ts'
 

@@ -1,10 +1,9 @@
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/client'
 import { ActionError } from '@muster/actions/client'
 import {
-  QueryClient as Client,
   infiniteQueryOptions,
   QueryCache,
-  type QueryClient,
+  QueryClient,
   queryOptions,
   useInfiniteQuery,
   useMutation,
@@ -32,7 +31,7 @@ export function hashOfFailed(error: unknown): string | undefined {
 
 /** The client that holds every answer of the hub. */
 export function createQueryClient(): QueryClient {
-  return new Client({
+  return new QueryClient({
     queryCache: new QueryCache({ onError: (error, { queryHash }) => void failed.set(error, queryHash) }),
     defaultOptions: {
       // A hub on a local network answers while the browser believes itself offline.

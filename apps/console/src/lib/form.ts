@@ -7,14 +7,14 @@ type Errors<Values> = { [Field in keyof Values]?: string | undefined }
 type FormOptions<Values extends FormValues> = {
   defaultValues: Values
   /** Error texts by field, for values as they are now; asked at submit and, after a failed one, at each change. */
-  validate: (values: Values) => Errors<Values>
+  validate?: (values: Values) => Errors<Values>
   submit: (values: Values) => Promise<void>
 }
 
 /** A form that shows its errors at submit, then keeps its button disabled until they are mended. */
 export function useTextForm<Values extends FormValues>({
   defaultValues,
-  validate,
+  validate = () => ({}),
   submit,
 }: FormOptions<Values>) {
   return useForm({
@@ -38,11 +38,11 @@ type FieldApi<Value> = {
 }
 
 /** What a text field needs of a form's field. */
-export function bindText(field: FieldApi<string>) {
+export function bindText<Text extends string>(field: FieldApi<Text>) {
   return {
     name: field.name,
     value: field.state.value,
-    onChange: (value: string) => field.handleChange(value),
+    onChange: (value: Text) => field.handleChange(value),
     onBlur: field.handleBlur,
     error: firstError(field),
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatBytes, formatCount, formatDuration, formatPercent, formatShare } from './format.ts'
+import { counted, formatBytes, formatCount, formatDuration, formatPercent, formatShare } from './format.ts'
 
 describe('formatBytes', () => {
   it.each([
@@ -75,5 +75,12 @@ describe('formatCount', () => {
   it('groups thousands', () => {
     expect(formatCount(42)).toBe('42')
     expect(formatCount(10_000)).toBe('10,000')
+  })
+})
+
+describe('counted', () => {
+  it('has one of one thing only', () => {
+    const counts = [0, 1, 1_000].map(count => counted(count, 'device'))
+    expect(counts).toEqual(['0 devices', '1 device', '1,000 devices'])
   })
 })

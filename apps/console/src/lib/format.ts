@@ -40,3 +40,8 @@ const grouped = new Intl.NumberFormat('en')
 export function formatCount(count: number): string {
   return grouped.format(count)
 }
+
+/** A count with what is counted: "1 device", "1,000 devices". */
+export function counted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,4 +1,6 @@
-import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
+import { useEffect, useEffectEvent } from 'react'
+import { held, useHeld } from './held.ts'
+import { readStored, store } from './stored.ts'
 
 /** What a key does on the page on screen. */
 type Shortcut = {
@@ -15,42 +17,22 @@ const STORED_AS = 'muster.shortcuts'
 const SECOND_KEY_MS = 1_000
 
 const shortcuts: Shortcut[] = []
-const listeners = new Set<() => void>()
-let isOn = read()
+const areOn = held(read())
 let before = { key: '', atMs: 0 }
 
 function read(): boolean {
-  try {
-    return localStorage.getItem(STORED_AS) !== 'off'
-  } catch {
-    return true
-  }
-}
-
-function set(next: boolean) {
-  isOn = next
-  for (const listener of listeners) listener()
+  return readStored(STORED_AS) !== 'off'
 }
 
 /** Turns shortcuts of single keys on or off and remembers it in this browser (WCAG 2.1.4). */
 export function setShortcutsOn(next: boolean) {
-  try {
-    if (next) localStorage.removeItem(STORED_AS)
-    else localStorage.setItem(STORED_AS, 'off')
-  } catch {
-    // Storage may be forbidden; the choice then lasts as long as the page.
-  }
-  set(next)
-}
-
-function subscribe(listener: () => void) {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
+  store(STORED_AS, next ? undefined : 'off')
+  areOn.set(next)
 }
 
 /** Whether shortcuts of single keys are on. */
 export function useShortcutsOn(): boolean {
-  return useSyncExternalStore(subscribe, () => isOn)
+  return useHeld(areOn)
 }
 
 /** Binds a key while the caller is on screen; gives the attribute of the control that does the same. */
@@ -76,7 +58,7 @@ function find(keys: string): Shortcut | undefined {
 
 function onKeyDown(event: KeyboardEvent) {
   const isOthers = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey
-  if (!isOn || isOthers || event.isComposing || isTaken(event.target)) return
+  if (!areOn.get() || isOthers || event.isComposing || isTaken(event.target)) return
   // Caps lock is no wish for another key.
   const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key
   const isSecond = event.timeStamp - before.atMs < SECOND_KEY_MS
@@ -95,4 +77,4 @@ function isTaken(target: EventTarget | null): boolean {
 }
 
 document.addEventListener('keydown', onKeyDown)
-window.addEventListener('storage', ({ key }) => key === STORED_AS && set(read()))
+window.addEventListener('storage', ({ key }) => key === STORED_AS && areOn.set(read()))

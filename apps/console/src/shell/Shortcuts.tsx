@@ -42,7 +42,7 @@ function Sheet({ onClose }: { onClose: () => void }) {
   const isOn = useShortcutsOn()
   const words = shortcutsHere()
   return (
-    <Dialog open title="Keyboard shortcuts" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <DialogBody>
         <div className="row">
           <span className="grow">Shortcuts of single keys</span>

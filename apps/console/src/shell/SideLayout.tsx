@@ -1,6 +1,7 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { formatCount } from '../lib/format.ts'
 import { Id } from '../ui/Id.tsx'
 import { Main } from '../ui/Main.tsx'
 import { TitleScope } from '../ui/Title.tsx'
@@ -72,7 +73,7 @@ function SideItem({ to, icon: Icon, label, count }: SideLink) {
         {label}
         {count !== undefined && (
           <span className="n" aria-hidden="true">
-            {count.toLocaleString('en')}
+            {formatCount(count)}
           </span>
         )}
       </Link>

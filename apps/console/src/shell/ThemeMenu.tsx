@@ -1,6 +1,6 @@
 import { Monitor, Moon, Sun } from 'lucide-react'
 import { setTheme, type Theme, useTheme } from '../theme.ts'
-import { buttonClass } from '../ui/Button.tsx'
+import { IconButton } from '../ui/IconButton.tsx'
 import type { IconType } from '../ui/icon.ts'
 import { Menu, MenuChoice } from '../ui/Menu.tsx'
 
@@ -13,15 +13,9 @@ const THEMES: { value: Theme; label: string; icon: IconType }[] = [
 /** A button that opens the choice of look. */
 export function ThemeMenu() {
   const theme = useTheme()
-  const label = `Theme: ${theme}`
-  const Icon = THEMES.find(({ value }) => value === theme)?.icon ?? Monitor
-  const trigger = (
-    <button type="button" className={buttonClass('ghost', 'md', ' icon')} aria-label={label} data-tip={label}>
-      <Icon className="i" aria-hidden />
-    </button>
-  )
+  const icon = THEMES.find(({ value }) => value === theme)?.icon ?? Monitor
   return (
-    <Menu trigger={trigger} align="end">
+    <Menu trigger={<IconButton label={`Theme: ${theme}`} icon={icon} />} align="end">
       <ThemeChoice />
     </Menu>
   )

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronDown, LogOut, Mail, Settings, ShieldUser } from 'lucide-react'
 import { endSession, logOut, useSession } from '../session.ts'
@@ -10,7 +10,20 @@ import { initialsOf } from './initials.ts'
 export function UserMenu() {
   const { email, displayName, isAdmin } = useSession()
   const name = displayName || 'My Account'
-  const leave = useLogOut()
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+
+  /** Logs out at the hub, then leaves the signed-in area; when the hub refuses, the session stays. */
+  async function leave() {
+    try {
+      await logOut()
+      await navigate({ to: '/login' })
+      endSession(queryClient)
+    } catch (error) {
+      toastError('Could not log out', error)
+    }
+  }
+
   const trigger = (
     <button type="button" className="switch" aria-label={`Account menu, ${name}`}>
       <span className="av r" aria-hidden="true">
@@ -39,24 +52,9 @@ export function UserMenu() {
         </MenuLink>
       )}
       <MenuLine />
-      <MenuItem icon={LogOut} onSelect={leave}>
+      <MenuItem icon={LogOut} onSelect={() => void leave()}>
         Log Out
       </MenuItem>
     </Menu>
   )
-}
-
-/** Logs out at the hub, then leaves the signed-in area; when the hub refuses, the session stays. */
-function useLogOut() {
-  const queryClient = useQueryClient()
-  const navigate = useNavigate()
-  const { mutate } = useMutation({
-    mutationFn: logOut,
-    onSuccess: async () => {
-      await navigate({ to: '/login' })
-      endSession(queryClient)
-    },
-    onError: error => toastError('Could not log out', error),
-  })
-  return () => mutate()
 }

@@ -31,8 +31,6 @@ const PAIRS: [string, string, number][] = [
   ['warn-text', 'canvas', 4.5],
   ['on-accent', 'accent', 4.5],
   ['on-accent', 'accent-hover', 4.5],
-  ['on-bad', 'bad', 4.5],
-  ['on-bad', 'bad-hover', 4.5],
   ['canvas', 'text', 4.5],
   ...['surface', 'canvas', 'surface-2', 'surface-raised'].flatMap((surface): [string, string, number][] => [
     ['line-control', surface, 3],

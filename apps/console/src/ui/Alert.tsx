@@ -1,18 +1,16 @@
-import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import type { ReactNode, Ref } from 'react'
-import type { Tone } from './Badge.tsx'
+import { ErrorText } from './ErrorText.tsx'
 import type { IconType } from './icon.ts'
 
+type Tone = 'ok' | 'warn' | 'bad'
+
 const ICON: Record<Tone, IconType> = {
-  neutral: Info,
-  info: Info,
   ok: CircleCheck,
   warn: TriangleAlert,
   bad: CircleAlert,
 }
 const CLASS: Record<Tone, string> = {
-  neutral: 'alert',
-  info: 'alert info',
   ok: 'alert ok',
   warn: 'alert warn',
   bad: 'alert bad',
@@ -41,5 +39,17 @@ export function Alert({ tone, title, icon, children, action, ref }: AlertProps) 
       </div>
       {action}
     </div>
+  )
+}
+
+type ErrorAlertProps = { title: string; error: unknown; action?: ReactNode }
+
+/** A box that tells what failed and why; nothing where nothing has. */
+export function ErrorAlert({ title, error, action }: ErrorAlertProps) {
+  if (!error) return null
+  return (
+    <Alert tone="bad" title={title} action={action}>
+      <ErrorText error={error} />
+    </Alert>
   )
 }

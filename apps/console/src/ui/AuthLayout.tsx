@@ -54,11 +54,6 @@ export function AuthHead({ title, children }: { title: string; children: ReactNo
   )
 }
 
-/** Two small things at the ends of a line. */
-export function AuthMeta({ children }: { children: ReactNode }) {
-  return <div className="meta">{children}</div>
-}
-
 const COLUMNS = 61
 const ROWS = 11
 const STEP_X = 14

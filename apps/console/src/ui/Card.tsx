@@ -23,6 +23,13 @@ export function Card({ title, badge, id, children, ref }: CardProps) {
   )
 }
 
+/** The places of cards while their list loads. */
+export function CardSkeletons() {
+  return [1, 2, 3, 4, 5, 6].map(key => (
+    <Card key={key} title={<span className="skel" />} id={<span className="skel" />} />
+  ))
+}
+
 /** The last line of a card: states on the left, the sum on the right. */
 export function CardFoot({ children, end }: { children: ReactNode; end: ReactNode }) {
   return (

@@ -8,7 +8,6 @@ type CheckboxProps = {
   onChange: (checked: boolean) => void
   onBlur?: () => void
   required?: boolean
-  disabled?: boolean
   error?: string | undefined
 }
 

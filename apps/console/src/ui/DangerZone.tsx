@@ -8,7 +8,7 @@ import { toastError } from './toast.ts'
 export function DangerZone({ id, children }: { id?: string; children: ReactNode }) {
   const headingId = useId()
   return (
-    <section className="sheet sec dz" {...(id && { id })} aria-labelledby={headingId}>
+    <section className="sheet sec dz" id={id} aria-labelledby={headingId}>
       <header>
         <h2 id={headingId}>Danger Zone</h2>
       </header>

@@ -8,8 +8,7 @@ export type CloseReason = 'escape' | 'scrim' | 'button'
 
 type DialogProps = {
   title: string
-  open: boolean
-  /** The owner closes by setting `open`; it may refuse. */
+  /** The owner takes it away; it may refuse. */
   onClose: (reason: CloseReason) => void
   /** Work is under way: nothing closes the dialog. */
   busy?: boolean | undefined
@@ -18,12 +17,8 @@ type DialogProps = {
   children: ReactNode
 }
 
-/** A modal dialog, a bottom sheet on phones; its content is mounted only while it is open. */
-export function Dialog({ open, ...rest }: DialogProps) {
-  return open ? <OpenDialog {...rest} /> : null
-}
-
-function OpenDialog({ title, onClose, busy = false, dirty = false, children }: Omit<DialogProps, 'open'>) {
+/** A modal dialog, a bottom sheet on phones, open while it is mounted. */
+export function Dialog({ title, onClose, busy = false, dirty = false, children }: DialogProps) {
   const titleId = useId()
   function ask(reason: CloseReason) {
     if (busy || (dirty && reason !== 'button')) return

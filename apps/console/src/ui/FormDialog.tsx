@@ -22,7 +22,7 @@ type FormDialogProps = {
 export function FormDialog({ title, form, submit, busyLabel, onClose, children }: FormDialogProps) {
   const { isSubmitting, isDirty } = useStore(form.store)
   return (
-    <Dialog open title={title} busy={isSubmitting} dirty={isDirty} onClose={onClose}>
+    <Dialog title={title} busy={isSubmitting} dirty={isDirty} onClose={onClose}>
       <form noValidate onSubmit={event => void submitForm(event, form)}>
         <DialogBody>{children}</DialogBody>
         <DialogFoot>

@@ -1,5 +1,5 @@
 import type { ComponentProps } from 'react'
-import { type ButtonVariant, buttonClass, isSecondClick } from './Button.tsx'
+import { buttonClass, isSecondClick } from './Button.tsx'
 import type { IconType } from './icon.ts'
 import { Spinner } from './Spinner.tsx'
 
@@ -7,7 +7,6 @@ type IconButtonProps = Omit<ComponentProps<'button'>, 'className' | 'aria-label'
   /** Accessible name, also shown as a tooltip. */
   label: string
   icon: IconType
-  variant?: ButtonVariant
   size?: 'sm' | 'md'
   busy?: boolean | undefined
 }
@@ -16,7 +15,6 @@ type IconButtonProps = Omit<ComponentProps<'button'>, 'className' | 'aria-label'
 export function IconButton({
   label,
   icon: Icon,
-  variant = 'ghost',
   size = 'md',
   busy = false,
   type = 'button',
@@ -27,7 +25,7 @@ export function IconButton({
     <button
       {...rest}
       type={type}
-      className={buttonClass(variant, size, ' icon')}
+      className={buttonClass('ghost', size, ' icon')}
       aria-label={label}
       data-tip={label}
       onClick={event => !busy && !isSecondClick(event) && onClick?.(event)}

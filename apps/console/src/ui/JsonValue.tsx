@@ -1,12 +1,11 @@
-import { type CSSProperties, type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { ExactNumber } from '../lib/exact-json.ts'
-import { formatCount } from '../lib/format.ts'
+import { counted, formatCount } from '../lib/format.ts'
 import { Button } from './Button.tsx'
 
 const ONE_LINE_CHARS = 80
 const LONG_TEXT_CHARS = 600
 const ENTRIES_AT_ONCE = 100
-const PRE: CSSProperties = { margin: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', minWidth: 0 }
 
 type JsonValueProps = {
   value: unknown
@@ -20,7 +19,7 @@ export function JsonValue({ value, label, open = false }: JsonValueProps) {
   return isStructured(value) && !fitsOneLine(value) ? (
     <Tree value={value} label={label} startsOpen={open} />
   ) : (
-    <pre className="mono json" style={PRE}>
+    <pre className="mono json">
       {label}
       {typeof value === 'string' ? (
         <LongText text={JSON.stringify(value)} className="s" />
@@ -118,8 +117,4 @@ function isStructured(value: unknown): value is object {
 
 function fitsOneLine(value: object): boolean {
   return JSON.stringify(value).length <= ONE_LINE_CHARS
-}
-
-function counted(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }

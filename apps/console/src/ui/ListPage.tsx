@@ -1,8 +1,7 @@
 import { useSearch } from '@tanstack/react-router'
 import { createContext, type ReactNode, useState } from 'react'
-import { Alert } from './Alert.tsx'
+import { ErrorAlert } from './Alert.tsx'
 import { Button } from './Button.tsx'
-import { ErrorText } from './ErrorText.tsx'
 import { LiveStamp } from './LiveStamp.tsx'
 import { LoadMore } from './LoadMore.tsx'
 import { Page, PageHead } from './Page.tsx'
@@ -10,7 +9,7 @@ import { RefreshButton } from './RefreshButton.tsx'
 
 /** Where a list that grows page by page stands; a list of `useActionPages` is one. */
 type ListState = {
-  data: unknown
+  data: { pages: readonly { total?: number | undefined }[] } | undefined
   dataUpdatedAt: number
   error: Error | null
   errorUpdatedAt: number
@@ -33,7 +32,6 @@ type ListPageProps = {
   list: ListState
   /** Number of rows on screen. */
   shown: number | undefined
-  total?: number | undefined
   /** Buttons at the end of the head. */
   actions?: ReactNode
   /** How old the page is, where it shows more than the list. */
@@ -53,7 +51,6 @@ export function ListPage({
   what,
   list,
   shown = 0,
-  total,
   actions,
   stamp,
   below,
@@ -61,6 +58,7 @@ export function ListPage({
   children,
 }: ListPageProps) {
   const search = useSearch({ strict: false })
+  const total = list.data?.pages[0]?.total
   const [wasThere, setWasThere] = useState(false)
   if (list.data && !wasThere) setWasThere(true)
   const isFailed = list.error !== null && !list.data
@@ -77,23 +75,17 @@ export function ListPage({
         <RefreshButton onRefresh={list.refetch} />
         {actions}
       </PageHead>
-      {list.error && (
-        <div style={{ marginBottom: 12 }}>
-          <Alert
-            tone="bad"
-            title={`Could not load ${what}.`}
-            action={
-              isFailed && (
-                <Button size="sm" onClick={() => void list.refetch()}>
-                  Try again
-                </Button>
-              )
-            }
-          >
-            <ErrorText error={list.error} />
-          </Alert>
-        </div>
-      )}
+      <ErrorAlert
+        title={`Could not load ${what}.`}
+        error={list.error}
+        action={
+          isFailed && (
+            <Button size="sm" onClick={() => void list.refetch()}>
+              Try again
+            </Button>
+          )
+        }
+      />
       <ListFailed value={isFailed}>{children}</ListFailed>
       {list.hasNextPage && (
         <LoadMore

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from 'react'
 import { focusHeading } from '../lib/focus-heading.ts'
+import { formatCount } from '../lib/format.ts'
 import { Button } from './Button.tsx'
 
 type LoadMoreProps = {
@@ -23,8 +24,8 @@ export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
   return (
     <div ref={foot} className="tfoot">
       <span>
-        {shown.toLocaleString('en')}
-        {total !== undefined && ` of ${total.toLocaleString('en')}`} {what}
+        {formatCount(shown)}
+        {total !== undefined && ` of ${formatCount(total)}`} {what}
       </span>
       <Button busy={busy} busyLabel="Loading…" onClick={onClick}>
         Load more

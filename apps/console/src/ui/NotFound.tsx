@@ -8,7 +8,7 @@ export function NotFound() {
   return (
     <Main>
       <Result
-        art={<Strip label="Eleven ticks in a row, one of them missing" size="list" ticks={TICKS} />}
+        art={<Strip label="Eleven ticks in a row, one of them missing" size="list" shares={SHARES} />}
         title="Page not Found"
         action={
           <LinkButton to="/" variant="primary">
@@ -22,4 +22,4 @@ export function NotFound() {
   )
 }
 
-const TICKS = Array.from({ length: 11 }, (_, index) => (index === 7 ? 'none' : 'on') as 'none' | 'on')
+const SHARES = Array.from({ length: 11 }, (_, index) => (index === 7 ? undefined : 1))

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { formatCount } from '../lib/format.ts'
 import { Title } from './Title.tsx'
 
 const WIDTH = { detail: 'page', list: 'page list', settings: 'page settings', grid: 'wide' } as const
@@ -27,7 +28,7 @@ export function PageHead({ title, count, children }: PageHeadProps) {
     <div className="phead">
       <Title page={title} />
       <h1 tabIndex={-1}>{title}</h1>
-      {count !== undefined && <span className="cnt">{count.toLocaleString('en')}</span>}
+      {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
       <span className="grow" />
       {children}
     </div>
@@ -39,7 +40,7 @@ export function PartHead({ title, count }: { title: string; count?: number | und
   return (
     <div className="parthead">
       <h2>{title}</h2>
-      {count !== undefined && <span className="cnt">{count.toLocaleString('en')}</span>}
+      {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
     </div>
   )
 }

@@ -15,7 +15,7 @@ type SectionProps = {
 export function Section({ id, title, aside, padded = true, children }: SectionProps) {
   const headingId = useId()
   return (
-    <section className="sheet sec" {...(id && { id })} aria-labelledby={headingId}>
+    <section className="sheet sec" id={id} aria-labelledby={headingId}>
       <header>
         <h2 id={headingId}>{title}</h2>
         {aside}

@@ -11,13 +11,11 @@ import { Skeleton } from './Skeleton.tsx'
 type SectionBoundaryProps = {
   /** What it holds, in lower case: "Could not load events", "Loading events". */
   what: string
-  /** Shown while it loads; grey bars by default. */
-  fallback?: ReactNode
   children: ReactNode
 }
 
 /** A region that loads alone and fails alone, with Try again. */
-export function SectionBoundary({ what, fallback, children }: SectionBoundaryProps) {
+export function SectionBoundary({ what, children }: SectionBoundaryProps) {
   return (
     <QueryErrorResetBoundary>
       {({ reset }) => (
@@ -34,7 +32,7 @@ export function SectionBoundary({ what, fallback, children }: SectionBoundaryPro
             />
           )}
         >
-          <Suspense fallback={fallback ?? <Skeleton label={`Loading ${what}`} />}>{children}</Suspense>
+          <Suspense fallback={<Skeleton label={`Loading ${what}`} />}>{children}</Suspense>
         </ErrorBoundary>
       )}
     </QueryErrorResetBoundary>

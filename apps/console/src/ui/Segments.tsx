@@ -1,3 +1,4 @@
+import { formatCount } from '../lib/format.ts'
 import { Mark, type MarkState } from './Mark.tsx'
 
 export type SegmentOption<T extends string> = {
@@ -31,7 +32,7 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
             {option.label}
             {option.count !== undefined && (
               <span className="c" aria-hidden="true">
-                {option.count.toLocaleString('en')}
+                {formatCount(option.count)}
               </span>
             )}
           </button>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { formatCount } from '../lib/format.ts'
 import { Mark, type MarkState } from './Mark.tsx'
 
 /** Numbers side by side in a sheet. */
@@ -27,7 +28,7 @@ export function Stat({ label, mark, value, failure, note }: StatProps) {
         {label}
       </dt>
       <dd>
-        {isFailed ? '–' : (value?.toLocaleString('en') ?? <span className="skel" />)}
+        {isFailed ? '–' : value === undefined ? <span className="skel" /> : formatCount(value)}
         {isFailed ? <small>{failure}</small> : note && <small>{note}</small>}
       </dd>
     </div>

@@ -3,22 +3,20 @@ import type { CSSProperties } from 'react'
 /** Neighbouring devices that share one tick. */
 export type Bin = { devices: number; connected: number; pending: number }
 
-/** One hour of a device: connected, not connected, connected for a part of it, or before the oldest record. */
-export type Tick = 'on' | 'off' | 'none' | { share: number }
-
 type StripProps = {
   /** The sentence that stands for the picture. */
   label: string
   size?: 'card' | 'list' | 'history'
   bins?: readonly Bin[]
-  ticks?: readonly Tick[]
+  /** Connected shares of what the ticks stand for, `undefined` where nothing is known. */
+  shares?: readonly (number | undefined)[]
 }
 
 const SIZE = { card: 'strip', list: 'strip wide-ticks', history: 'strip hours' } as const
 
 /** One vertical tick a device or an hour: tall is connected, short is disconnected, capped has a pending certificate. */
-export function Strip({ label, size = 'card', bins, ticks }: StripProps) {
-  const drawn = bins ? bins.map(tickOfBin) : (ticks ?? []).map(tickOfHour)
+export function Strip({ label, size = 'card', bins, shares }: StripProps) {
+  const drawn = bins?.map(tickOfBin) ?? shares?.map(tickOfShare) ?? []
   if (drawn.length === 0) return <div className={`${SIZE[size]} none`} role="img" aria-label={label} />
   return (
     <div className={SIZE[size]} role="img" aria-label={label}>
@@ -47,13 +45,8 @@ function tickOfBin({ devices, connected, pending }: Bin): Drawn {
   return tickOfShare(share)
 }
 
-function tickOfHour(tick: Tick): Drawn {
-  if (tick === 'none') return { className: 'x', share: undefined }
-  if (tick === 'on') return tickOfShare(1)
-  return tickOfShare(tick === 'off' ? 0 : tick.share)
-}
-
-function tickOfShare(share: number): Drawn {
+function tickOfShare(share: number | undefined): Drawn {
+  if (share === undefined) return { className: 'x', share }
   if (share <= 0) return { className: 'o', share: undefined }
   return share < 1 ? { className: 's', share } : { className: undefined, share: undefined }
 }

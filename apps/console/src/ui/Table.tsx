@@ -45,6 +45,15 @@ export function SortHead({ children, field, sort, onSort }: SortButtonProps) {
   )
 }
 
+/** The head of a column of buttons. */
+export function ActionsHead() {
+  return (
+    <th scope="col">
+      <span className="sr">Actions</span>
+    </th>
+  )
+}
+
 type TableProps = {
   /** Name of the table for screen readers. */
   caption: string
@@ -140,7 +149,7 @@ export function Row({ detail = false, children }: { detail?: boolean; children: 
     <tr
       // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
       role="row"
-      {...(detail && { className: 'detail' })}
+      className={detail ? 'detail' : undefined}
       {...(place && { ref: place.measure, 'data-index': place.index, 'aria-rowindex': place.index + 2 })}
     >
       {children}
@@ -161,7 +170,7 @@ type CellProps = {
 export function Cell({ label, end = false, span, children }: CellProps) {
   return (
     // biome-ignore lint/a11y/noRedundantRoles: a changed `display` on small screens takes the roles away
-    <td role="cell" {...(label && { 'data-k': label })} {...(end && { className: 'r' })} colSpan={span}>
+    <td role="cell" data-k={label} className={end ? 'r' : undefined} colSpan={span}>
       {children}
     </td>
   )

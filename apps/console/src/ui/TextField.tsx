@@ -8,7 +8,7 @@ export type TextFieldProps = Omit<
   label: string
   value: string
   onChange: (value: string) => void
-  type?: 'text' | 'email' | 'search' | 'url'
+  type?: 'text' | 'email'
   size?: 'md' | 'lg'
   help?: ReactNode
   error?: string | undefined

@@ -1,13 +1,13 @@
 import { Check, CircleAlert, X } from 'lucide-react'
-import { useEffect, useState, useSyncExternalStore } from 'react'
-import { LoginLink } from './ErrorText.tsx'
-import { dismissToast, type ToastNotice, toastStore } from './toast.ts'
+import { useEffect, useState } from 'react'
+import { ErrorText } from './ErrorText.tsx'
+import { dismissToast, type ToastNotice, useToasts } from './toast.ts'
 
 const SUCCESS_SHOWN_MS = 5000
 
 /** Shows the notices of `toast` in the corner: success for 5 s, failures until dismissed, three at most. */
 export function Toaster() {
-  const notices = useSyncExternalStore(toastStore.subscribe, toastStore.get)
+  const notices = useToasts()
   return (
     <section className="toasts" aria-label="Notifications">
       {notices.map(notice => (
@@ -18,20 +18,21 @@ export function Toaster() {
 }
 
 function Toast({ notice }: { notice: ToastNotice }) {
-  const { key, tone, title, text, isSignedOut } = notice
+  const { key, text, error } = notice
+  const isFailure = 'error' in notice
   const [isHeld, setHeld] = useState(false)
   useEffect(() => {
-    if (tone === 'bad' || isHeld) return
+    if (isFailure || isHeld) return
     const timer = setTimeout(dismissToast, SUCCESS_SHOWN_MS, key)
     return () => clearTimeout(timer)
-  }, [key, tone, isHeld])
+  }, [key, isFailure, isHeld])
 
-  const Icon = tone === 'bad' ? CircleAlert : Check
+  const Icon = isFailure ? CircleAlert : Check
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: resting on it keeps it; there is nothing to press
     <div
-      className={tone === 'bad' ? 'toast bad' : 'toast'}
-      role={tone === 'bad' ? 'alert' : 'status'}
+      className={isFailure ? 'toast bad' : 'toast'}
+      role={isFailure ? 'alert' : 'status'}
       onPointerEnter={() => setHeld(true)}
       onPointerLeave={() => setHeld(false)}
       onFocus={() => setHeld(true)}
@@ -39,14 +40,15 @@ function Toast({ notice }: { notice: ToastNotice }) {
     >
       <Icon className="i" aria-hidden />
       <div className="grow">
-        {title && (
+        {isFailure ? (
           <>
-            <strong>{title}</strong>
+            <strong>{text}</strong>
             <br />
+            <ErrorText error={error} />
           </>
+        ) : (
+          text
         )}
-        {text}
-        {isSignedOut && <LoginLink />}
       </div>
       <button type="button" className="copy" aria-label="Dismiss" onClick={() => dismissToast(key)}>
         <X className="i i-14" aria-hidden />

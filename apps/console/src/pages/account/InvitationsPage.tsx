@@ -12,7 +12,7 @@ import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
 import { toastError } from '../../ui/toast.ts'
 
 const PAGE_SIZE = 100
@@ -28,19 +28,8 @@ export function InvitationsPage() {
   const invitations = list.data?.pages.flatMap(page => page.invitations)
   return (
     <Main>
-      <ListPage
-        title="Invitations"
-        what="invitations"
-        list={list}
-        shown={invitations?.length}
-        total={list.data?.pages[0]?.total}
-        width="grid"
-      >
-        {joined && (
-          <div style={{ marginBottom: 12 }}>
-            <Joined key={joined.organizationId} organization={joined} />
-          </div>
-        )}
+      <ListPage title="Invitations" what="invitations" list={list} shown={invitations?.length} width="grid">
+        {joined && <Joined key={joined.organizationId} organization={joined} />}
         {invitations?.length === 0 ? (
           <EmptyState icon={MailOpen} title="No open invitations.">
             An organization that invites your address appears here.
@@ -61,9 +50,7 @@ const HEAD = (
   <tr>
     <th scope="col">Organization id</th>
     <th scope="col">Name</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
 

@@ -2,8 +2,7 @@ import { useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { newPasswordErrors } from '../../lib/rules.ts'
 import { useSession } from '../../session.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
@@ -29,11 +28,7 @@ export function PasswordSection() {
   return (
     <Section title="Change Password">
       <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
-        {change.error && (
-          <Alert tone="bad" title="The password was not changed.">
-            <ErrorText error={change.error} />
-          </Alert>
-        )}
+        <ErrorAlert title="The password was not changed." error={change.error} />
         {/* Tells password managers whose password this is. */}
         <input type="text" autoComplete="username" value={email} readOnly hidden />
         <form.Field name="password">

@@ -1,8 +1,7 @@
 import { useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { useSession } from '../../session.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
 import { Section } from '../../ui/Section.tsx'
@@ -52,11 +51,7 @@ export function ProfilePage() {
         </Section>
         <Section title="Display Name">
           <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
-            {rename.error && (
-              <Alert tone="bad" title="The name was not saved.">
-                <ErrorText error={rename.error} />
-              </Alert>
-            )}
+            <ErrorAlert title="The name was not saved." error={rename.error} />
             <form.Field name="displayName">
               {field => <TextField label="Display name" required autoComplete="name" {...bindText(field)} />}
             </form.Field>

@@ -11,7 +11,7 @@ import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { toast, toastError } from '../../ui/toast.ts'
 
@@ -23,13 +23,7 @@ export function SessionsPage() {
   const list = useActionPages('users_QuerySessions', { userId, limit: PAGE_SIZE })
   const sessions = list.data?.pages.flatMap(page => page.sessions)
   return (
-    <ListPage
-      title="Sessions"
-      what="sessions"
-      list={list}
-      shown={sessions?.length}
-      total={list.data?.pages[0]?.total}
-    >
+    <ListPage title="Sessions" what="sessions" list={list} shown={sessions?.length}>
       <Table caption="Sessions" head={HEAD} busy={!sessions} rowsOnPhones>
         {sessions?.map(session => <SessionRow key={session.sessionId} session={session} />) ?? (
           <SkeletonRows columns={5} rows={2} />
@@ -45,9 +39,7 @@ const HEAD = (
     <th scope="col">User agent</th>
     <th scope="col">Created At</th>
     <th scope="col">Expires At</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
 

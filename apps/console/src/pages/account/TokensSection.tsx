@@ -5,17 +5,16 @@ import { useActionPages, useCommand } from '../../api/queries.ts'
 import { confirmed } from '../../lib/confirm.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { useSession } from '../../session.ts'
-import { Alert } from '../../ui/Alert.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { LoadMore } from '../../ui/LoadMore.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { toast, toastError } from '../../ui/toast.ts'
 import { NewUserTokenDialog } from './NewUserTokenDialog.tsx'
@@ -43,17 +42,15 @@ export function TokensSection() {
     >
       {error && (
         <div className="in">
-          <Alert
-            tone="bad"
+          <ErrorAlert
             title="Could not load tokens."
+            error={error}
             action={
               <Button size="sm" onClick={() => void refetch()}>
                 Try again
               </Button>
             }
-          >
-            <ErrorText error={error} />
-          </Alert>
+          />
         </div>
       )}
       {tokens?.length === 0 && (
@@ -79,7 +76,7 @@ export function TokensSection() {
           />
         </div>
       )}
-      <NewUserTokenDialog userId={userId} open={isCreating} onClose={() => setCreating(false)} />
+      {isCreating && <NewUserTokenDialog userId={userId} onClose={() => setCreating(false)} />}
     </Section>
   )
 }
@@ -89,9 +86,7 @@ const HEAD = (
     <th scope="col">Name</th>
     <th scope="col">Id</th>
     <th scope="col">Created At</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
 

@@ -5,24 +5,26 @@ import { PasswordField } from '../../ui/PasswordField.tsx'
 /** Asks for the current password once the hub has refused because the sign-in is no longer recent (decisions). */
 export function useCurrentPassword() {
   const [problem, setProblem] = useState<string>()
+  const [error, setError] = useState<unknown>()
   const [currentPassword, setCurrentPassword] = useState('')
   const isNeeded = problem !== undefined
 
-  /** Runs an action with the password if it is needed; resolves to nothing when the password is what is wrong. */
+  /** Runs an action with the password if it is needed; resolves to nothing when it fails, which the field or `error` tells. */
   async function run<Output>(
     action: (password: { currentPassword?: string }) => Promise<Output>,
   ): Promise<Output | undefined> {
+    setError(undefined)
     if (isNeeded && !currentPassword) {
       setProblem('Please enter your password.')
       return undefined
     }
     try {
       return await action(isNeeded ? { currentPassword } : {})
-    } catch (error) {
-      const issues = error instanceof ActionError ? error.issues : undefined
+    } catch (reason) {
+      const issues = reason instanceof ActionError ? reason.issues : undefined
       const issue = issues?.find(({ path }) => path === 'currentPassword')
-      if (!issue) throw error
-      setProblem(issue.message)
+      if (issue) setProblem(issue.message)
+      else setError(reason)
       return undefined
     }
   }
@@ -41,5 +43,5 @@ export function useCurrentPassword() {
       error={problem || undefined}
     />
   )
-  return { run, field }
+  return { run, field, error }
 }

@@ -43,7 +43,6 @@ export function ActionsLogPage() {
       input={input}
       list={list}
       rows={list.data?.pages.flatMap(page => page.actions.map(actionRow))}
-      total={list.data?.pages[0]?.total}
       search={search}
       endHead="Status"
       dense

@@ -1,6 +1,5 @@
 import { useActionState } from '../../api/queries.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/Page.tsx'
 import { RefreshButton } from '../../ui/RefreshButton.tsx'
@@ -17,13 +16,7 @@ export function ClusterPage() {
         {data && <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} />}
         <RefreshButton onRefresh={refetch} />
       </PageHead>
-      {error && (
-        <div style={{ marginBottom: 12 }}>
-          <Alert tone="bad" title="Could not load the nodes.">
-            <ErrorText error={error} />
-          </Alert>
-        </div>
-      )}
+      <ErrorAlert title="Could not load the nodes." error={error} />
       <NodeTable nodes={data?.nodes} answeredAt={dataUpdatedAt} />
     </Page>
   )

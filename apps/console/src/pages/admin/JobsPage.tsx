@@ -48,7 +48,7 @@ export function JobsPage() {
   const jobs = list.data?.pages.flatMap(page => page.jobs)
   const isFiltered = search.type !== undefined || status !== undefined
   return (
-    <ListPage title="Jobs" what="jobs" list={list} shown={jobs?.length} total={list.data?.pages[0]?.total}>
+    <ListPage title="Jobs" what="jobs" list={list} shown={jobs?.length}>
       <div className="tools">
         <SuggestBox
           value={search.type ?? ''}

@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { invalidateActions } from '../../api/queries.ts'
 import { bindChecked, bindText, useTextForm } from '../../lib/form.ts'
@@ -11,37 +10,27 @@ import { TextField } from '../../ui/TextField.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useCurrentPassword } from '../account/use-current-password.tsx'
 
-type NewUserDialogProps = { open: boolean; onClose: () => void }
-
 /** Creates an account; its owner gets a mail with a link to set a password. */
-export function NewUserDialog({ open, onClose }: NewUserDialogProps) {
-  return open ? <OpenDialog onClose={onClose} /> : null
-}
-
-function OpenDialog({ onClose }: { onClose: () => void }) {
+export function NewUserDialog({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
-  const [error, setError] = useState<unknown>()
   const password = useCurrentPassword()
   const form = useTextForm({
     defaultValues: { email: '', name: '', isAdmin: false as boolean },
     // The hub knows what an address is; its message is shown (decisions "Readings of the spec").
-    validate: () => ({}),
     submit: async ({ email, name, isAdmin }) => {
-      setError(undefined)
-      try {
-        const created = await password.run(currentPassword =>
-          invoke('users_Create', { name, email, displayName: name, isAdmin, ...currentPassword }),
-        )
-        if (!created) return
-        if (created.result !== 'Created') throw new Error('User with that email already exists.')
-        await invalidateActions(queryClient, ['users_Query', 'instance_GetStatistics'])
-        toast(`User ${email.trim()} created.`)
-        onClose()
-      } catch (reason) {
-        setError(reason)
-      }
+      const created = await password.run(async currentPassword => {
+        const input = { name, email, displayName: name, isAdmin, ...currentPassword }
+        const { result } = await invoke('users_Create', input)
+        if (result !== 'Created') throw new Error('User with that email already exists.')
+        return result
+      })
+      if (!created) return
+      await invalidateActions(queryClient, ['users_Query', 'instance_GetStatistics'])
+      toast(`User ${email.trim()} created.`)
+      onClose()
     },
   })
+  const { error } = password
   return (
     <FormDialog title="New User" form={form} submit="Create User" busyLabel="Creating…" onClose={onClose}>
       {error !== undefined && (

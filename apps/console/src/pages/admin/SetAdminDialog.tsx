@@ -1,10 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { invalidateActions } from '../../api/queries.ts'
 import { useTextForm } from '../../lib/form.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/FormDialog.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useCurrentPassword } from '../account/use-current-password.tsx'
@@ -17,24 +15,17 @@ type SetAdminDialogProps = {
 /** Makes a person an administrator of the instance, or takes it away; asks for one's password if the hub wants it. */
 export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: SetAdminDialogProps) {
   const queryClient = useQueryClient()
-  const [error, setError] = useState<unknown>()
   const password = useCurrentPassword()
   const form = useTextForm({
     defaultValues: {},
-    validate: () => ({}),
     submit: async () => {
-      setError(undefined)
-      try {
-        const done = await password.run(currentPassword =>
-          invoke('users_SetIsAdmin', { userId, isAdmin: !isAdmin, ...currentPassword }),
-        )
-        if (!done) return
-        toast(isAdmin ? `${email} is no longer an administrator.` : `${email} is an administrator now.`)
-        await invalidateActions(queryClient, ['users_Query', 'users_GetDetails'])
-        onClose()
-      } catch (reason) {
-        setError(reason)
-      }
+      const done = await password.run(currentPassword =>
+        invoke('users_SetIsAdmin', { userId, isAdmin: !isAdmin, ...currentPassword }),
+      )
+      if (!done) return
+      toast(isAdmin ? `${email} is no longer an administrator.` : `${email} is an administrator now.`)
+      await invalidateActions(queryClient, ['users_Query', 'users_GetDetails'])
+      onClose()
     },
   })
   return (
@@ -45,11 +36,7 @@ export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: Se
       busyLabel="Saving…"
       onClose={onClose}
     >
-      {error !== undefined && (
-        <Alert tone="bad" title="The administrator was not changed.">
-          <ErrorText error={error} />
-        </Alert>
-      )}
+      <ErrorAlert title="The administrator was not changed." error={password.error} />
       <p className="any">
         {isAdmin
           ? `${email} loses the administration of this instance.`

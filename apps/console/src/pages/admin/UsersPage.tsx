@@ -6,7 +6,7 @@ import { CreateButton } from '../../ui/CreateButton.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
-import { SortHead } from '../../ui/Table.tsx'
+import { ActionsHead, SortHead } from '../../ui/Table.tsx'
 import { NewUserDialog } from './NewUserDialog.tsx'
 import { SetAdminDialog } from './SetAdminDialog.tsx'
 import { type User, UserRow } from './UserRow.tsx'
@@ -38,7 +38,6 @@ export function UsersPage() {
       what="users"
       list={list}
       shown={users?.length}
-      total={list.data?.pages[0]?.total}
       actions={<CreateButton onClick={() => setCreating(true)}>New User</CreateButton>}
     >
       <div className="tools">
@@ -64,9 +63,7 @@ export function UsersPage() {
               Email
             </SortHead>
             <th scope="col">Admin</th>
-            <th scope="col">
-              <span className="sr">Actions</span>
-            </th>
+            <ActionsHead />
           </tr>
         }
         rows={users?.map(user => (
@@ -75,7 +72,7 @@ export function UsersPage() {
         onClear={() => change({ q: '' })}
       />
       {changed && <SetAdminDialog user={changed} onClose={() => setChanged(undefined)} />}
-      <NewUserDialog open={isCreating} onClose={() => setCreating(false)} />
+      {isCreating && <NewUserDialog onClose={() => setCreating(false)} />}
     </ListPage>
   )
 }

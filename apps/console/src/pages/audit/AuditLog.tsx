@@ -20,7 +20,6 @@ type AuditLogProps = {
   list: ComponentProps<typeof ListPage>['list']
   /** Nothing while they load. */
   rows: AuditRow[] | undefined
-  total: number | undefined
   search: AuditSearch
   endHead: string
   hasTimestamp?: boolean
@@ -36,7 +35,6 @@ export function AuditLog({
   input,
   list,
   rows,
-  total,
   search,
   endHead,
   hasTimestamp = false,
@@ -53,7 +51,6 @@ export function AuditLog({
       what="entries"
       list={list}
       shown={rows?.length}
-      total={total}
       actions={<ExportMenu action={action} input={input} />}
     >
       <div className="tools">

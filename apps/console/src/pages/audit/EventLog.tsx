@@ -26,7 +26,6 @@ export function EventLog({ title, action, of, search, dense = false }: EventLogP
       input={input}
       list={list}
       rows={list.data?.pages.flatMap(page => page.events.map(eventRow))}
-      total={list.data?.pages[0]?.total}
       search={search}
       endHead="Action/Job id"
       hasTimestamp

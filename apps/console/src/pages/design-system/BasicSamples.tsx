@@ -11,7 +11,7 @@ const COLORS = [
   ...['text', 'text-2', 'text-3', 'text-disabled'],
   ...['accent', 'accent-hover', 'on-accent', 'accent-text', 'accent-tint', 'accent-line', 'focus'],
   ...['ok', 'ok-text', 'ok-tint', 'ok-line', 'warn', 'warn-text', 'warn-tint', 'warn-line'],
-  ...['bad', 'bad-hover', 'on-bad', 'bad-text', 'bad-tint', 'bad-line', 'off'],
+  ...['bad', 'bad-text', 'bad-tint', 'bad-line', 'off'],
 ]
 
 /** The colour tokens. */
@@ -57,7 +57,7 @@ export function ButtonSamples() {
         <Button variant="danger" icon={Trash2}>
           Delete Device
         </Button>
-        <IconButton label="Refresh" icon={RefreshCw} variant="secondary" />
+        <IconButton label="Refresh" icon={RefreshCw} />
         <IconButton label="Close" icon={X} />
         <LinkButton to="/design-system">Link</LinkButton>
       </div>

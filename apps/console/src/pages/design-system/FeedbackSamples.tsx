@@ -42,17 +42,19 @@ export function OverlaySamples() {
       >
         Show failure
       </Button>
-      <Dialog title="New Token" open={isOpen} dirty={name !== ''} onClose={() => setOpen(false)}>
-        <DialogBody>
-          <TextField label="Name" required value={name} onChange={setName} />
-        </DialogBody>
-        <DialogFoot>
-          <Button onClick={() => setOpen(false)}>Cancel</Button>
-          <Button variant="primary" onClick={() => setOpen(false)}>
-            Create Token
-          </Button>
-        </DialogFoot>
-      </Dialog>
+      {isOpen && (
+        <Dialog title="New Token" dirty={name !== ''} onClose={() => setOpen(false)}>
+          <DialogBody>
+            <TextField label="Name" required value={name} onChange={setName} />
+          </DialogBody>
+          <DialogFoot>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button variant="primary" onClick={() => setOpen(false)}>
+              Create Token
+            </Button>
+          </DialogFoot>
+        </Dialog>
+      )}
     </div>
   )
 }
@@ -70,8 +72,6 @@ export function FeedbackSamples() {
         First seen 5 hours ago.
       </Alert>
       <Alert tone="ok">Account Activated</Alert>
-      <Alert tone="info">Devices reconnect by themselves.</Alert>
-      <Alert tone="neutral">Nothing has changed.</Alert>
       <div className="lay">
         <LiveStamp updatedAt={LOADED_AT} />
         <LiveStamp updatedAt={LOADED_AT} failedAt={LOADED_AT + 1} />

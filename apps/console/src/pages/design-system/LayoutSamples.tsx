@@ -14,7 +14,7 @@ import { Secret } from '../../ui/Secret.tsx'
 import { Section } from '../../ui/Section.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { Stat, Stats } from '../../ui/Stats.tsx'
-import { type Bin, Strip, type Tick } from '../../ui/Strip.tsx'
+import { type Bin, Strip } from '../../ui/Strip.tsx'
 import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 
@@ -85,10 +85,10 @@ const SHARED_BINS: Bin[] = Array.from({ length: 54 }, (_, index) => ({
   connected: 10 - (index % 7),
   pending: index === 20 ? 1 : 0,
 }))
-const HOURS: Tick[] = Array.from({ length: 168 }, (_, hour) => {
-  if (hour < 20) return 'none'
-  if (hour > 60 && hour < 66) return 'off'
-  return hour === 66 ? { share: 0.5 } : 'on'
+const HOURS = Array.from({ length: 168 }, (_, hour) => {
+  if (hour < 20) return undefined
+  if (hour > 60 && hour < 66) return 0
+  return hour === 66 ? 0.5 : 1
 })
 
 /** The tick strip at its sizes. */
@@ -98,7 +98,7 @@ export function StripSamples() {
       <Strip bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
       <Strip bins={SHARED_BINS} label="378 of 540 devices connected, 1 with pending certificates" />
       <Strip size="list" bins={BINS} label="38 of 42 devices connected, 2 with pending certificates" />
-      <Strip size="history" ticks={HOURS} label="Connected 95.2 percent of the last 7 days" />
+      <Strip size="history" shares={HOURS} label="Connected 95.2 percent of the last 7 days" />
       <Strip bins={[]} label="No devices" />
       <p className="small t2">
         One tick a device: tall is connected, short is disconnected, capped has a pending certificate.

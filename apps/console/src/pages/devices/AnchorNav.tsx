@@ -1,4 +1,4 @@
-import { type CSSProperties, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useActionState } from '../../api/queries.ts'
 import { formatCount } from '../../lib/format.ts'
 
@@ -14,17 +14,8 @@ const SECTIONS = [
 
 type SectionId = (typeof SECTIONS)[number]['id']
 
-const STICKY: CSSProperties = {
-  position: 'sticky',
-  top: 'var(--topbar)',
-  zIndex: 10,
-  background: 'var(--canvas)',
-}
-
 /** Height below the top of the window at which a section counts as the one being read. */
 const READING_LINE_PX = 140
-/** Height of what sticks to the top: the top bar and these links. */
-const STICKY_PX = 112
 
 /** Links to the sections of a device's page; the one being read is marked as the page scrolls. */
 export function AnchorNav({ deviceId }: { deviceId: string }) {
@@ -37,15 +28,6 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
     ...(details && { certs: details.certificates.length }),
   }
 
-  // Neither a link to a section nor the keyboard may bring anything to rest under what sticks to the top.
-  useEffect(() => {
-    const { style } = document.documentElement
-    style.scrollPaddingTop = `${STICKY_PX}px`
-    return () => {
-      style.scrollPaddingTop = ''
-    }
-  }, [])
-
   useEffect(keepLinkedInPlace, [])
 
   // On narrow screens the nav itself scrolls; the marked link stays in its view.
@@ -55,7 +37,7 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
   }, [current])
 
   return (
-    <nav ref={nav} className="anchor" style={STICKY} aria-label="Sections">
+    <nav ref={nav} className="anchor" aria-label="Sections">
       {SECTIONS.map(({ id, label }) => (
         <a key={id} href={`#${id}`} {...(id === current && { 'aria-current': 'location' })}>
           {label}

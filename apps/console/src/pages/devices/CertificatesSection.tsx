@@ -11,9 +11,9 @@ import { Id } from '../../ui/Id.tsx'
 import type { IconType } from '../../ui/icon.ts'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
+import { ActionsHead } from '../../ui/Table.tsx'
 import { Time, TimesTogether } from '../../ui/Time.tsx'
 import { toastError } from '../../ui/toast.ts'
-import { SCROLL_BOX } from './scroll-box.ts'
 
 type Certificate = ActionOutput<'devices_GetDetails'>['certificates'][number]
 type Status = Certificate['status']
@@ -67,7 +67,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
         </div>
       )}
       {certificates.length > 0 && (
-        <div style={SCROLL_BOX}>
+        <div className="bare">
           <table className="tbl dense rows">
             <caption className="sr">Certificates</caption>
             <thead>
@@ -76,9 +76,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
                 <th scope="col">First Seen</th>
                 <th scope="col">Status</th>
                 <th scope="col">Fingerprint</th>
-                <th scope="col">
-                  <span className="sr">Actions</span>
-                </th>
+                <ActionsHead />
               </tr>
             </thead>
             <tbody>

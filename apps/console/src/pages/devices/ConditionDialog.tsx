@@ -17,17 +17,17 @@ type ConditionDialogProps = { onAdd: (condition: Condition) => void; onClose: ()
 /** Asks for one condition on a property. */
 export function ConditionDialog({ onAdd, onClose }: ConditionDialogProps) {
   const form = useTextForm({
-    defaultValues: { property: '', operator: 'equals', value: '' },
+    defaultValues: { property: '', operator: 'equals' as Operator, value: '' },
     validate: typed => {
-      const read = readCondition(typed as typeof typed & { operator: Operator })
+      const read = readCondition(typed)
       return isCondition(read) ? {} : read
     },
     submit: async typed => {
-      const read = readCondition(typed as typeof typed & { operator: Operator })
+      const read = readCondition(typed)
       if (isCondition(read)) onAdd(read)
     },
   })
-  const takes = useStore(form.store, ({ values }) => takenBy(values.operator as Operator))
+  const takes = useStore(form.store, ({ values }) => takenBy(values.operator))
   return (
     <FormDialog title="Add a condition" form={form} submit="Add" busyLabel="Adding…" onClose={onClose}>
       <form.Field name="property">

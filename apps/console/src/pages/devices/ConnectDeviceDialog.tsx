@@ -4,15 +4,8 @@ import { useEnrolment } from './use-enrolment.ts'
 import { useTokenForm } from './use-token-form.tsx'
 import { WaitingDevice } from './WaitingDevice.tsx'
 
-type ConnectDeviceDialogProps = { projectId: string; open: boolean; onClose: () => void }
-
 /** Makes a deployment token, shows it once with the command for the device and waits for it to connect. */
-export function ConnectDeviceDialog({ open, ...rest }: ConnectDeviceDialogProps) {
-  // Mounted only while open: the next opening makes another token.
-  return open ? <OpenDialog {...rest} /> : null
-}
-
-function OpenDialog({ projectId, onClose }: Omit<ConnectDeviceDialogProps, 'open'>) {
+export function ConnectDeviceDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
   const { enrolment, start } = useEnrolment(projectId)
   const { form, field } = useTokenForm(start)
   if (enrolment) {

@@ -10,7 +10,6 @@ import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
 import { Time, TimesTogether } from '../../ui/Time.tsx'
 import { connectionsQuery } from './device-queries.ts'
-import { SCROLL_BOX } from './scroll-box.ts'
 
 type EndReason = NonNullable<ActionOutput<'devices_QueryConnections'>['connections'][number]['endReason']>
 
@@ -55,7 +54,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
     )
   }
   return (
-    <div style={SCROLL_BOX}>
+    <div className="bare">
       <table className="tbl dense rows">
         <caption className="sr">Open connections</caption>
         <thead>
@@ -99,7 +98,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
   if (ended.length === 0) return null
   return (
     <>
-      <div style={SCROLL_BOX}>
+      <div className="bare">
         <table className="tbl dense rows">
           <caption className="sub">History</caption>
           <thead>

@@ -46,7 +46,7 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
       <div className="dhead">
         <div className="grow">
           <div className="row" style={{ flexWrap: 'wrap', gap: '6px 12px' }}>
-            <h1 tabIndex={-1} style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
+            <h1 tabIndex={-1} className="any">
               {name}
             </h1>
             {details && <ConnectionBadge isConnected={details.isConnected} />}

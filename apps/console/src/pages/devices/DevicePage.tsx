@@ -1,8 +1,7 @@
 import { useIsMutating } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useActionState } from '../../api/queries.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { isAbsent } from '../../ui/is-absent.ts'
 import { NotFound } from '../../ui/NotFound.tsx'
 import { Page } from '../../ui/Page.tsx'
@@ -40,13 +39,13 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
       <AnchorNav deviceId={deviceId} />
       <div className="cols">
         <div className="stack ov" id="ov">
-          {details && error && (
-            <Alert tone="bad" title="Could not load the device.">
-              <ErrorText error={error} />
-            </Alert>
+          {details && (
+            <>
+              <ErrorAlert title="Could not load the device." error={error} />
+              <PendingNotice certificates={details.certificates} />
+              <RefusalNotice {...details} />
+            </>
           )}
-          {details && <PendingNotice certificates={details.certificates} />}
-          {details && <RefusalNotice {...details} />}
           <HistorySection deviceId={deviceId} />
         </div>
         <aside className="stack rail" aria-label="Summary">

@@ -1,27 +1,19 @@
 import { Link } from '@tanstack/react-router'
 import { ShieldAlert } from 'lucide-react'
-import {
-  type CSSProperties,
-  Fragment,
-  memo,
-  type ReactNode,
-  type Ref,
-  useEffect,
-  useRef,
-  useState,
-} from 'react'
+import { Fragment, memo, type ReactNode, type Ref, useEffect, useRef, useState } from 'react'
 import { formatCount } from '../../lib/format.ts'
 import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Mark } from '../../ui/Mark.tsx'
-import { SortHead } from '../../ui/Table.tsx'
+import { ActionsHead, SortHead } from '../../ui/Table.tsx'
 import { Time, TimesTogether } from '../../ui/Time.tsx'
 import { Gap, useVirtualRows } from '../../ui/virtual-rows.tsx'
 import type { DeviceRow } from './use-device-list.ts'
 
-const COLUMNS = 6
+/** Columns of the table, for what stands in place of its rows. */
+export const COLUMNS = 6
 const ROW_HEIGHT = 44
 const CARD_HEIGHT = 115
 
@@ -72,7 +64,6 @@ export function DeviceTable({
   }, [devices, startIndex, endIndex, onView])
 
   const head = { sort, onSort }
-  const rowIndexOf = (index: number) => (isFromFirst ? index + 2 : undefined)
   return (
     <table
       {...TABLE}
@@ -109,9 +100,7 @@ export function DeviceTable({
           <SortHead {...head} field="pendingCertificatesCount">
             Pending Certificates
           </SortHead>
-          <th scope="col">
-            <span className="sr">Actions</span>
-          </th>
+          <ActionsHead />
         </tr>
       </thead>
       <tbody {...GROUP}>
@@ -124,8 +113,7 @@ export function DeviceTable({
                   ref={virtual.measure}
                   device={devices[index]!}
                   index={index}
-                  rowIndex={rowIndexOf(index)}
-                  isCard={isNarrow}
+                  rowIndex={isFromFirst ? index + 2 : undefined}
                 />
               </Fragment>
             ))}
@@ -140,15 +128,10 @@ type RowProps = {
   device: DeviceRow
   index: number
   rowIndex: number | undefined
-  isCard: boolean
   ref: Ref<HTMLTableRowElement> | undefined
 }
 
-// On a card the last line holds the count and View.
-const LAST_LINE_START: CSSProperties = { gridArea: '3 / 1' }
-const LAST_LINE_END: CSSProperties = { gridArea: '3 / 2', justifyContent: 'flex-end' }
-
-const Row = memo(function Row({ device, index, rowIndex, isCard, ref }: RowProps) {
+const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
   const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
   const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
   // A cell with another key plays its animation anew.
@@ -173,12 +156,7 @@ const Row = memo(function Row({ device, index, rowIndex, isCard, ref }: RowProps
       <td {...CELL} key={last.changes} className={last.changes > 0 ? 'c-stat just-changed' : 'c-stat'}>
         <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
       </td>
-      <td
-        {...CELL}
-        className="c-pend"
-        data-k="Pending Certificates"
-        style={isCard ? LAST_LINE_START : undefined}
-      >
+      <td {...CELL} className="c-pend" data-k="Pending Certificates">
         {pendingCertificatesCount > 0 ? (
           <Badge tone="warn" icon={ShieldAlert}>
             {formatCount(pendingCertificatesCount)}
@@ -188,7 +166,7 @@ const Row = memo(function Row({ device, index, rowIndex, isCard, ref }: RowProps
           <span className="t2 num">0</span>
         )}
       </td>
-      <td {...CELL} className="r" style={isCard ? LAST_LINE_END : undefined}>
+      <td {...CELL} className="r">
         <LinkButton {...link} variant="ghost" size="sm">
           View<span className="sr"> {name ?? deviceId}</span>
         </LinkButton>

@@ -5,7 +5,7 @@ import { ListFilterPlus } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { invalidateActions, useActionState } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { formatCount } from '../../lib/format.ts'
+import { counted } from '../../lib/format.ts'
 import { useChangeSearch } from '../../lib/search.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -24,14 +24,13 @@ import { ConditionDialog } from './ConditionDialog.tsx'
 import { Conditions } from './Conditions.tsx'
 import { ConnectDeviceDialog } from './ConnectDeviceDialog.tsx'
 import { type Condition, parseConditions, writeConditions } from './conditions.ts'
-import { DeviceTable } from './DeviceTable.tsx'
+import { COLUMNS, DeviceTable } from './DeviceTable.tsx'
 import { type DeviceSearch, devicesInput, sortOf } from './devices-input.ts'
 import { FleetSummary } from './FleetSummary.tsx'
 import { InstallGuide } from './InstallGuide.tsx'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
-const COLUMNS = 6
 /** Ticks to ask for; the strip merges those that do not fit. */
 const MAX_BINS = 200
 
@@ -90,9 +89,7 @@ function Devices({ projectId }: { projectId: string }) {
                 focusHeading()
               }}
             >
-              {list.heldCount === 1
-                ? '1 new device, show'
-                : `${formatCount(list.heldCount)} new devices, show`}
+              {counted(list.heldCount, 'new device')}, show
             </Button>
           </div>
         )}
@@ -104,34 +101,32 @@ function Devices({ projectId }: { projectId: string }) {
           Connect a device
         </CreateButton>
       </PageHead>
-      <ConnectDeviceDialog projectId={projectId} open={isConnecting} onClose={() => setConnecting(false)} />
+      {isConnecting && <ConnectDeviceDialog projectId={projectId} onClose={() => setConnecting(false)} />}
       {isEmpty || isGuided ? (
         <InstallGuide projectId={projectId} onHold={setGuided} />
       ) : (
         <>
           {summary && <FleetSummary summary={summary} />}
           {list.error && !isLost && (
-            <div style={{ marginBottom: 12 }}>
-              <Alert
-                tone="bad"
-                title="Could not load devices."
-                action={
-                  !list.data && (
-                    <Button size="sm" onClick={() => void list.refetch()}>
-                      Try again
-                    </Button>
-                  )
-                }
-              >
-                <ErrorText error={list.error} />
-                {list.data && (
-                  <>
-                    {' '}
-                    The rows below were answered <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
-                  </>
-                )}
-              </Alert>
-            </div>
+            <Alert
+              tone="bad"
+              title="Could not load devices."
+              action={
+                !list.data && (
+                  <Button size="sm" onClick={() => void list.refetch()}>
+                    Try again
+                  </Button>
+                )
+              }
+            >
+              <ErrorText error={list.error} />
+              {list.data && (
+                <>
+                  {' '}
+                  The rows below were answered <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
+                </>
+              )}
+            </Alert>
           )}
           <div className="tools">
             <FilterBox
@@ -196,7 +191,7 @@ function Devices({ projectId }: { projectId: string }) {
           </div>
           {total !== undefined && total > 0 && (
             <div className="tfoot">
-              <span>{total === 1 ? '1 device' : `${formatCount(total)} devices`}</span>
+              <span>{counted(total, 'device')}</span>
               {list.isFetchingNextPage && <span>Loading more…</span>}
             </div>
           )}

@@ -3,8 +3,8 @@ import { formatDuration, formatShare } from '../../lib/format.ts'
 import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { Section } from '../../ui/Section.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
-import { Strip, type Tick } from '../../ui/Strip.tsx'
-import { type ConnectionHistory, HOURS, type Hour, mergeHours, readHistory } from './connection-hours.ts'
+import { Strip } from '../../ui/Strip.tsx'
+import { type ConnectionHistory, HOURS, mergeHours, readHistory } from './connection-hours.ts'
 import { connectionsQuery } from './device-queries.ts'
 
 const DAY_LABELS = [1, 2, 3, 4]
@@ -44,7 +44,7 @@ function History({ deviceId }: { deviceId: string }) {
       </div>
       <Strip
         size="history"
-        ticks={hours.map(tickOf)}
+        shares={hours}
         label={`Connected ${formatShare(share)} ${period || 'of the last 7 days'}, ${words}`}
       />
       <div className="hist" aria-hidden="true">
@@ -60,12 +60,6 @@ function History({ deviceId }: { deviceId: string }) {
       </div>
     </>
   )
-}
-
-function tickOf(hour: Hour): Tick {
-  if (hour === undefined) return 'none'
-  if (hour >= 1) return 'on'
-  return hour <= 0 ? 'off' : { share: hour }
 }
 
 function interruptionsOf({ share, interruptions, longest }: ConnectionHistory): string {

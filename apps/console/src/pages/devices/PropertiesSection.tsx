@@ -2,7 +2,6 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { History, Lock } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
 import { useAction, useActionState } from '../../api/queries.ts'
-import { useIsNarrow } from '../../lib/use-is-narrow.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { copyTextOf, JsonValue } from '../../ui/JsonValue.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
@@ -124,7 +123,6 @@ function PropertyCells({
 }: {
   property: Property
 } & OnHistory) {
-  const isNarrow = useIsNarrow()
   return (
     <>
       <span className="k">
@@ -134,7 +132,7 @@ function PropertyCells({
           {isProtected && <span className="muted"> protected</span>}
         </span>
       </span>
-      <div style={isNarrow ? { gridColumn: '1 / -1', gridRow: 2, minWidth: 0 } : { minWidth: 0 }}>
+      <div>
         <JsonValue value={value} />
       </div>
       <span className="when row" style={{ gap: 4 }}>

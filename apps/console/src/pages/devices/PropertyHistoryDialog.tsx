@@ -1,10 +1,9 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useSuspenseInfiniteQuery } from '@tanstack/react-query'
 import { actionPagesQuery } from '../../api/queries.ts'
-import { Alert } from '../../ui/Alert.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Dialog, DialogBody } from '../../ui/Dialog.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
 import { copyTextOf, JsonValue } from '../../ui/JsonValue.tsx'
 import { LoadMore } from '../../ui/LoadMore.tsx'
 import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
@@ -24,7 +23,7 @@ export function PropertyHistoryDialog({
   ...property
 }: PropertyHistoryProps & { onClose: () => void }) {
   return (
-    <Dialog open title={`Past values of ${property.name}`} onClose={onClose}>
+    <Dialog title={`Past values of ${property.name}`} onClose={onClose}>
       <SectionBoundary what="past values">
         <ChangeList {...property} />
       </SectionBoundary>
@@ -41,11 +40,7 @@ function ChangeList({ deviceId, name }: PropertyHistoryProps) {
     <>
       {(list.error || changes.length === 0) && (
         <DialogBody>
-          {list.error && (
-            <Alert tone="bad" title="Could not load past values.">
-              <ErrorText error={list.error} />
-            </Alert>
-          )}
+          <ErrorAlert title="Could not load past values." error={list.error} />
           {changes.length === 0 && <p className="muted">No past values.</p>}
         </DialogBody>
       )}

@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import { bindText, useTextForm } from '../../lib/form.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 /** A form that asks for the name of the deployment token that the next device connects with, and its field below what went wrong. */
@@ -17,11 +16,7 @@ export function useTokenForm(start: (name: string) => Promise<void>) {
   })
   const field = (
     <>
-      {failure !== undefined && (
-        <Alert tone="bad" title="Could not create the token">
-          <ErrorText error={failure} />
-        </Alert>
-      )}
+      <ErrorAlert title="Could not create the token" error={failure} />
       <form.Field name="name">
         {name => (
           <TextField

@@ -80,9 +80,7 @@ function readDisk(disk: Record<string, unknown>): Disk {
   }
 }
 
-/** What could be read of a device's update status. */
-export type OtaStatus = {
-  lastUpdated: string
+type OtaStatus = {
   currentVersion: string | undefined
   targetVersion: string | undefined
   state: string | undefined
@@ -95,7 +93,6 @@ export function readOtaStatus(properties: Properties): OtaStatus | 'unreadable' 
   const value = recordOf(property.value)
   if (!value) return 'unreadable'
   return {
-    lastUpdated: property.lastUpdated,
     currentVersion: textOf(value.currentVersion),
     targetVersion: textOf(value.targetVersion),
     state: textOf(value.state),

@@ -5,7 +5,7 @@ import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.t
 import { safeRedirect } from '../../lib/redirect.ts'
 import { logIn } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
-import { AuthHead, AuthLayout, AuthMeta } from '../../ui/AuthLayout.tsx'
+import { AuthHead, AuthLayout } from '../../ui/AuthLayout.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
@@ -77,12 +77,12 @@ export function LoginPage() {
             />
           )}
         </form.Field>
-        <AuthMeta>
+        <div className="meta">
           <form.Field name="rememberMe">
             {field => <Checkbox label="Remember me" {...bindChecked(field)} />}
           </form.Field>
           <Link to="/reset-password">Reset password</Link>
-        </AuthMeta>
+        </div>
         <SubmitButton form={form} size="lg" busyLabel="Logging in…">
           Log in
         </SubmitButton>

@@ -1,20 +1,13 @@
 import { useCommand } from '../../api/queries.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { isEmail } from '../../lib/rules.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { toast } from '../../ui/toast.ts'
 
-type InviteDialogProps = { organizationId: string; open: boolean; onClose: () => void }
-
 /** Asks for an address and invites it to an organization. */
-export function InviteDialog({ open, ...rest }: InviteDialogProps) {
-  return open ? <OpenDialog {...rest} /> : null
-}
-
-function OpenDialog({ organizationId, onClose }: Omit<InviteDialogProps, 'open'>) {
+export function InviteDialog({ organizationId, onClose }: { organizationId: string; onClose: () => void }) {
   const invite = useCommand('organizations_InviteMember', { invalidates: ['organizations_QueryInvitations'] })
   const form = useTextForm({
     defaultValues: { email: '' },
@@ -31,11 +24,7 @@ function OpenDialog({ organizationId, onClose }: Omit<InviteDialogProps, 'open'>
   })
   return (
     <FormDialog title="Invite User" form={form} submit="Invite User" busyLabel="Inviting…" onClose={onClose}>
-      {invite.error && (
-        <Alert tone="bad" title="The user was not invited.">
-          <ErrorText error={invite.error} />
-        </Alert>
-      )}
+      <ErrorAlert title="The user was not invited." error={invite.error} />
       <form.Field name="email">
         {field => (
           <TextField

@@ -9,6 +9,7 @@ import { CreateButton } from '../../ui/CreateButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
+import { ActionsHead } from '../../ui/Table.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 import { MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
@@ -34,7 +35,7 @@ export function MembersPage() {
   const refetch = () =>
     invalidateActions(queryClient, ['organizations_QueryMembers', 'organizations_QueryInvitations'])
   const members = list.data?.pages.flatMap(page => page.members)
-  const total = list.data?.pages[0]?.total ?? members?.length
+  const total = list.data?.pages[0]?.total
   // While another filter loads, its box stays where the focus is.
   const isFiltered = filter !== '' || text !== '' || list.isPlaceholderData
   return (
@@ -43,7 +44,6 @@ export function MembersPage() {
       what="members"
       list={{ ...list, refetch }}
       shown={members?.length}
-      total={total}
       actions={
         <>
           {(isFiltered || (total ?? 0) >= FILTER_FROM) && (
@@ -72,7 +72,7 @@ export function MembersPage() {
         ))}
         onClear={() => setFilter('')}
       />
-      <InviteDialog organizationId={organizationId} open={isInviting} onClose={() => setInviting(false)} />
+      {isInviting && <InviteDialog organizationId={organizationId} onClose={() => setInviting(false)} />}
     </ListPage>
   )
 }
@@ -82,8 +82,6 @@ const HEAD = (
     <th scope="col">Name</th>
     <th scope="col">Email</th>
     <th scope="col">Role</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )

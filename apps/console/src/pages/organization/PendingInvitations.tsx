@@ -8,7 +8,7 @@ import { IconButton } from '../../ui/IconButton.tsx'
 import { LoadMore } from '../../ui/LoadMore.tsx'
 import { PartHead } from '../../ui/Page.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
 import { toast, toastError } from '../../ui/toast.ts'
 
 const PAGE_SIZE = 100
@@ -22,7 +22,7 @@ export function PendingInvitations({ organizationId }: { organizationId: string 
     { organizationId, limit: PAGE_SIZE },
   )
   const invitations = data?.pages.flatMap(page => page.invitations)
-  const total = data?.pages[0]?.total ?? invitations?.length
+  const total = data?.pages[0]?.total
   return (
     <section>
       <PartHead title="Pending invitations" count={total} />
@@ -61,9 +61,7 @@ export function PendingInvitations({ organizationId }: { organizationId: string 
 const HEAD = (
   <tr>
     <th scope="col">Email</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
 

@@ -2,19 +2,14 @@ import { useNavigate } from '@tanstack/react-router'
 import { useCommand } from '../../api/queries.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { organizationParam } from '../../organization.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-type CreateProjectDialogProps = { organizationId: string; open: boolean; onClose: () => void }
+type CreateProjectDialogProps = { organizationId: string; onClose: () => void }
 
 /** Asks for a name and creates a project, then goes there. */
-export function CreateProjectDialog({ open, ...rest }: CreateProjectDialogProps) {
-  return open ? <OpenDialog {...rest} /> : null
-}
-
-function OpenDialog({ organizationId, onClose }: Omit<CreateProjectDialogProps, 'open'>) {
+export function CreateProjectDialog({ organizationId, onClose }: CreateProjectDialogProps) {
   const navigate = useNavigate()
   const create = useCommand('projects_Create', {
     invalidates: ['organizations_QueryProjects'],
@@ -40,11 +35,7 @@ function OpenDialog({ organizationId, onClose }: Omit<CreateProjectDialogProps, 
       busyLabel="Creating…"
       onClose={onClose}
     >
-      {create.error && (
-        <Alert tone="bad" title="The project was not created.">
-          <ErrorText error={create.error} />
-        </Alert>
-      )}
+      <ErrorAlert title="The project was not created." error={create.error} />
       <form.Field name="name">{field => <TextField label="Name" required {...bindText(field)} />}</form.Field>
     </FormDialog>
   )

@@ -5,9 +5,8 @@ import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { formatCount } from '../../lib/format.ts'
 import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { Alert } from '../../ui/Alert.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { ComboBox } from '../../ui/ComboBox.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { toast } from '../../ui/toast.ts'
 
@@ -40,11 +39,7 @@ export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormP
   })
   return (
     <form className="sheet linkform" noValidate onSubmit={event => void submitForm(event, form)}>
-      {link.error && (
-        <Alert tone="bad" title="The repository was not linked.">
-          <ErrorText error={link.error} />
-        </Alert>
-      )}
+      <ErrorAlert title="The repository was not linked." error={link.error} />
       <form.Field name="repositoryId">
         {field => (
           <ComboBox

@@ -10,7 +10,7 @@ import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
-import { Cell, Row } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row } from '../../ui/Table.tsx'
 import { toast, toastError } from '../../ui/toast.ts'
 import { LinkRepositoryForm } from './LinkRepositoryForm.tsx'
 
@@ -41,7 +41,6 @@ export function LinkedRepositoriesPage() {
       what="repositories"
       list={list}
       shown={repositories?.length}
-      total={total}
       actions={
         (isFiltered || (total ?? 0) >= FILTER_FROM) && (
           <FilterBox
@@ -82,9 +81,7 @@ const HEAD = (
   <tr>
     <th scope="col">Name</th>
     <th scope="col">Id</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
 

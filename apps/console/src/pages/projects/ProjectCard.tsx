@@ -1,7 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { ShieldAlert } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
-import { formatCount } from '../../lib/format.ts'
+import { counted, formatCount } from '../../lib/format.ts'
 import { useSeen } from '../../lib/use-seen.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { Card, CardFoot } from '../../ui/Card.tsx'
@@ -55,15 +55,10 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
 function Counts({ devices, connected }: { devices: number; connected: number }) {
   const disconnected = devices - connected
   return (
-    <CardFoot end={`${devices.toLocaleString('en')} ${devices === 1 ? 'device' : 'devices'}`}>
+    <CardFoot end={counted(devices, 'device')}>
       {devices === 0 && 'No devices yet'}
-      {connected > 0 && <Mark state="on">{connected.toLocaleString('en')} connected</Mark>}
-      {disconnected > 0 && <Mark state="off">{disconnected.toLocaleString('en')} disconnected</Mark>}
+      {connected > 0 && <Mark state="on">{formatCount(connected)} connected</Mark>}
+      {disconnected > 0 && <Mark state="off">{formatCount(disconnected)} disconnected</Mark>}
     </CardFoot>
   )
-}
-
-/** A card's place while the list loads. */
-export function ProjectCardSkeleton() {
-  return <Card title={<span className="skel" />} id={<span className="skel" />} />
 }

@@ -13,7 +13,7 @@ const FROM = '/authenticated/org_{$organization}/projects/$projectId'
 export function ProjectLayout() {
   const { organization, projectId } = useParams({ from: FROM })
   const { data, error, refetch } = useActionState('projects_GetDetails', { projectId })
-  const { tokenCount } = useCachedTokenCount(projectId)
+  const tokenCount = useCachedTokenCount(projectId)
   const base = `/org_${organization}/projects/${projectId}`
   const counts: Record<string, number | undefined> = { Devices: data?.deviceCount, Tokens: tokenCount }
   return (
@@ -40,5 +40,5 @@ function useCachedTokenCount(projectId: string) {
     ...actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
     enabled: false,
   })
-  return { tokenCount: data?.pages[0]?.total }
+  return data?.pages[0]?.total
 }

@@ -1,5 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
 import { actionQuery } from '../../api/queries.ts'
+import { counted } from '../../lib/format.ts'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { Stat, Stats } from '../../ui/Stats.tsx'
 import { summaryInput } from './summary.ts'
@@ -41,7 +42,7 @@ export function ProjectStats({ projectIds }: { projectIds: string[] }) {
         mark="pending"
         value={pending}
         failure={failure}
-        note={pending ? `in ${pendingIn} ${pendingIn === 1 ? 'project' : 'projects'}` : undefined}
+        note={pending ? `in ${counted(pendingIn, 'project')}` : undefined}
       />
     </Stats>
   )

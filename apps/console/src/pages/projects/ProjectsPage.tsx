@@ -4,10 +4,9 @@ import { Package } from 'lucide-react'
 import { useState } from 'react'
 import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
 import { ageOf } from '../../lib/age.ts'
-import { focusHeading } from '../../lib/focus-heading.ts'
 import { useChangeSearch } from '../../lib/search.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { Button } from '../../ui/Button.tsx'
+import { CardSkeletons } from '../../ui/Card.tsx'
 import { CardGrid } from '../../ui/CardGrid.tsx'
 import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
@@ -15,8 +14,9 @@ import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { LiveStamp } from '../../ui/LiveStamp.tsx'
 import { Main } from '../../ui/Main.tsx'
+import { NoCardMatches } from '../../ui/NoMatch.tsx'
 import { CreateProjectDialog } from './CreateProjectDialog.tsx'
-import { ProjectCard, ProjectCardSkeleton } from './ProjectCard.tsx'
+import { ProjectCard } from './ProjectCard.tsx'
 import { ProjectStats } from './ProjectStats.tsx'
 import { summaryInput } from './summary.ts'
 
@@ -46,11 +46,6 @@ export function ProjectsPage() {
   const isEmpty = projects?.length === 0
   const isSummedUp =
     projects && !isFiltered && !isEmpty && !list.hasNextPage && projects.length <= MOST_SUMMED_UP
-  function clear() {
-    // The button goes with the filter.
-    focusHeading()
-    change({ q: '' })
-  }
   const createButton = <CreateButton onClick={() => setCreating(true)}>Create Project</CreateButton>
   return (
     <Main>
@@ -60,7 +55,6 @@ export function ProjectsPage() {
         width="grid"
         list={{ ...list, refetch }}
         shown={projects?.length}
-        total={list.data?.pages[0]?.total}
         stamp={projects && <Stamp list={list} projectIds={projects.map(({ projectId }) => projectId)} />}
         actions={
           (isFiltered || !isEmpty) && (
@@ -82,26 +76,18 @@ export function ProjectsPage() {
             A project holds devices and their deployment tokens.
           </EmptyState>
         )}
-        {isEmpty && isFiltered && (
-          <EmptyState
-            icon={Package}
-            title="No projects match this filter."
-            action={<Button onClick={clear}>Clear</Button>}
-          />
-        )}
+        {isEmpty && isFiltered && <NoCardMatches what="projects" onClear={() => change({ q: '' })} />}
         {!isEmpty && (projects || !list.error) && (
           <CardGrid busyLabel={projects && !list.isPlaceholderData ? undefined : 'Loading projects'}>
             {projects?.map(project => (
               <ProjectCard key={project.projectId} {...project} isShownAlways={Boolean(isSummedUp)} />
-            )) ?? SKELETONS.map(key => <ProjectCardSkeleton key={key} />)}
+            )) ?? <CardSkeletons />}
           </CardGrid>
         )}
       </ListPage>
-      <CreateProjectDialog
-        organizationId={organizationId}
-        open={isCreating}
-        onClose={() => setCreating(false)}
-      />
+      {isCreating && (
+        <CreateProjectDialog organizationId={organizationId} onClose={() => setCreating(false)} />
+      )}
     </Main>
   )
 }
@@ -119,5 +105,3 @@ function Stamp({ list, projectIds }: StampProps) {
   const age = ageOf([list, ...summaries])
   return age && <LiveStamp {...age} />
 }
-
-const SKELETONS = [1, 2, 3, 4, 5, 6]

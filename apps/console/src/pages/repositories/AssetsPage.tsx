@@ -29,13 +29,7 @@ export function AssetsPage() {
   })
   const assets = list.data?.pages.flatMap(page => page.assets)
   return (
-    <ListPage
-      title="Assets"
-      what="assets"
-      list={list}
-      shown={assets?.length}
-      total={list.data?.pages[0]?.total}
-    >
+    <ListPage title="Assets" what="assets" list={list} shown={assets?.length}>
       {assets?.length === 0 && !text && !list.isPlaceholderData ? (
         <EmptyState icon={File} title="No assets.">
           Files that the command-line tool uploads into versions are listed here, each content once.

@@ -8,7 +8,7 @@ import { Id } from '../../ui/Id.tsx'
 import { LoadMore } from '../../ui/LoadMore.tsx'
 import { NoMatch } from '../../ui/NoMatch.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
 import { toastError } from '../../ui/toast.ts'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE } from './list-search.ts'
@@ -73,9 +73,7 @@ const HEAD = (
     <th scope="col">Filename</th>
     <th scope="col">Digest</th>
     <th scope="col">{SIZE_HEAD}</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
 

@@ -3,19 +3,14 @@ import { useCommand } from '../../api/queries.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { log } from '../../lib/log.ts'
 import { organizationParam } from '../../organization.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { FormDialog } from '../../ui/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-type NewRepositoryDialogProps = { organizationId: string; open: boolean; onClose: () => void }
+type NewRepositoryDialogProps = { organizationId: string; onClose: () => void }
 
 /** Asks for a name and creates a repository, then goes there. */
-export function NewRepositoryDialog({ open, ...rest }: NewRepositoryDialogProps) {
-  return open ? <OpenDialog {...rest} /> : null
-}
-
-function OpenDialog({ organizationId, onClose }: Omit<NewRepositoryDialogProps, 'open'>) {
+export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDialogProps) {
   const navigate = useNavigate()
   const create = useCommand('repositories_Create', {
     invalidates: ['organizations_QueryRepositories'],
@@ -29,7 +24,6 @@ function OpenDialog({ organizationId, onClose }: Omit<NewRepositoryDialogProps, 
   const form = useTextForm({
     defaultValues: { name: '' },
     // The hub alone says what a name may be (spec 5).
-    validate: () => ({}),
     submit: async ({ name }) => {
       // The refusal is shown from the command's state.
       await create.mutateAsync({ organizationId, name: name.trim() }).catch(() => {})
@@ -43,11 +37,7 @@ function OpenDialog({ organizationId, onClose }: Omit<NewRepositoryDialogProps, 
       busyLabel="Creating…"
       onClose={onClose}
     >
-      {create.error && (
-        <Alert tone="bad" title="The repository was not created.">
-          <ErrorText error={create.error} />
-        </Alert>
-      )}
+      <ErrorAlert title="The repository was not created." error={create.error} />
       <form.Field name="name">{field => <TextField label="Name" required {...bindText(field)} />}</form.Field>
     </FormDialog>
   )

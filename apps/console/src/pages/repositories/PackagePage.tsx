@@ -12,7 +12,7 @@ import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
 import { NotFound } from '../../ui/NotFound.tsx'
-import { Cell, Row, SortHead } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { Time } from '../../ui/Time.tsx'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
@@ -61,7 +61,6 @@ export function PackagePage() {
       what="versions"
       list={list}
       shown={versions?.length}
-      total={list.data?.pages[0]?.total}
     >
       <Commands
         title="Versions are created and tagged with the command-line tool."
@@ -97,9 +96,7 @@ export function PackagePage() {
                   Created At
                 </SortHead>
                 <th scope="col">Tags</th>
-                <th scope="col">
-                  <span className="sr">Actions</span>
-                </th>
+                <ActionsHead />
               </tr>
             }
             rows={versions?.map(version => <VersionRow key={version.versionId} version={version} />)}

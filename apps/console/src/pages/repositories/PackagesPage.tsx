@@ -14,7 +14,7 @@ import { FilterBox } from '../../ui/FilterBox.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
-import { Cell, Row, SortHead } from '../../ui/Table.tsx'
+import { ActionsHead, Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 
@@ -41,13 +41,7 @@ export function PackagesPage() {
   const isEmpty = packages?.length === 0 && !text && !list.isPlaceholderData
   const path = repository?.publicName ?? repositoryId
   return (
-    <ListPage
-      title="Packages"
-      what="packages"
-      list={list}
-      shown={packages?.length}
-      total={list.data?.pages[0]?.total}
-    >
+    <ListPage title="Packages" what="packages" list={list} shown={packages?.length}>
       <Commands
         title="Packages can currently only be managed through the command-line tool."
         open={isEmpty}
@@ -81,9 +75,7 @@ export function PackagesPage() {
                 <SortHead field="name" sort={order ?? 'name'} onSort={next => change({ sort: next })}>
                   Name
                 </SortHead>
-                <th scope="col">
-                  <span className="sr">Actions</span>
-                </th>
+                <ActionsHead />
               </tr>
             }
             rows={packages?.map(({ packageId, name }) => (

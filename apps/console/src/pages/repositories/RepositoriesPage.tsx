@@ -2,18 +2,18 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { focusHeading } from '../../lib/focus-heading.ts'
 import { useChangeSearch } from '../../lib/search.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { Button } from '../../ui/Button.tsx'
+import { CardSkeletons } from '../../ui/Card.tsx'
 import { CardGrid } from '../../ui/CardGrid.tsx'
 import { CreateButton } from '../../ui/CreateButton.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { Main } from '../../ui/Main.tsx'
+import { NoCardMatches } from '../../ui/NoMatch.tsx'
 import { NewRepositoryDialog } from './NewRepositoryDialog.tsx'
-import { RepositoryCard, RepositoryCardSkeleton } from './RepositoryCard.tsx'
+import { RepositoryCard } from './RepositoryCard.tsx'
 
 const PAGE_SIZE = 60
 
@@ -35,11 +35,6 @@ export function RepositoriesPage() {
   // While another filter loads, its box stays where the focus is.
   const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = repositories?.length === 0
-  function clear() {
-    // The button goes with the filter.
-    focusHeading()
-    change({ q: '' })
-  }
   const createButton = <CreateButton onClick={() => setCreating(true)}>New Repository</CreateButton>
   return (
     <Main>
@@ -49,7 +44,6 @@ export function RepositoriesPage() {
         width="grid"
         list={list}
         shown={repositories?.length}
-        total={list.data?.pages[0]?.total}
         actions={
           (isFiltered || !isEmpty) && (
             <>
@@ -69,13 +63,7 @@ export function RepositoriesPage() {
             A repository holds packages of software, whose versions devices download.
           </EmptyState>
         )}
-        {isEmpty && isFiltered && (
-          <EmptyState
-            icon={Package}
-            title="No repositories match this filter."
-            action={<Button onClick={clear}>Clear</Button>}
-          />
-        )}
+        {isEmpty && isFiltered && <NoCardMatches what="repositories" onClear={() => change({ q: '' })} />}
         {!isEmpty && (repositories || !list.error) && (
           <CardGrid
             low
@@ -83,17 +71,13 @@ export function RepositoriesPage() {
           >
             {repositories?.map(repository => (
               <RepositoryCard key={repository.repositoryId} {...repository} />
-            )) ?? SKELETONS.map(key => <RepositoryCardSkeleton key={key} />)}
+            )) ?? <CardSkeletons />}
           </CardGrid>
         )}
       </ListPage>
-      <NewRepositoryDialog
-        organizationId={organizationId}
-        open={isCreating}
-        onClose={() => setCreating(false)}
-      />
+      {isCreating && (
+        <NewRepositoryDialog organizationId={organizationId} onClose={() => setCreating(false)} />
+      )}
     </Main>
   )
 }
-
-const SKELETONS = [1, 2, 3, 4, 5, 6]

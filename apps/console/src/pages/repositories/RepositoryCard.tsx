@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useActionState } from '../../api/queries.ts'
-import { formatCount } from '../../lib/format.ts'
+import { counted } from '../../lib/format.ts'
 import { useSeen } from '../../lib/use-seen.ts'
 import { Card, CardFoot } from '../../ui/Card.tsx'
 import { Id } from '../../ui/Id.tsx'
@@ -29,13 +29,4 @@ export function RepositoryCard({ repositoryId, name }: { repositoryId: string; n
       )}
     </Card>
   )
-}
-
-function counted(count: number, what: string): string {
-  return `${formatCount(count)} ${count === 1 ? what : `${what}s`}`
-}
-
-/** A card's place while the list loads. */
-export function RepositoryCardSkeleton() {
-  return <Card title={<span className="skel" />} id={<span className="skel" />} />
 }

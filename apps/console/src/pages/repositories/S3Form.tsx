@@ -1,7 +1,6 @@
 import { useAction, useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
-import { Alert } from '../../ui/Alert.tsx'
-import { ErrorText } from '../../ui/ErrorText.tsx'
+import { ErrorAlert } from '../../ui/Alert.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
@@ -56,11 +55,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
   return (
     <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
       {!config.s3Endpoint && <p className="muted">Without it, assets lie in the storage of the hub.</p>}
-      {save.error && (
-        <Alert tone="bad" title="The S3 configuration was not saved.">
-          <ErrorText error={save.error} />
-        </Alert>
-      )}
+      <ErrorAlert title="The S3 configuration was not saved." error={save.error} />
       {FIELDS.map(({ name, ...texts }) => (
         <form.Field key={name} name={name}>
           {field => (

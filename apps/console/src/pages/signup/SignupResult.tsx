@@ -1,6 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { MailCheck, MailQuestionMark, UserCheck } from 'lucide-react'
-import { type ReactNode, useEffect } from 'react'
+import { useEffect } from 'react'
 import { useCommand } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { Alert } from '../../ui/Alert.tsx'
@@ -43,12 +43,12 @@ export function SignupResult({ result, email }: SignupResultProps) {
           art={<ResultIcon icon={UserCheck} />}
           title="Account exists already"
           action={
-            <Buttons>
+            <div className="lay">
               <LinkButton to="/login" variant="primary">
                 Log in
               </LinkButton>
               <LinkButton to="/reset-password">Reset password</LinkButton>
-            </Buttons>
+            </div>
           }
         >
           There is an account with the address <b>{email}</b>. Log in, or reset your password.
@@ -57,24 +57,20 @@ export function SignupResult({ result, email }: SignupResultProps) {
   }
 }
 
-function Buttons({ children }: { children: ReactNode }) {
-  return <div className="lay">{children}</div>
-}
-
 function ResendMail({ email }: { email: string }) {
   const resend = useCommand('users_ResendRegistrationEmail')
   return (
     <>
       {resend.error && <RequestFailed error={resend.error} />}
       {resend.isSuccess && <Alert tone="ok">The message is on its way again.</Alert>}
-      <Buttons>
+      <div className="lay">
         <Button busy={resend.isPending} busyLabel="Sending…" onClick={() => resend.mutate({ email })}>
           Send the mail again
         </Button>
         <LinkButton to="/login" variant="ghost">
           Log in
         </LinkButton>
-      </Buttons>
+      </div>
     </>
   )
 }

@@ -30,7 +30,7 @@ export function SecretDialog({ title, token, commandLabel, children, onClose }: 
   }
 
   return (
-    <Dialog open title={title} onClose={close}>
+    <Dialog title={title} onClose={close}>
       <DialogBody>
         <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
         <Secret text={token} what="token" onCopied={markCopied} />

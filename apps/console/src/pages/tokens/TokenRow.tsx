@@ -3,6 +3,7 @@ import { Trash2 } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
 import { confirmed } from '../../lib/confirm.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
+import { formatCount } from '../../lib/format.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Id } from '../../ui/Id.tsx'
 import { Switch } from '../../ui/Switch.tsx'
@@ -79,7 +80,7 @@ function LastRefusal({ at, reason, count }: NonNullable<Token['lastRefusal']>) {
   return (
     <span className="hint">
       Last refused <Time at={at} />: {reason}
-      {count > 1 && ` (${count.toLocaleString('en')} times)`}
+      {count > 1 && ` (${formatCount(count)} times)`}
     </span>
   )
 }

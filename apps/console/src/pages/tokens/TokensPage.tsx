@@ -8,6 +8,7 @@ import { EmptyState } from '../../ui/EmptyState.tsx'
 import { FilterBox } from '../../ui/FilterBox.tsx'
 import { ListPage } from '../../ui/ListPage.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
+import { ActionsHead } from '../../ui/Table.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
@@ -36,7 +37,6 @@ export function TokensPage() {
       what="tokens"
       list={list}
       shown={tokens?.length}
-      total={total}
       actions={
         <>
           {(isFiltered || (total ?? 0) >= FILTER_FROM) && (
@@ -50,7 +50,7 @@ export function TokensPage() {
           {!isEmpty && createButton}
         </>
       }
-      below={<NewTokenDialog projectId={projectId} open={isCreating} onClose={() => setCreating(false)} />}
+      below={isCreating && <NewTokenDialog projectId={projectId} onClose={() => setCreating(false)} />}
     >
       {isEmpty ? (
         <EmptyState icon={KeyRound} title="Create a token to connect devices" action={createButton}>
@@ -77,8 +77,6 @@ const HEAD = (
     <th scope="col">Id</th>
     <th scope="col">Created At</th>
     <th scope="col">Auto-accept</th>
-    <th scope="col">
-      <span className="sr">Actions</span>
-    </th>
+    <ActionsHead />
   </tr>
 )
