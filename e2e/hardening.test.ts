@@ -118,8 +118,10 @@ async function shownOn(path: string, least: number): Promise<number> {
     .toBeGreaterThanOrEqual(Math.min(least, 10))
   const more = page.getByRole('button', { name: 'Load more' }).first()
   for (let count = 0; count < 2 && (await more.isVisible()); count++) {
+    const height = () => page.evaluate<number>('document.body.scrollHeight')
+    const before = await height()
     await more.click()
-    await settled()
+    await until('further rows', async () => (await more.isHidden()) || (await height()) > before)
   }
   const shown = new Set<string>()
   for (let screen = 0; screen < 5; screen++) {
