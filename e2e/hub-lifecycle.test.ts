@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
-import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { chmod, chown, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as passing } from 'node:timers/promises'
 import { type Invoke, newDatedId, newId } from '@muster/actions'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
 import { freePort, smallDisk, until } from '@muster/testkit'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import {
   accountOf,
@@ -247,6 +250,54 @@ describe('a hub that is stopped', () => {
     },
   )
 
+  it('does not wait for a database that does not even die', { timeout: 120_000 }, async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await startedHub({ dataDir })
+    const invoke = await signedIn(hub)
+    const { server } = await databaseProcesses(dataDir)
+    const all = [...server, ...descendantsOf(server[0]!)]
+    for (const pid of all) signalNow(pid, 'SIGSTOP')
+    try {
+      const underWay = invoke('projects_Query', {}).catch(() => 'lost')
+      hub.kill('SIGTERM')
+      const end = await Promise.race([hub.exited, passing(80_000)])
+      expect(end).toEqual({ code: 0, signal: null })
+      expect(await underWay).toBe('lost')
+    } finally {
+      hub.kill('SIGKILL')
+      for (const pid of all) signalNow(pid, 'SIGCONT')
+    }
+    await until(
+      'the database server is gone',
+      async () => (await databaseProcesses(dataDir)).server.length === 0,
+    )
+  })
+
+  it('while it starts ends at once, whatever it waits for', async () => {
+    await using folder = await newFolder()
+    const base = join(folder.path, 'other')
+    await mkdir(base, { mode: 0o755 })
+    await using other = await startEmbeddedDatabase(base, createLog('error'))
+    const { host, user, password, database } = other.access.owner as Record<string, string>
+    const client = new pg.Client(other.access.owner)
+    await client.connect()
+    // As another node that migrates for an hour.
+    await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
+    const url = `postgresql://${user}:${password}@${encodeURIComponent(host!)}/${database}`
+    await using hub = await spawnHub({
+      dataDir: join(folder.path, 'data'),
+      env: { MUSTER_DATABASE_URL: url },
+    })
+    await until('it waits', async () => {
+      const { rows } = await client.query("select from pg_stat_activity where wait_event_type = 'Lock'")
+      return rows.length > 0
+    })
+    hub.kill('SIGTERM')
+    expect(await Promise.race([hub.exited, passing(10_000)])).toEqual({ code: null, signal: 'SIGTERM' })
+    await client.end()
+  })
+
   it('does not wait for clients that hold connections open', async () => {
     await using folder = await newFolder()
     const hub = await startedHub({ dataDir: join(folder.path, 'data') })
@@ -276,6 +327,57 @@ it.runIf(process.platform === 'linux')('a hub goes on although nothing more of i
   hub.kill('SIGTERM')
   expect(await hub.exited).toEqual({ code: 0, signal: null })
 })
+
+it.runIf(process.platform === 'linux')('a hub goes on although nobody reads its log', async () => {
+  await using folder = await newFolder()
+  const pipe = join(folder.path, 'log')
+  spawnSync('mkfifo', [pipe])
+  // Open for reading, and nothing is read.
+  await using _reader = await open(pipe, 'r+')
+  const shell = `exec 2>${pipe}`
+  const env = { MUSTER_LOG_LEVEL: 'debug' }
+  await using hub = await startedHub({ dataDir: join(folder.path, 'data'), shell, env })
+  const statusOf = async (): Promise<number> => (await fetch(`${hub.url}/healthz`)).status
+  // Each is a line; a pipe takes some hundred.
+  for (let call = 0; call < 1_000; call++) expect(await statusOf()).toBe(200)
+  const from = performance.now()
+  for (let call = 0; call < 10; call++) expect(await statusOf()).toBe(200)
+  expect(performance.now() - from).toBeLessThan(5_000)
+  hub.kill('SIGTERM')
+  expect(await hub.exited).toEqual({ code: 0, signal: null })
+})
+
+it.runIf(process.platform === 'linux')(
+  'a hub that may open no more files refuses sign-ins, and goes on when it may',
+  async context => {
+    if (spawnSync('prlimit', ['--version'], { stdio: 'ignore' }).status !== 0)
+      return context.skip('needs prlimit of util-linux')
+    await using folder = await newFolder()
+    await using hub = await startedHub({ dataDir: join(folder.path, 'data') })
+    const device = await connectDevice({ url: hub.url, token: printedToken(hub) })
+    const { deviceId } = device
+    const limit = (files: number): void =>
+      void spawnSync('prlimit', ['--pid', String(hub.pid), `--nofile=${files}:`], { stdio: 'ignore' })
+    const openFiles = (): Promise<number> => readdir(`/proc/${hub.pid}/fd`).then(names => names.length)
+    const setProperty = () => device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    await setProperty()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const login = (): Promise<number> => signInOver(agent, hub)
+    expect(await login()).toBe(200)
+    for (const pid of descendantsOf(hub.pid))
+      if (commandOf(pid).includes('passwords-process')) signalNow(pid, 'SIGKILL')
+    await until('it is gone', () =>
+      descendantsOf(hub.pid).every(pid => !commandOf(pid).includes('passwords-process')),
+    )
+    limit(await openFiles())
+    for (let time = 0; time < 3; time++) expect(await login()).toBe(500)
+    expect(await setProperty()).toEqual({ result: 'Set' })
+    limit(1024)
+    expect(await login()).toBe(200)
+    agent.destroy()
+    await device[Symbol.asyncDispose]()
+  },
+)
 
 describe('a hub that is killed', () => {
   it.each([
@@ -773,6 +875,28 @@ describe.runIf(isRoot)('as root', () => {
 })
 
 /** Signals a process; one of the database's may have ended between the look and the signal, as its children do with it. */
+/** What a process was started with. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return '' // Ended meanwhile.
+  }
+}
+
+/** Signs in as the first administrator over a connection that may be there already; the status of the answer. */
+async function signInOver(agent: Agent, { url, dataDir }: HubChild): Promise<number> {
+  const { email, password } = await adminOf(dataDir)
+  const headers = { 'content-type': 'application/json' }
+  return new Promise((done, failed) => {
+    request(`${url}/api/private/login`, { agent, method: 'POST', headers }, answer => {
+      answer.resume().once('end', () => done(answer.statusCode!))
+    })
+      .once('error', failed)
+      .end(JSON.stringify({ email, password }))
+  })
+}
+
 function signalNow(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)

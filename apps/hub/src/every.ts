@@ -1,4 +1,9 @@
-/** Does work over and over, one after the other however long it takes; disposal ends that and waits for the one under way. */
+import { within } from './in-flight.ts'
+
+/**
+ * Does work over and over, one after the other however long it takes; disposal ends that and waits for what is under way, but no
+ * longer than the interval.
+ */
 export function every(
   intervalMs: number,
   work: () => Promise<void>,
@@ -15,7 +20,7 @@ export function every(
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await working
+      if (working) await within(intervalMs, working)
     },
   }
 }

@@ -157,7 +157,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const mailer = stack.use(createMailer({ ...config, log }))
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const services = {
-    ingest: new Ingest(pool, live),
+    ingest: new Ingest(pool, live, log),
     devices,
     jobs,
     jwts,

@@ -12,12 +12,16 @@ export class InFlight {
 
   /** Resolves when all work that began until now is settled, or the time is over. */
   async settled(timeoutMs: number): Promise<void> {
-    if (this.#work.size === 0) return
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise(done => {
-      timer = setTimeout(done, timeoutMs)
-    })
-    await Promise.race([Promise.allSettled([...this.#work]), timeout])
-    clearTimeout(timer)
+    if (this.#work.size > 0) await within(timeoutMs, Promise.allSettled([...this.#work]))
   }
+}
+
+/** Waits for work that never fails, but no longer than this. */
+export async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise(done => {
+    timer = setTimeout(done, timeoutMs)
+  })
+  await Promise.race([work, timeout])
+  clearTimeout(timer)
 }

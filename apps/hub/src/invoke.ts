@@ -12,12 +12,19 @@ import {
 import type pg from 'pg'
 import type { z } from 'zod'
 import { type Authorization, authorize } from './access/authorize.ts'
-import { closeAuditAction, type FinalStatus, openAuditAction, recordAuditAction } from './audit/actions.ts'
+import {
+  auditStatus,
+  closeAuditAction,
+  type FinalStatus,
+  openAuditAction,
+  recordAuditAction,
+} from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import { actorId, type Caller, personOf } from './caller.ts'
-import { type Db, isDeadlock, isUniqueViolation, sqlState } from './database/connection.ts'
+import { type Db, isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './database/connection.ts'
 import { expectedError } from './expected-error.ts'
 import { Batcher } from './gateway/batcher.ts'
+import { askedAgain } from './gateway/database-away.ts'
 import type { CommandContext, Handlers, Services } from './handler.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './log.ts'
@@ -186,6 +193,8 @@ export function createPipeline({
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
+        /** What the command answers once nothing but the commit is left to do. */
+        let done: { output: unknown } | undefined
         try {
           const output = await db.transaction().execute(async tx => {
             const context: CommandContext = {
@@ -208,13 +217,17 @@ export function createPipeline({
             }
             const output = action.output.parse(await write(context, input))
             if (!(await closeAuditAction(tx, actionId, 'Succeeded'))) throw takenForDead()
+            done = { output }
             return output
           })
           await runEffects(effects, requestId)
           return output
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
-          throw error
+          // A connection that breaks in the commit does not tell whether it came to be.
+          if (!done || !isConnectionError(error) || !(await hasCommitted(actionId))) throw error
+          await runEffects(effects, requestId)
+          return done.output
         }
       }
     } catch (error) {
@@ -242,6 +255,21 @@ export function createPipeline({
       throw needsPassword('A token alone cannot do this: it needs the current password.')
     } else if (Date.now() - person.signedInAt.getTime() > RECENT_SIGN_IN_SECS * 1000) {
       throw needsPassword('Your sign-in is too old for this: it needs the current password.')
+    }
+  }
+
+  /** Whether a command is done whose commit was not answered: its audit row tells, which is closed as Failed if it is not. */
+  async function hasCommitted(actionId: string): Promise<boolean> {
+    try {
+      // Waits for a commit that is still under way.
+      return await askedAgain(
+        async () =>
+          !(await closeAuditAction(db, actionId, 'Failed')) &&
+          (await auditStatus(db, actionId)) === 'Succeeded',
+        () => false,
+      )
+    } catch {
+      return false
     }
   }
 

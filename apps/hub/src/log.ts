@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs'
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type { Logger } from 'pino'
@@ -55,20 +55,47 @@ export function createLog(
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 const SLOW_READER_MS = 10
+/** How long one text waits for whoever reads, in milliseconds; those behind it are lost until there is room again. */
+const STUCK_READER_MS = 1_000
+
+/** Of those written to: the way there, whether its reader was stuck at the last text, and whether only a part of that is there. */
+const ways: Partial<Record<1 | 2, { fd: number; isStuck: boolean; isCut: boolean }>> = {}
 
 /**
  * Writes a text to standard output or standard error, whole before anything else happens. What these cannot take, because they are a
- * file on a full disk or a pipe that nobody reads any more, is lost: it must not be the end of the hub.
+ * file on a full disk or a pipe that nobody reads, is lost: it must not be the end of the hub, nor hold it up.
  */
 export function writeSafely(fd: 1 | 2, text: string): void {
-  for (let rest = Buffer.from(text); rest.length > 0; ) {
+  ways[fd] ??= { fd: withoutWaiting(fd), isStuck: false, isCut: false }
+  const way = ways[fd]
+  const deadline = performance.now() + (way.isStuck ? 0 : STUCK_READER_MS)
+  let rest = Buffer.from(way.isCut ? `\n${text}` : text)
+  while (rest.length > 0) {
     try {
-      rest = rest.subarray(writeSync(fd, rest))
+      rest = rest.subarray(writeSync(way.fd, rest))
+      way.isStuck = false
+      way.isCut = rest.length > 0
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      way.isStuck = performance.now() >= deadline
+      if (way.isStuck) return
       Atomics.wait(sleeper, 0, 0, SLOW_READER_MS)
     }
   }
+}
+
+/**
+ * The same pipe opened once more, so that a write that does not fit returns at once here, whatever others that have it do with theirs.
+ * Anything else, and a pipe of another account, is written to as it is.
+ */
+function withoutWaiting(fd: number): number {
+  try {
+    if (fstatSync(fd).isFIFO())
+      return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK)
+  } catch {
+    // Its reader is waited for.
+  }
+  return fd
 }
 
 function describeError(error: unknown): object {

@@ -27,10 +27,11 @@ async function runHub(): Promise<void> {
   const log = createLog(config.logLevel)
   for (const name of unknownSettings()) log.warn({ name }, 'not a setting of this hub')
 
+  // Until it runs a signal ends it at once: what a start has half done the next one puts in order.
+  await using hub = await createHub(config, log)
   const stopped = new Promise<string>(done => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, done)
   })
-  await using hub = await createHub(config, log)
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
   writeSafely(1, greeting(hub, config, isatty(1)))
   log.info({ signal: await stopped }, 'stopping')

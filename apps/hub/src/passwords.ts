@@ -137,8 +137,11 @@ async function run<Outcome extends string | boolean>(task: PasswordTask): Promis
   const done = Promise.withResolvers<string | boolean>()
   pending.set(id, { child: hasher, ...done })
   clearTimeout(leave)
-  hasher.channel?.ref()
-  hasher.send({ id, ...task })
+  // One that could not be started is about to be told as ended, too.
+  if (hasher.connected) {
+    hasher.channel?.ref()
+    hasher.send({ id, ...task })
+  }
   return done.promise as Promise<Outcome>
 }
 

@@ -36,6 +36,16 @@ export async function closeAuditAction(db: Db, actionId: string, status: FinalSt
   return numUpdatedRows === 1n
 }
 
+/** What an audit row says by now. */
+export async function auditStatus(db: Db, actionId: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('audit_action')
+    .where('action_id', '=', actionId)
+    .select('status')
+    .executeTakeFirst()
+  return row?.status
+}
+
 /** Rows that nodes left Pending when they died become Panicked: their transactions never committed. */
 export async function sweepOrphanedActions(db: Db, deadNodeIds: string[]): Promise<void> {
   if (deadNodeIds.length === 0) return

@@ -3,11 +3,14 @@ import { type RawBuilder, sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
 import type { Db, Tx } from '../database/connection.ts'
 import { every } from '../every.ts'
+import { within } from '../in-flight.ts'
 import type { Logger } from '../log.ts'
 
 /** How often a node says that it lives, and after how long without it others take it for dead, in milliseconds. */
 const HEARTBEAT_MS = 5_000
 const STALE_AFTER_MS = 20_000
+/** How long a database that does not answer holds up the end of a node, in milliseconds; 10,000 connections take a second or two. */
+const FAREWELL_MS = 15_000
 
 type NodeOptions = {
   db: Db
@@ -41,9 +44,10 @@ export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOpti
     async [Symbol.asyncDispose]() {
       await heartbeat[Symbol.asyncDispose]()
       // A node that cannot say farewell is buried like one that died.
-      await leave(db, nodeId).catch(error =>
+      const farewell = leave(db, nodeId).catch(error =>
         log.warn({ err: error }, 'the end of this node was not recorded'),
       )
+      await within(FAREWELL_MS, farewell)
     },
   }
 }

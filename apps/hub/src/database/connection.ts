@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import pg from 'pg'
 import { RawJson } from '../raw-json.ts'
 import { LookUps } from './look-ups.ts'
 import type { Tables } from './schema.ts'
+import { silence } from './silence.ts'
 
 /** Reads. */
 export type Db = Kysely<Tables>
@@ -32,12 +34,16 @@ const types = {
 const MAX_PREPARED = 1000
 
 const UNPREPARED = '/* planned by values */'
+const UNHURRIED_TEXT = '/* however long it takes */'
 
 /**
  * Stands at the end of a statement that is planned anew with its values each time: a list whose filter may fit all rows or one has
  * no plan that is good for both.
  */
 export const PLANNED_BY_VALUES = sql.raw(UNPREPARED)
+
+/** Stands at the end of a statement that may run for longer than all others, in a transaction that lifts their limit. */
+export const UNHURRIED = sql.raw(UNHURRIED_TEXT)
 
 /**
  * How long a connection keeps its plans, in milliseconds. One from when a table was small may read all of it once it has grown, and
@@ -54,6 +60,7 @@ const preparedNames = new Map<string, string | undefined>()
  */
 class PreparingClient extends pg.Client {
   #plannedAtMs = performance.now()
+  #isUnhurried = false
 
   constructor(config?: pg.ClientConfig) {
     super(config)
@@ -73,10 +80,17 @@ class PreparingClient extends pg.Client {
     const isOne =
       typeof config === 'string' && Array.isArray(values) && values.length > 0 && !config.endsWith(UNPREPARED)
     const name = isOne ? preparedName(config) : undefined
+    this.#isUnhurried = typeof config === 'string' && config.endsWith(UNHURRIED_TEXT)
     if (name) return super.query({ name, text: config, values }, callback)
-    // What comes with a name of its own is what all devices wait for.
-    if (config?.name) return super.query({ ...config, query_timeout: SILENT_MS }, values, callback)
     return super.query(config, values, callback)
+  }
+
+  /** Ends the connection once nothing passes over it for so long: the system would give it up a quarter of an hour later. */
+  endWhenSilent(silentMs: number): void {
+    const socket = this.connection.stream as Socket
+    socket.setTimeout(silentMs).on('timeout', () => {
+      if (!this.#isUnhurried) socket.destroy(silence(silentMs))
+    })
   }
 }
 
@@ -101,13 +115,17 @@ const IDLE_MS = 30_000
 const CLOSE_MS = 1_000
 
 /**
- * After this a statement that all devices wait for is given up with its connection, in milliseconds: the server would have ended it
- * before, so it does not hear us any more.
+ * After this a statement is given up with its connection, in milliseconds: the server would have ended it before, so it does not hear
+ * us any more.
  */
 const SILENT_MS = 35_000
 
-/** The hub's connections. Statements that run longer than 30 s are ended by the server. */
-export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) => void): Database {
+/** The hub's connections. Statements that run longer than 30 s are ended by the server, connections on which nothing comes by the hub. */
+export function openDatabase(
+  connection: pg.PoolConfig,
+  onError: (error: Error) => void,
+  silentMs = SILENT_MS,
+): Database {
   const options: pg.ClientConfig = {
     ...connection,
     connectionTimeoutMillis: 10_000,
@@ -134,7 +152,10 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
   // An idle connection that breaks must not end the process; the pool opens another.
   pool.on('error', tell)
   const clients = new Set<pg.PoolClient>()
-  pool.on('connect', client => clients.add(client))
+  pool.on('connect', client => {
+    clients.add(client)
+    ;(client as pg.PoolClient & PreparingClient).endWhenSilent(silentMs)
+  })
   pool.on('remove', client => clients.delete(client))
   const lookUps = new LookUps(
     socket =>
@@ -150,13 +171,13 @@ export function openDatabase(connection: pg.PoolConfig, onError: (error: Error) 
   const db = new HubKysely(pool, lookUps)
   const close = async (): Promise<void> => {
     isClosing = true
-    const timer = setTimeout(() => {
-      for (const client of clients) client.end().catch(tell)
-    }, CLOSE_MS)
+    // A server that has stopped to answer does not answer a goodbye either, and the process would live as long as the connection.
+    setTimeout(() => {
+      for (const client of clients) client.connection.stream.destroy()
+    }, CLOSE_MS).unref()
     await db.destroy()
     // Kysely leaves a pool alone that it has not used itself.
     if (!pool.ending) await pool.end()
-    clearTimeout(timer)
   }
   return { db, pool, [Symbol.asyncDispose]: close }
 }
@@ -206,14 +227,20 @@ export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === '40P01'
 }
 
+/** What PostgreSQL says. */
+const UNAVAILABLE = /^(08|25006|53|55P03|57|58)/
+/** What the system says of the way to it: that its name is unknown, too, while its container is started anew. */
+const OUT_OF_REACH = /^E(CONN|NOENT|PIPE|TIMEDOUT|AI_AGAIN|NOTFOUND|HOST|NET|ADDRNOTAVAIL)/
+
 /**
  * Whether an error means that the database could not be reached, went away, or cannot serve at the moment (no room, no
  * connection left, a lock held too long, a server that only reads), so that the same statement may be tried again.
  */
 export function isConnectionError(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  if (typeof code === 'string' && /^(08|25006|53|55P03|57|58|ECONN|ENOENT|EPIPE|ETIMEDOUT)/.test(code))
-    return true
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
+  if (typeof code === 'string' && (UNAVAILABLE.test(code) || OUT_OF_REACH.test(code))) return true
+  // Whatever is in the way, such as too many open files.
+  if (syscall === 'connect') return true
   return (
     error instanceof Error &&
     /Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client has encountered a connection error/.test(

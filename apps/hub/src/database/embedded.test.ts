@@ -192,6 +192,16 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     },
   )
 
+  it('starts where its lock was cut off while it was written', async () => {
+    const folder = await newFolder()
+    const before = await startEmbeddedDatabase(folder, log)
+    await query(before.access.owner, 'create table kept ()')
+    await before[Symbol.asyncDispose]()
+    await writeFile(join(folder, 'postgres/18/data/postmaster.pid'), '')
+    await using database = await startEmbeddedDatabase(folder, log)
+    expect(await query(database.access.owner, 'select from kept')).toEqual([])
+  })
+
   it('refuses to begin anew beside the data of another major version', async () => {
     const folder = await newFolder()
     await mkdir(join(folder, 'postgres/17/data'), { recursive: true })

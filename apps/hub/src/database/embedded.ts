@@ -111,6 +111,8 @@ export async function startEmbeddedDatabase(
     const timer = setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await supervised
     clearTimeout(timer)
+    // One that does not even die holds its end, and with it this process.
+    server.stderr?.destroy()
     await rm(socketDir, { recursive: true, force: true })
   }
   try {
@@ -337,7 +339,7 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
       // A predecessor whose hub was killed needs a moment to stop, and so do its workers when it was killed itself.
       const isHeld =
         error instanceof Error &&
-        /lock file .* already exists|is another postmaster|pre-existing shared memory block/.test(
+        /lock file .* (already exists|is empty)|is another postmaster|pre-existing shared memory block/.test(
           error.message,
         )
       const waitedMs = performance.now() - from
@@ -362,7 +364,10 @@ const NO_PROCESS = 2 ** 31 - 1
  */
 async function releaseStaleLock(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
-  const lock = await readFile(file, 'utf8').catch(() => '')
+  const lock = await readFile(file, 'utf8').catch(() => undefined)
+  if (lock === undefined) return
+  // Cut off while it was written, by a power failure or a full disk; PostgreSQL leaves that to people.
+  if (lock === '') return rm(file, { force: true })
   const pid = Number(lock.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return
   const told = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')

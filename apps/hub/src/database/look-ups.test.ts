@@ -1,4 +1,5 @@
-import { scratchDatabase, until } from '@muster/testkit'
+import { setTimeout } from 'node:timers/promises'
+import { databaseWire, scratchDatabase, until } from '@muster/testkit'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { openDatabase, select } from './connection.ts'
@@ -102,6 +103,29 @@ it('closes a connection that nobody uses', async () => {
     return sessions.length === 0
   })
   expect(await lookUps.select<Backend>(BACKEND, ['second'])).toMatchObject([{ asked: 'second' }])
+  await lookUps.end(1_000)
+})
+
+it('gives up a connection on which no answer comes, though everybody goes on asking', async () => {
+  await using scratch = await scratchDatabase()
+  await using wire = await databaseWire(scratch)
+  const errors: Error[] = []
+  const lookUps = new LookUps(
+    socket => new pg.Client({ ...wire.connection, pipeline: true, stream: () => socket }),
+    { idleMs: 1_000, onError: error => errors.push(error) },
+  )
+  expect(await lookUps.select<Backend>(BACKEND, ['first'])).toMatchObject([{ asked: 'first' }])
+  wire.silence()
+  const answers: Promise<unknown>[] = []
+  await until('there are answers again', async () => {
+    const answer = lookUps.select<Backend>(BACKEND, [`question ${answers.length}`])
+    answers.push(answer.catch(() => {}))
+    await Promise.race([answer, setTimeout(100)]).catch(() => {})
+    return errors.length > 0
+  })
+  await expect(lookUps.select<Backend>(BACKEND, ['last'])).resolves.toMatchObject([{ asked: 'last' }])
+  await Promise.all(answers)
+  expect(errors[0]).toMatchObject({ message: 'The database has said nothing for 1 s.', code: 'ETIMEDOUT' })
   await lookUps.end(1_000)
 })
 

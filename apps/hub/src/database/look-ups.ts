@@ -1,7 +1,9 @@
 import { Socket } from 'node:net'
 import type pg from 'pg'
+import { silence } from './silence.ts'
 
-type Connection = { client: pg.Client; socket: Socket }
+/** `underWay` look-ups have no answer yet; since `heardAtMs` none came though there were some. */
+type Connection = { client: pg.Client; socket: Socket; underWay: number; heardAtMs: number }
 
 /**
  * Look-ups of all requests on one connection, sent one behind the other without waiting for answers. What is asked in one turn of
@@ -16,7 +18,7 @@ export class LookUps {
   #isGathering = false
   #hasEnded = false
 
-  /** `open` makes a client on a socket; a connection that nobody uses for `idleMs` is closed. */
+  /** `open` makes a client on a socket; a connection that nobody uses for `idleMs`, or that is silent for so long, is closed. */
   constructor(
     open: (socket: Socket) => pg.Client,
     { idleMs, onError }: { idleMs: number; onError: (error: Error) => void },
@@ -29,9 +31,24 @@ export class LookUps {
   /** Runs a statement; its rows. Rejects with what the database answers, or when it cannot be reached. */
   async select<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     this.#connection ??= this.#connect()
-    const { client, socket } = await this.#connection
-    this.#gather(socket)
-    return (await client.query<Row>(text, values)).rows
+    const opening = this.#connection
+    const connection = await opening
+    const nowMs = performance.now()
+    if (connection.underWay === 0) connection.heardAtMs = nowMs
+    // Who asks on and on keeps the socket from being idle, whether or not there is anybody to answer.
+    else if (nowMs - connection.heardAtMs > this.#idleMs) {
+      if (this.#connection === opening) this.#connection = undefined
+      connection.socket.destroy(silence(this.#idleMs))
+      return this.select(text, values)
+    }
+    this.#gather(connection.socket)
+    connection.underWay++
+    try {
+      return (await connection.client.query<Row>(text, values)).rows
+    } finally {
+      connection.underWay--
+      connection.heardAtMs = performance.now()
+    }
   }
 
   /** Closes the connection once all is answered, or the time is over. */
@@ -70,7 +87,7 @@ export class LookUps {
         // What is under way on a connection that has gone silent must not wait for a goodbye.
         socket.destroySoon()
       })
-      return { client, socket }
+      return { client, socket, underWay: 0, heardAtMs: 0 }
     }
     // The next look-up opens another one.
     client.on('error', error => {

@@ -115,7 +115,8 @@ export async function removeTags(
     if (row.locked) throw new ActionError('Invalid', `The tag "${tag}" is locked and cannot be removed.`)
   }
   if (removed.length === 0) return
-  await noteRemovals({ tx, caller }, packageId, removed)
+  const changes = removed.map(({ tag }) => ({ tag, version_id: null, locked: false }))
+  await noteChanges({ tx, caller }, packageId, changes)
   await events.emit('repositories_PackageVersionUntagged', {
     repositoryId: scope.repositoryId!,
     versionId,
@@ -129,12 +130,13 @@ export async function removeAllTags(
   packageId: string,
   versionId: string,
 ): Promise<void> {
-  const removed = await tx
-    .deleteFrom('package_tag')
-    .where('version_id', '=', versionId)
-    .returning('tag')
-    .execute()
-  await noteRemovals({ tx, caller }, packageId, removed)
+  // In one statement: of however many there are, each with parameters of its own would be too many.
+  await sql`
+    with removed as (delete from package_tag where version_id = ${versionId} returning tag)
+    insert into package_tag_change (package_id, tag, version_id, locked, actor)
+    select ${packageId}, tag, null, false, ${JSON.stringify(wireActor(caller))}::jsonb from removed`.execute(
+    tx,
+  )
 }
 
 /** Throws `Invalid` when a locked tag stands on a version of a package, or on that one version (catalogue 3.15). */
@@ -147,21 +149,11 @@ export async function refuseWhileLocked(tx: Tx, packageId: string, versionId?: s
   throw new ActionError('Invalid', `The ${what} cannot be deleted: its tag "${locked.tag}" is locked.`)
 }
 
-function noteRemovals(
-  context: Pick<Context, 'tx' | 'caller'>,
-  packageId: string,
-  removed: readonly { tag: string }[],
-): Promise<void> {
-  const changes = removed.map(({ tag }) => ({ tag, version_id: null, locked: false }))
-  return noteChanges(context, packageId, changes)
-}
-
 async function noteChanges(
   { tx, caller }: Pick<Context, 'tx' | 'caller'>,
   packageId: string,
   changes: readonly Change[],
 ): Promise<void> {
-  if (changes.length === 0) return
   const actor = JSON.stringify(wireActor(caller))
   await tx
     .insertInto('package_tag_change')

@@ -208,6 +208,20 @@ describe('a write that fails', () => {
     expect(written).toEqual([[1, 2]])
   })
 
+  it('for a database that stays away is told once for all, besides to each', async () => {
+    const told: unknown[] = []
+    const all = batcher({
+      retryForMs: 0,
+      write: async () => {
+        throw gone()
+      },
+      onGivenUp: error => told.push(error),
+    })
+    const outcomes = await Promise.allSettled([1, 2, 3].map(item => all.add(item)))
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(told).toEqual([gone()])
+  })
+
   it('is tried again though the clock was set meanwhile', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     let attempts = 0

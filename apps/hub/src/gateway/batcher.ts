@@ -20,6 +20,8 @@ export type BatcherOptions<Item> = {
   lingerMs?: number
   /** How long an unreachable database is waited for before callers are told, in milliseconds. */
   retryForMs: number
+  /** Told when a batch was given up because the database stayed away or has no room: once for all its callers. */
+  onGivenUp?: (error: unknown) => void
 }
 
 /** Among how many owners a batch is shared at least, where more waits than fits into it. */
@@ -126,6 +128,7 @@ export class Batcher<Item> {
       for (const { done } of batch) done()
     } catch (error) {
       if (isLastTry || isConnectionError(error) || isDeadlock(error)) {
+        if (isConnectionError(error)) this.#options.onGivenUp?.(error)
         for (const { failed } of batch) failed(error)
         return
       }

@@ -1,63 +1,22 @@
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import dns from 'node:dns'
 import { newDatedId } from '@muster/actions'
-import { connectDevice, databaseSession, scratchDatabase, testHub, until } from '@muster/testkit'
+import {
+  auditRows,
+  connectDevice,
+  databaseSession,
+  databaseWire,
+  scratchDatabase,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
 import { sql } from 'kysely'
-import { expect, it } from 'vitest'
-
-/** What PostgreSQL's clients call the socket in the folder that is their host. */
-const SOCKET_NAME = '.s.PGSQL.5432'
-
-/** A wire to a database server on which replies can be held back; `folder` is the host to connect to. */
-async function wireTo(
-  host: string,
-): Promise<AsyncDisposable & { folder: string; hold(): void; release(): void }> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-wire-'))
-  const replies = new Set<Socket>()
-  let isHeld = false
-  const wire = createServer(client => {
-    const server = connect(join(host, SOCKET_NAME))
-    replies.add(server)
-    client.pipe(server)
-    server.pipe(client)
-    if (isHeld) server.pause()
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => {})
-      one.on('close', () => other.destroy())
-    }
-    server.on('close', () => replies.delete(server))
-  }).listen(join(folder, SOCKET_NAME))
-  await once(wire, 'listening')
-  return {
-    folder,
-    hold() {
-      isHeld = true
-      for (const server of replies) server.pause()
-    },
-    release() {
-      isHeld = false
-      for (const server of replies) server.resume()
-    },
-    async [Symbol.asyncDispose]() {
-      wire.close()
-      for (const server of replies) server.destroy()
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
-}
+import { expect, it, vi } from 'vitest'
 
 it('acknowledges nothing while the database’s word that it is stored is on its way', async () => {
   await using database = await scratchDatabase('muster')
-  const host = database.connection.host!
-  await using wire = await wireTo(host)
-  const databaseUrl = database.url.replace(encodeURIComponent(host), encodeURIComponent(wire.folder))
-  await using hub = await testHub({ databaseUrl })
+  await using wire = await databaseWire(database)
+  await using hub = await testHub({ databaseUrl: wire.url })
   const { token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
@@ -111,3 +70,85 @@ it('refuses to live in a database that may lose what it has confirmed', async ()
     /^MUSTER_DATABASE_URL: found a database that may lose what it has confirmed \(synchronous_commit off\)/,
   )
 })
+
+it('tells of a command whose commit was not answered that it is done, once it has looked', async () => {
+  await using database = await scratchDatabase('muster')
+  await using wire = await databaseWire(database)
+  await using hub = await testHub({ databaseUrl: wire.url })
+  const { owner, organizationId, projectId, token } = await hub.fleet()
+  await using device = await connectDevice({ url: hub.url, token })
+  const { deviceId } = device
+
+  wire.loseAnswer('commit', 'Made once')
+  const { projectId: madeId } = await owner.invoke('projects_Create', { organizationId, name: 'Made once' })
+  expect(wire.lost).toBe(1)
+  const { projects } = await owner.invoke('projects_Query', {})
+  expect(projects.filter(({ name }) => name === 'Made once')).toMatchObject([{ projectId: madeId }])
+
+  // What follows a commit happens.
+  wire.loseAnswer('commit', deviceId)
+  expect(await owner.invoke('devices_Delete', { deviceId })).toEqual({})
+  expect(wire.lost).toBe(2)
+  expect(await device.link.ended).toMatchObject({ kind: 'PeerClose' })
+
+  // One that was not even sent has not come to be.
+  wire.loseAnswer('projects_Created', 'Never made')
+  await expect(owner.invoke('projects_Create', { organizationId, name: 'Never made' })).rejects.toMatchObject(
+    {
+      status: 503,
+    },
+  )
+  expect(await database.query(`select from project where name = 'Never made'`)).toEqual([])
+  expect((await auditRows(hub, 'projects_Create')).map(({ status }) => status).slice(-2)).toEqual([
+    'Succeeded',
+    'Failed',
+  ])
+  expect(await owner.invoke('projects_GetDetails', { projectId })).toMatchObject({ projectId })
+})
+
+it('waits for a database whose name is unknown for a while, as that of a container is that starts anew', async () => {
+  await using database = await scratchDatabase('muster')
+  await using wire = await databaseWire(database)
+  const resolve = dns.lookup
+  const look = vi.spyOn(dns, 'lookup')
+  try {
+    let isKnown = true
+    look.mockImplementation(((name: string, options: object, found: (...answer: unknown[]) => void) => {
+      if (name !== 'database.test') return resolve(name, options, found as never)
+      if (isKnown) found(null, [{ address: '127.0.0.1', family: 4 }])
+      else found(Object.assign(new Error(`getaddrinfo EAI_AGAIN ${name}`), { code: 'EAI_AGAIN' }))
+    }) as never)
+    await using hub = await testHub({ databaseUrl: wire.urlAt('database.test') })
+    const { owner, projectId, token } = await hub.fleet()
+    const device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+
+    isKnown = false
+    wire.cut()
+    const sent = device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    await expect(owner.invoke('projects_SetName', { projectId, name: 'Other' })).rejects.toMatchObject({
+      status: 503,
+      message: 'The database is not available.',
+    })
+    isKnown = true
+    expect(await sent).toEqual({ result: 'Set' })
+
+    isKnown = false
+    wire.cut()
+    await device[Symbol.asyncDispose]()
+    await until('its end was seen', () => hub.devices.sessions.length === 0)
+    isKnown = true
+    await until('its end is recorded', async () => !(await shownAsConnected(hub, deviceId)))
+  } finally {
+    look.mockRestore()
+  }
+})
+
+async function shownAsConnected(hub: TestHub, deviceId: string): Promise<boolean> {
+  const row = await hub.db
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .select('is_connected')
+    .executeTakeFirstOrThrow()
+  return row.is_connected
+}

@@ -27,7 +27,8 @@ const ENDED = {
 /**
  * Ends connections whose token or certificate lost its right at another node, which tells nobody (decisions: nodes poll
  * revocations), and those of devices that have connected there since (decisions: the newest wins). What deletes a project or an
- * organization deletes its tokens, what deletes a device its certificates. A node that is alone asks nothing, once all is seen that others did.
+ * organization deletes its tokens, what deletes a device its certificates. A node that is alone asks nothing, once all is seen that
+ * others did.
  */
 export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
   const look = async (): Promise<void> => {

@@ -13,6 +13,7 @@ import {
 } from '../database/device-events.ts'
 import { isPlainJson, protectedError, SYSTEM_INFO, summaryOf } from '../database/device-properties.ts'
 import type { LiveHub } from '../live/live-hub.ts'
+import type { Logger } from '../log.ts'
 import { Batcher } from './batcher.ts'
 
 type EventCall = { deviceId: string; rows: EventRow[] }
@@ -80,7 +81,7 @@ export class Ingest {
   readonly #properties: Batcher<PropertyWrite>
   #resendsUntilMs = 0
 
-  constructor(pool: pg.Pool, live: LiveHub) {
+  constructor(pool: pg.Pool, live: LiveHub, log: Logger) {
     this.#pool = pool
     this.#live = live
     const limits = {
@@ -89,6 +90,8 @@ export class Ingest {
       maxWaitingEach: 8 * 1024 * 1024,
       lingerMs: LINGER_MS,
       retryForMs: 30_000,
+      // Their senders are devices, which tell nobody.
+      onGivenUp: (error: unknown) => log.error({ err: error }, 'what devices sent could not be stored'),
     }
     this.#events = new Batcher({
       ...limits,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -15,7 +15,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 
 let hub: TestHub
 let owner: TestUser
@@ -150,6 +150,35 @@ describe('an upload', () => {
     for (const socket of sockets) socket.destroy()
     await until('they are gone', async () => (await incoming()).length === 0)
     expect((await putBytes(await uploadUrl(assetId), bytes)).status).toBe(200)
+  })
+
+  it('goes on although the clock is set meanwhile', async () => {
+    const bytes = randomBytes(100_000)
+    const assetId = await create(bytes)
+    const { pathname, search } = new URL(await uploadUrl(assetId))
+    vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] })
+    try {
+      const socket = connect(hub.address.port, '127.0.0.1')
+      socket.write(
+        `PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n`,
+      )
+      socket.write(bytes.subarray(0, 50_000))
+      const answer = text(socket)
+      const arrived = (size: number): Promise<boolean> =>
+        until(`${size} bytes are there`, async () => {
+          const name = (await incoming()).find(name => name.startsWith(assetId))
+          return name !== undefined && (await stat(join(hub.dataDir, 'blobs/incoming', name))).size === size
+        })
+      await arrived(50_000)
+      vi.setSystemTime(Date.now() + 24 * 60 * 60 * 1000)
+      socket.write(bytes.subarray(50_000, 60_000))
+      await arrived(60_000)
+      vi.advanceTimersByTime(60_000)
+      socket.write(bytes.subarray(60_000))
+      expect(await answer).toMatch(/^HTTP\/1.1 200 /)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('of a blob that is deleted meanwhile ends without it', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { type Db, sqlState } from '../database/connection.ts'
+import { type Db, sqlState, UNHURRIED } from '../database/connection.ts'
 import { jobHandler } from './handler.ts'
 
 /**
@@ -45,6 +45,6 @@ async function attempt(db: Db, retentionDays: number): Promise<void> {
     // Dropping and moving a day of many devices may take longer than any statement of a request.
     await sql`set local statement_timeout = 0`.execute(tx)
     await sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`.execute(tx)
-    await sql`select maintain_partitions(${retentionDays})`.execute(tx)
+    await sql`select maintain_partitions(${retentionDays}) ${UNHURRIED}`.execute(tx)
   })
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newDatedId } from '@muster/actions'
 import type pg from 'pg'
 import { fromKysely, PgBoss, type SendOptions } from 'pg-boss'
+import { within } from '../in-flight.ts'
 import type { Logger } from '../log.ts'
 import type { JobData, JobName, Jobs } from './jobs.ts'
 import { JOB_KINDS, type JobKind } from './kinds.ts'
@@ -148,14 +148,12 @@ export async function openQueue({
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      const stopped = Promise.all([...workers.keys()].map(name => boss.offWork(name)))
-      const waited = new AbortController()
-      await Promise.race([stopped, sleep(drainTimeoutMs, undefined, waited).catch(() => {})])
-      waited.abort()
+      await within(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
       // Gives back what is still under way.
-      await boss
+      const stopped = boss
         .stop({ graceful: false })
         .catch(error => log.warn({ err: error }, 'jobs under way were not given back'))
+      await within(drainTimeoutMs, stopped)
     },
   }
 }

@@ -454,12 +454,12 @@ function requireLength({ headers }: IncomingMessage, sizeBytes: number): void {
 function stallSignal(request: IncomingMessage): Disposable & { signal: AbortSignal } {
   const controller = new AbortController()
   const { socket } = request
-  const endsAtMs = Date.now() + UPLOAD_MS
+  const endsAtMs = performance.now() + UPLOAD_MS
   let readBytes = socket.bytesRead
   const timer = setInterval(() => {
     // What the client has sent and the hub does not take yet is no stall of the client.
     const isItsTurn = !request.complete && request.readableLength === 0
-    if ((socket.bytesRead === readBytes && isItsTurn) || Date.now() > endsAtMs)
+    if ((socket.bytesRead === readBytes && isItsTurn) || performance.now() > endsAtMs)
       controller.abort(new ActionError('Invalid', 'The upload took too long.', { status: 408 }))
     readBytes = socket.bytesRead
   }, STALL_MS)

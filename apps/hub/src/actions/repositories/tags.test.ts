@@ -230,3 +230,19 @@ describe('two releases at once', () => {
     }
   })
 })
+
+it('a version goes with more tags than a statement has parameters, and each is noted', async () => {
+  const count = 14_000
+  const versionId = await version()
+  await hub.pool.query(
+    `insert into package_tag (package_id, tag, version_id) select $1, 'nightly-' || n, $2 from generate_series(1, ${count}) n`,
+    [packageId, versionId],
+  )
+  expect(await owner.invoke('repositories_DeleteVersion', { versionId })).toEqual({})
+  const { rows } = await hub.pool.query(
+    `select count(*), count(distinct tag) as tags from package_tag_change
+      where package_id = $1 and version_id is null and actor->>'userId' = $2`,
+    [packageId, owner.userId],
+  )
+  expect(rows).toEqual([{ count, tags: count }])
+})
