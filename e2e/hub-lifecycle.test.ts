@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { chmod, chown, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
@@ -454,6 +454,31 @@ describe('a hub that is killed', () => {
     await rm(await socketDirOf(dataDir), { recursive: true })
   })
 
+  it('takes a database with it that was just about to start', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await (await startedHub({ dataDir }))[Symbol.asyncDispose]()
+    const home = await databaseHome(dataDir)
+    const runtime = (await readdir(home)).find(name => name.startsWith('runtime-'))!
+    const program = join(home, runtime, 'bin/postgres')
+    await rename(program, `${program}.real`)
+    // As on a machine where a program takes long to come up.
+    await writeFile(program, '#!/bin/sh\nsleep 1\nexec "$0.real" "$@"\n', { mode: 0o755 })
+    const hub = await spawnHub({ dataDir })
+    await until('the server begins', async () => (await databaseProcesses(dataDir)).shells.length > 0)
+    hub.kill('SIGKILL')
+    await hub.exited
+    await until(
+      'it is gone',
+      async () => {
+        const { server, shells } = await databaseProcesses(dataDir)
+        return server.length === 0 && shells.length === 0
+      },
+      15_000,
+    )
+    await rm(await socketDirOf(dataDir), { recursive: true, force: true })
+  })
+
   it('again and again starts every time', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
@@ -546,6 +571,38 @@ describe('a database server that dies alone', () => {
   })
 })
 
+describe('--demo', () => {
+  it('brings its fleet again after its organization was deleted', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const options = ['--demo']
+    const withFleet = async (hub: HubChild): Promise<Invoke> => {
+      const invoke = await signedIn(hub)
+      await until('devices came', async () => (await invoke('instance_GetStatistics', {})).devices > 0)
+      return invoke
+    }
+    const hub = await startedHub({ dataDir, options })
+    const invoke = await withFleet(hub)
+    const { organizations } = await invoke('organizations_Query', {})
+    const { organizationId } = organizations.find(({ name }) => name === 'Demo')!
+    await invoke('organizations_Delete', { organizationId })
+    await hub[Symbol.asyncDispose]()
+    await using again = await startedHub({ dataDir, options })
+    await withFleet(again)
+  })
+
+  it('says why its fleet did not come', async () => {
+    await using folder = await newFolder()
+    // Agents give their certificates to nobody who could be listened to.
+    const env = { MUSTER_PUBLIC_URL: 'http://192.0.2.7' }
+    await using hub = await startedHub({ dataDir: join(folder.path, 'data'), options: ['--demo'], env })
+    await until('it is told', () => hub.logged('the simulated fleet ended').length > 0)
+    expect(hub.logged('the simulated fleet ended')).toMatchObject([
+      { level: 'warn', code: 1, problem: expect.stringContaining('expected https://') },
+    ])
+  })
+})
+
 describe('a start that cannot work', () => {
   /** Runs the hub until it gives up; expects one line that says why. */
   async function complaint(start: HubChildOptions): Promise<string> {
@@ -576,7 +633,7 @@ describe('a start that cannot work', () => {
     await using folder = await newFolder()
     const env = { MUSTER_HOST: '203.0.113.1' }
     expect(await complaint({ dataDir: join(folder.path, 'data'), env })).toMatch(
-      /^MUSTER_PORT: found 203\.0\.113\.1:\d+, which cannot be listened on \(EADDRNOTAVAIL\), expected/,
+      /^MUSTER_HOST: found 203\.0\.113\.1 \(EADDRNOTAVAIL\), expected an address or a name of this machine\.$/,
     )
   })
 
@@ -668,6 +725,15 @@ describe('a start that cannot work', () => {
     },
   )
 
+  it('says how it is started when asked, and does not start', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await spawnHub({ dataDir, options: ['--help'] })
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    expect(hub.stdout()).toMatch(/^Usage: muster-hub \[--demo\]\n/)
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
   it('with a database that cannot be reached', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
@@ -749,7 +815,7 @@ describe('a PostgreSQL of one’s own', () => {
       [`postgresql://${user}@${encodeURIComponent(host!)}/${database}`, 'password'],
       [
         `postgresql://muster_hub:${(other.access.hub as { password: string }).password}@${encodeURIComponent(host!)}/${database}`,
-        'permission denied',
+        "tables are another user's",
       ],
     ] as const) {
       const hub = await spawnHub({ dataDir: join(folder.path, 'd'), env: { MUSTER_DATABASE_URL: url } })
@@ -799,15 +865,42 @@ describe.runIf(isRoot)('as root', () => {
       await signedIn(second)
       await second[Symbol.asyncDispose]()
 
-      // Who deletes the data folder begins anew; what is elsewhere has no passwords any more and is not in the way.
-      await rm(dataDir, { recursive: true })
+      // A copy names the same database, which two hubs must not share: one of them runs.
+      const copy = join(closed, 'copy')
+      const running = await startedHub({ dataDir })
+      await cp(dataDir, copy, { recursive: true, filter: path => !path.endsWith('hub.lock') })
+      const complaint = `The database in ${dirname(home)} is that of the data folder ${dataDir}, and this folder a copy: `
+      const beside = await spawnHub({ dataDir: copy })
+      expect((await beside.exited).code).toBe(1)
+      expect(beside.stderr()).toContain(complaint)
+      expect(existsSync(await socketDirOf(dataDir))).toBe(true)
+      await signedIn(running)
+      await running[Symbol.asyncDispose]()
+      // Neither may it take the place of one that is stopped, until it has a copy of the database as well.
+      const instead = await spawnHub({ dataDir: copy })
+      expect((await instead.exited).code).toBe(1)
+      const copiedFiles = `${dirname(home)}.copy`
+      await cp(dirname(home), copiedFiles, { recursive: true })
+      await writeFile(join(copy, 'postgres/elsewhere'), `${copiedFiles}\n`)
+      await using copied = await startedHub({ dataDir: copy })
+      expect(await databaseHome(copy)).toBe(join(copiedFiles, '18'))
+      await signedIn(copied)
+
+      // A folder may be moved. Who makes one where it was begins anew, and takes nothing away from it.
+      const moved = join(closed, 'moved')
+      await rename(dataDir, moved)
+      const mover = await startedHub({ dataDir: moved })
       await chmod(closed, 0o700)
-      await using third = await startedHub({ dataDir })
-      expect(third.logged('the database of an earlier data folder of this name was set aside')).toHaveLength(
-        1,
-      )
+      const third = await startedHub({ dataDir })
+      expect(third.logged('an earlier data folder of this name has left its database')).toHaveLength(1)
       expect(await adminOf(dataDir)).not.toEqual(admin)
+      await mover[Symbol.asyncDispose]()
       await signedIn(third)
+      await third[Symbol.asyncDispose]()
+      for (const folder of [moved, dataDir]) {
+        await using again = await startedHub({ dataDir: folder })
+        await signedIn(again)
+      }
     } finally {
       const place = dirname(home)
       for (const name of await readdir(dirname(place)))

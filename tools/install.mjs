@@ -40,14 +40,14 @@ function isInstalled() {
   if (statSync(done).mtimeMs >= statSync('package-lock.json').mtimeMs) return true
   const installed = JSON.parse(readFileSync(done, 'utf8')).packages
   const wanted = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
+  const hasTools = Object.values(installed).some(entry => entry.dev)
   // A fresh checkout touches the lockfile without changing it: compare what it names before installing again.
-  return Object.entries(wanted).every(
-    ([path, entry]) =>
-      !path.startsWith('node_modules/') ||
-      entry.optional ||
-      entry.dev ||
-      installed[path]?.version === entry.version,
-  )
+  return Object.entries(wanted).every(([path, entry]) => {
+    const there = installed[path]
+    // The project itself; what is for other platforms; tools where none are installed.
+    if (!there) return path === '' || entry.optional || (entry.dev && !hasTools)
+    return there.version === entry.version && JSON.stringify(there.bin) === JSON.stringify(entry.bin)
+  })
 }
 
 function fail(message) {

@@ -39,6 +39,14 @@ async function atHub(hub: FakeHub, ...argv: string[]) {
   return await cli([...argv, '--hub', hub.url, '--token', TOKEN, '--data', folder.path])
 }
 
+/** Runs a command under an account that is in no list of accounts, as containers have them. */
+function asHomeless(...argv: string[]) {
+  const account = { uid: 54_321, gid: 54_321 }
+  return spawnSync(process.execPath, [MAIN, ...argv], { ...account, cwd: '/', env: {}, encoding: 'utf8' })
+}
+
+const hasHomeless = process.getuid?.() === 0 && asHomeless('--version').status === 0
+
 describe('usage', () => {
   it.each([
     [['nonsense'], 'unknown command'],
@@ -92,6 +100,15 @@ describe('usage', () => {
 
   it('asks for no home, which an account may not have, until one is needed', async () => {
     expect((await cli(['run', '--help'])).out.replace(/\s+/g, ' ')).toContain('~/.local/state/muster-agent')
+  })
+
+  it.runIf(hasHomeless)('says that it needs a folder where there is no home', () => {
+    const at = ['--hub', 'http://127.0.0.1:1', '--token', TOKEN]
+    expect(asHomeless('run', ...at).stderr).toMatch(
+      /^\S+ error --data: found no home of this account, expected a folder for the identity of this device\n$/,
+    )
+    const simulated = asHomeless('simulate', ...at, '--count', '1', '--duration', '0.5')
+    expect(simulated.stdout).toContain('0 of 1 devices were connected')
   })
 
   it('fails with 1 and one line for a configuration that cannot be used', async () => {

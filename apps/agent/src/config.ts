@@ -48,7 +48,14 @@ const DEFAULT_SSL_FOLDER = '/etc/nexigon/agent/ssl'
 
 /** Folder of the agent's identity when it is started with `--hub` and `--token` and without `--data`. */
 function defaultDataDir(): string {
-  return join(homedir(), '.local', 'state', 'muster-agent')
+  try {
+    return join(homedir(), '.local', 'state', 'muster-agent')
+  } catch (cause) {
+    throw new ConfigError(
+      '--data: found no home of this account, expected a folder for the identity of this device',
+      { cause },
+    )
+  }
 }
 
 /**

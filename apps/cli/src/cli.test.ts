@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -114,6 +114,15 @@ describe('usage', () => {
   })
 })
 
+/** Runs a command under an account that is in no list of accounts, as containers have them. */
+function asHomeless(...argv: string[]) {
+  const main = join(import.meta.dirname, '../muster.js')
+  const account = { uid: 54_321, gid: 54_321 }
+  return spawnSync(process.execPath, [main, ...argv], { ...account, cwd: '/', env: {}, encoding: 'utf8' })
+}
+
+const hasHomeless = process.getuid?.() === 0 && asHomeless('--version').status === 0
+
 describe('access', () => {
   it('is missing: 2 without a hub, 3 without a token, one line with what to do', async () => {
     expect(await stranger.run(['projects', 'list'])).toEqual({
@@ -124,6 +133,13 @@ describe('access', () => {
     expect(await stranger.run(['projects', 'list', '--hub', hub.url])).toMatchObject({
       code: 3,
       err: expect.stringMatching(/^muster: You are not signed in\. Run `muster login`[^\n]+\n$/),
+    })
+  })
+
+  it.runIf(hasHomeless)('is missing where there is no home, too', () => {
+    expect(asHomeless('projects', 'list')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/^muster: There is no hub to talk to\. [^\n]+\n$/),
     })
   })
 

@@ -10,9 +10,18 @@ export type Access = { hubUrl: string; token: string }
 
 const LOGIN = 'Run `muster login`, or give --hub and --token (MUSTER_HUB, MUSTER_TOKEN).'
 
+/** The home of the account; in containers there are accounts that have none. */
+function homeOf(environment: NodeJS.ProcessEnv): string {
+  try {
+    return environment.HOME || homedir()
+  } catch {
+    return '/'
+  }
+}
+
 /** The file that `muster login` writes. */
 export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
-  const folder = environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config')
+  const folder = environment.XDG_CONFIG_HOME || join(homeOf(environment), '.config')
   return join(folder, 'muster', 'cli.toml')
 }
 
@@ -77,14 +86,13 @@ async function readFirst(
   config: string | undefined,
   environment: NodeJS.ProcessEnv,
 ): Promise<Partial<Access>> {
-  const home = environment.HOME || homedir()
   const paths = config
     ? [resolve(config)]
     : [
         resolve('.muster-cli.toml'),
         homeConfigPath(environment),
         resolve('.nexigon-cli.toml'),
-        join(home, '.nexigon', 'cli.toml'),
+        join(homeOf(environment), '.nexigon', 'cli.toml'),
       ]
   for (const path of paths) {
     let text: string

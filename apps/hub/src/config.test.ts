@@ -201,11 +201,20 @@ describe('a setting that cannot be used', () => {
   })
 
   it.each([
-    ['MUSTER_PROXY_SECRET', 'hunter2', 'at least 16 characters'],
+    ['MUSTER_PROXY_SECRET', 'hunter2', 'at least 16 ASCII characters without blanks around them'],
+    // No header brings them as they are.
+    ['MUSTER_PROXY_SECRET', 'hunter2 hunter2 ', 'at least 16 ASCII characters without blanks around them'],
+    [
+      'MUSTER_PROXY_SECRET',
+      `hunter2${'ü'.repeat(16)}`,
+      'at least 16 ASCII characters without blanks around them',
+    ],
     ['MUSTER_DATABASE_URL', 'mysql://root:hunter2@db', 'a postgresql:// URL'],
     ['MUSTER_DATABASE_URL', 'hunter2', 'a postgresql:// URL'],
     ['MUSTER_INSTANCE_KEY', 'hunter2', '64 hexadecimal digits (openssl rand -hex 32)'],
-    ['MUSTER_SMTP_URL', 'http://ada:hunter2@mail', 'an smtp:// or smtps:// URL'],
+    ['MUSTER_SMTP_URL', 'http://ada:hunter2@mail', 'an smtp:// or smtps:// URL with a host'],
+    ['MUSTER_SMTP_URL', 'smtp:hunter2', 'an smtp:// or smtps:// URL with a host'],
+    ['MUSTER_SMTP_URL', 'smtp://', 'an smtp:// or smtps:// URL with a host'],
   ])('is not shown when it is a secret: %s', (name, value, expected) => {
     const refusal = refusalOf({ [name]: value })
     expect(refusal).toBe(`${name}: found a value that is not shown, expected ${expected}.`)

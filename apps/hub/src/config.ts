@@ -64,7 +64,11 @@ const Settings = z.object({
     )
     .optional(),
   MUSTER_TRUSTED_PROXIES: Networks.default([]),
-  MUSTER_PROXY_SECRET: z.string().min(16, 'at least 16 characters').optional(),
+  // What comes in a header: it arrives without blanks around it, and other characters in no encoding that is told.
+  MUSTER_PROXY_SECRET: z
+    .string()
+    .regex(/^[!-~][ -~]{14,}[!-~]$/, 'at least 16 ASCII characters without blanks around them')
+    .optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
   MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
   MUSTER_AUDIT_RETENTION_DAYS: wholeNumber(30, 36500, 'a number of days from 30 to 36500').optional(),
@@ -79,7 +83,13 @@ const Settings = z.object({
   MUSTER_S3_FORCE_PATH_STYLE: Flag.default(true),
   MUSTER_OUTBOUND_ALLOW: Networks.default([]),
   MUSTER_SIGNUP: z.enum(['open', 'invite', 'closed'], { error: 'open, invite or closed' }).default('open'),
-  MUSTER_SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'an smtp:// or smtps:// URL' }).optional(),
+  MUSTER_SMTP_URL: z
+    .string()
+    .refine(
+      text => /^smtps?:\/\//i.test(text) && URL.parse(text)?.hostname,
+      'an smtp:// or smtps:// URL with a host',
+    )
+    .optional(),
   MUSTER_MAIL_FROM: z
     .string()
     .regex(

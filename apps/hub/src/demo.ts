@@ -19,6 +19,8 @@ const AGENT = join(import.meta.dirname, '../../agent/muster-agent.js')
 export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise<AsyncDisposable> {
   const token = await demoToken(hub, join(dataDir, 'demo-token'))
   const options = [
+    '--log-level',
+    'error',
     'simulate',
     '--hub',
     hub.publicUrl,
@@ -30,9 +32,16 @@ export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise
     '24',
     '--while-stdin-open',
   ]
-  const fleet = spawn(process.execPath, [AGENT, ...options], { stdio: ['pipe', 'ignore', 'ignore'] })
+  const fleet = spawn(process.execPath, [AGENT, ...options], { stdio: ['pipe', 'ignore', 'pipe'] })
+  let problem = ''
+  fleet.stderr.on('data', (chunk: Buffer) => {
+    problem = `${problem}${chunk}`.slice(-500)
+  })
   fleet.on('error', error => log.error({ err: error }, 'the simulated fleet did not start'))
-  fleet.on('exit', code => log.info({ code }, 'the simulated fleet ended'))
+  fleet.on('close', code => {
+    if (code === 0) log.info('the simulated fleet ended')
+    else log.warn({ code, problem: problem.trim() }, 'the simulated fleet ended')
+  })
   fleet.stdin.on('error', () => {})
   const naming = setInterval(() => {
     nameDevices(hub, publicIdOf(token)).then(
@@ -56,7 +65,8 @@ export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise
 /** The token of the demo's project; it is kept in a file because the hub stores hashes only. */
 async function demoToken(hub: Hub, file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => undefined)
-  if (kept) return kept
+  // Its project may have been deleted, or the database be another one.
+  if (kept && (await isKnown(hub, publicIdOf(kept)))) return kept
   const admin = await hub.db
     .selectFrom('user')
     .where('is_admin', '=', true)
@@ -70,6 +80,11 @@ async function demoToken(hub: Hub, file: string): Promise<string> {
     )
   await writeFile(file, deploymentToken, { mode: 0o600 })
   return deploymentToken
+}
+
+async function isKnown({ db }: Hub, tokenId: string): Promise<boolean> {
+  const found = db.selectFrom('deployment_token').where('token_id', '=', tokenId).select('token_id')
+  return (await found.executeTakeFirst()) !== undefined
 }
 
 /** Gives each device of the fleet its host name as its name, as people would; true when all have one. */

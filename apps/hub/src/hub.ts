@@ -143,7 +143,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
       onBuried: () => devices.closeWhere({}, 'the hub node was out of reach for too long'),
     }),
   )
-  await requireSharedKey(db, key, previousKey, node.nodeId)
+  await requireSharedKey(db, key, previousKey, node.nodeId, log)
   const live = new LiveHub()
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
@@ -247,7 +247,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Waits for a listener; throws `ConfigError` when the setting of its port cannot be had. */
+/** Waits for a listener; throws `ConfigError` when its host or the setting of its port cannot be had. */
 async function listening(
   setting: string,
   host: string,
@@ -258,9 +258,15 @@ async function listening(
     await listen()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const problem =
-      code === 'EADDRINUSE' ? 'which another program uses' : `which cannot be listened on (${code})`
-    throw new ConfigError(`${setting}: found ${host}:${port}, ${problem}, expected a free port.`)
+    if (code === 'EADDRINUSE')
+      throw new ConfigError(
+        `${setting}: found ${host}:${port}, which another program uses, expected a free port.`,
+      )
+    if (code === 'EACCES')
+      throw new ConfigError(`${setting}: found ${port} (${code}), expected a port that this account may use.`)
+    throw new ConfigError(
+      `MUSTER_HOST: found ${host} (${code}), expected an address or a name of this machine.`,
+    )
   }
 }
 

@@ -10,6 +10,12 @@ import { greeting } from './greeting.ts'
 import { createHub } from './hub.ts'
 import { createLog, writeSafely } from './log.ts'
 
+const USAGE = `Usage: muster-hub [--demo]
+       muster-hub audit verify [--anchor HASH] [--json]
+
+Starts the hub; --demo brings a simulated fleet along. Settings are environment variables (docs/operating.md).
+`
+
 const [command, ...words] = process.argv.slice(2)
 try {
   if (command === 'audit')
@@ -22,7 +28,9 @@ try {
 }
 
 async function runHub(): Promise<void> {
-  const { values: options } = parseArgs({ options: { demo: { type: 'boolean', default: false } } })
+  const flag = { type: 'boolean', default: false } as const
+  const { values: options } = parseArgs({ options: { demo: flag, help: { ...flag, short: 'h' } } })
+  if (options.help) return writeSafely(1, USAGE)
   const config = loadConfig()
   const log = createLog(config.logLevel)
   for (const name of unknownSettings()) log.warn({ name }, 'not a setting of this hub')

@@ -64,8 +64,8 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
 
 async function simulate(options: SimulateOptions, context: CommandContext, log: Log): Promise<FleetStats> {
   const { hub, token, count, seed, rate, history, outages, duration } = options
-  // The same rules for address and token as for one device.
-  const config = configFromOptions(options)
+  // The same rules for address and token as for one device; nothing is kept.
+  const config = configFromOptions({ ...options, data: '.' })
   if (hub.startsWith('https:')) trustSystemAuthorities()
   const signals = [context.signal]
   if (duration !== undefined) signals.push(AbortSignal.timeout(Math.round(duration * 1000)))

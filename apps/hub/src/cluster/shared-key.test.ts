@@ -1,4 +1,4 @@
-import { scratchDatabase, testHub } from '@muster/testkit'
+import { capturedLog, scratchDatabase, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { ConfigError } from '../config.ts'
 
@@ -18,10 +18,20 @@ it('is the same on every node, or one that follows it', { timeout: 60_000 }, asy
   await expect(testHub({ databaseUrl, instanceKey: KEY })).rejects.toEqual(refusal)
 })
 
-it('may be another one where nobody else runs', { timeout: 60_000 }, async () => {
+it('may be another one where nobody else runs, which is told unless the one before is known', {
+  timeout: 60_000,
+}, async () => {
   await using database = await scratchDatabase('muster')
-  for (const instanceKey of [KEY, OTHER, KEY]) {
-    await using hub = await testHub({ databaseUrl: database.url, instanceKey })
+  const told = 'the instance key is another one than before'
+  for (const [instanceKey, previousInstanceKey, isTold] of [
+    [KEY, undefined, false],
+    [OTHER, undefined, true],
+    [OTHER, undefined, false],
+    [KEY, OTHER, false],
+  ] as const) {
+    const { log, lines } = capturedLog()
+    await using hub = await testHub({ databaseUrl: database.url, instanceKey, previousInstanceKey }, log)
     expect(await hub.readiness()).toBeUndefined()
+    expect(JSON.stringify(lines).includes(told)).toBe(isTold)
   }
 })

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { ConfigError } from '../config.ts'
 import type { Db } from '../database/connection.ts'
 import type { InstanceKey } from '../instance-key.ts'
+import type { Logger } from '../log.ts'
 import { runningNodes } from './node.ts'
 
 const SETTING = 'instance-key'
@@ -9,25 +10,35 @@ const SETTING = 'instance-key'
 /**
  * Nodes with keys of their own would not know each other's links and secrets, and would seal one audit log that nobody could verify:
  * the database keeps a mark of the key, which tells nothing about it. Who is alone, or knows the key before, may come with another
- * one. Throws `ConfigError`.
+ * one, which is told where nobody knows the one before. Throws `ConfigError`.
  */
 export async function requireSharedKey(
   db: Db,
   key: InstanceKey,
   previous: InstanceKey | undefined,
   nodeId: string,
+  log: Logger,
 ): Promise<void> {
   const mark = markOf(key)
   const isAlone = (await runningNodes(db)).every(node => node.node_id === nodeId)
-  const { rows } = await sql<{ isSame: boolean }>`
+  const { rows } = await sql<{ isSame: boolean; isUnknown: boolean | null }>`
+    with before as (select value from instance_setting where key = ${SETTING})
     insert into instance_setting as s (key, value) values (${SETTING}, ${mark}::jsonb)
     on conflict (key) do update
       set value = case when ${isAlone}::boolean or s.value = ${markOf(previous)}::jsonb
                        then excluded.value else s.value end
-    returning value = ${mark}::jsonb as "isSame"`.execute(db)
+    returning value = ${mark}::jsonb as "isSame",
+      (select value from before) not in (${mark}::jsonb, coalesce(${markOf(previous)}::jsonb, ${mark}::jsonb)) as "isUnknown"`.execute(
+    db,
+  )
   if (!rows[0]!.isSame)
     throw new ConfigError(
       'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
+    )
+  // As after a backup without it was restored.
+  if (rows[0]!.isUnknown)
+    log.warn(
+      'the instance key is another one than before: audit seals and stored secrets of before need MUSTER_INSTANCE_KEY_PREVIOUS',
     )
 }
 

@@ -3,12 +3,12 @@ import {
   access,
   chmod,
   chown,
+  lchown,
   lstat,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
-  rename,
   rm,
   stat,
   writeFile,
@@ -80,7 +80,10 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
   const record = join(home, 'elsewhere')
   const elsewhere = (await readFile(record, 'utf8').catch(() => '')).trim()
   if (elsewhere !== '') {
-    if (await exists(elsewhere)) return elsewhere
+    if (await exists(elsewhere)) {
+      await claim(elsewhere, record)
+      return elsewhere
+    }
     throw new EmbeddedDatabaseError(
       `The files of the database are not in ${elsewhere} any more: bring them back, or delete ${record} and ${secretsFile(dataDir)} to begin without them.`,
     )
@@ -91,21 +94,53 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
       `The account ${account.name} cannot enter ${home} any more, where the database is: let it pass every folder on the way (chmod o+x).`,
     )
   }
-  const fresh = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
-  // A data folder that was deleted and made again left its database there, for which nobody has the passwords.
-  if ((await exists(fresh)) && !(await exists(secretsFile(dataDir)))) {
-    const aside = `${fresh}.${Date.now()}`
-    await rename(fresh, aside)
-    log.warn({ folder: aside }, 'the database of an earlier data folder of this name was set aside')
-  }
+  const first = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
+  // One that was deleted left its database there, for which nobody has the passwords; one that was moved uses it still.
+  const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
+  if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
+  const fresh = isLeft ? `${first}.${Date.now()}` : first
   await makeOpen(ELSEWHERE)
   await makeOpen(fresh)
   await writeFile(record, `${fresh}\n`)
+  await claim(fresh, record)
   log.warn(
     { folder: fresh },
     `the account ${account.name} cannot enter ${home}: the database's files are elsewhere`,
   )
   return fresh
+}
+
+/**
+ * Notes which data folder the files elsewhere are of. A copy of that folder names the same files, and must not become a second hub on
+ * one database. Throws `EmbeddedDatabaseError`.
+ */
+async function claim(files: string, record: string): Promise<void> {
+  const note = join(files, 'owner')
+  const owner = (await readFile(note, 'utf8').catch(() => '')).trim()
+  if (owner !== '' && owner !== record && (await leadsTo(owner, files))) {
+    const [ours, theirs] = [await stat(record), await stat(owner)]
+    // The same folder under another name is none of a stranger.
+    if (ours.dev !== theirs.dev || ours.ino !== theirs.ino)
+      throw new EmbeddedDatabaseError(
+        `The database in ${files} is that of the data folder ${dirname(dirname(owner))}, and this folder a copy: copy ${files} as well (cp -a), and write where the copy is into ${record}.`,
+      )
+  }
+  if (owner !== record) await writeFile(note, `${record}\n`)
+}
+
+async function leadsTo(record: string, files: string): Promise<boolean> {
+  return (await readFile(record, 'utf8').catch(() => '')).trim() === files
+}
+
+/**
+ * Gives the files of a database to the account that its server runs under: it may be another one than before, on this machine or where
+ * they were copied from.
+ */
+export async function handOver(folder: string, { uid, gid }: Account): Promise<void> {
+  if ((await stat(folder)).uid === uid) return
+  for (const name of await readdir(folder, { recursive: true })) await lchown(join(folder, name), uid, gid)
+  // The last one says that all are done.
+  await chown(folder, uid, gid)
 }
 
 /** Makes a folder that every account may enter, whatever the file mode creation mask says. */
@@ -137,7 +172,7 @@ export async function freshSocketDir(record: string, account: Account | undefine
   return folder
 }
 
-/** The socket folder that a record names, where it is there and the server's account owns it. */
+/** The socket folder that a record names, where it is there, the server's account owns it and no other data is served there. */
 export async function recordedSocketDir(
   record: string,
   account: Account | undefined,
@@ -145,7 +180,12 @@ export async function recordedSocketDir(
   const last = await readFile(record, 'utf8').catch(() => '')
   if (!basename(last).startsWith('muster-')) return undefined
   const found = await lstat(last).catch(() => undefined)
-  return found?.isDirectory() && found.uid === (account?.uid ?? process.getuid?.()) ? last : undefined
+  if (!found?.isDirectory() || found.uid !== (account?.uid ?? process.getuid?.())) return undefined
+  // A data folder that was copied while its hub ran names the socket of that hub.
+  const lock = await readFile(join(last, '.s.PGSQL.5432.lock'), 'utf8').catch(() => '')
+  const served = await stat(lock.split('\n')[1] ?? '').catch(() => undefined)
+  const own = await stat(join(dirname(record), 'data')).catch(() => undefined)
+  return served && own && (served.dev !== own.dev || served.ino !== own.ino) ? undefined : last
 }
 
 /** A folder for temporary files that the server's account can enter and whose name is short enough for a socket. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import {
   chmod,
@@ -142,6 +142,32 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       if (before === undefined) delete process.env.TMPDIR
       else process.env.TMPDIR = before
     }
+  })
+
+  it('leaves a server alone whose data it is a copy of', async () => {
+    const folder = await newFolder()
+    await using database = await startEmbeddedDatabase(folder, log)
+    await query(database.access.owner, 'create table kept ()')
+    // As a snapshot of the disk has it; only the server's own account may own the files.
+    const copy = await newFolder()
+    spawnSync('cp', ['-a', `${folder}/.`, copy])
+    await using second = await startEmbeddedDatabase(copy, log)
+    expect(await query(second.access.owner, 'select from kept')).toEqual([])
+    await query(second.access.owner, 'drop table kept')
+    expect(await query(database.access.owner, 'select from kept')).toEqual([])
+  })
+
+  it.runIf(process.getuid?.() === 0)('takes over files of another account', async () => {
+    const folder = await newFolder()
+    const data = join(folder, 'postgres/18/data')
+    await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
+    const { uid } = await stat(data)
+    // As after another account was made, or from another machine.
+    for (const name of ['', ...(await readdir(data, { recursive: true }))])
+      await chown(join(data, name), 0, 0)
+    await using again = await startEmbeddedDatabase(folder, log)
+    expect(await query(again.access.admin, 'select 1 as one')).toEqual([{ one: 1 }])
+    expect((await stat(data)).uid).toBe(uid)
   })
 
   it('refuses to begin anew when its passwords are gone', async () => {

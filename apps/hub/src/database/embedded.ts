@@ -13,6 +13,7 @@ import {
   exists,
   findHome,
   freshSocketDir,
+  handOver,
   hasDatabase,
   recordedSocketDir,
   secretsFile,
@@ -38,9 +39,10 @@ const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
  * Runs PostgreSQL under a shell whose standard input is a pipe to the hub: however the hub ends, the pipe closes and the shell
- * stops the server. A shell and not Node, because the account of the server may not be allowed to enter Node's folder.
+ * stops the server. It says so until it is heard: a server that has just begun ignores it. A shell and not Node, because the account
+ * of the server may not be allowed to enter Node's folder.
  */
-const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3; kill -INT "$pg" 2>/dev/null ) & w=$!; exec 3<&-
+const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3; while kill -INT "$pg"; do sleep 1; done ) >/dev/null 2>&1 & w=$!; exec 3<&-
 trap 'kill -INT "$pg"' INT TERM HUP; wait "$pg"; rc=$?; while kill -0 "$pg" 2>/dev/null; do wait "$pg"; rc=$?; done
 kill "$w" 2>/dev/null; exit $rc`
 
@@ -63,6 +65,7 @@ export async function startEmbeddedDatabase(
   const runtime = await installRuntime(native, join(base, `runtime-${version}`))
   const secrets = await readSecrets(secretsFile(dataDir))
   await initialize(runtime, data, account, secrets.admin)
+  if (account) await handOver(data, account)
   const socketDir = await freshSocketDir(join(base, 'socket'), account)
 
   const connection = (user: string, password: string, database: string): pg.PoolConfig => ({

@@ -1,5 +1,7 @@
 import { deviceRow, scratchDatabase, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
+import { ConfigError } from '../config.ts'
+import { checkExternalDatabase } from './external.ts'
 
 it('tells times as they are, whatever the server’s own zone and style and the options in its address', async () => {
   await using database = await scratchDatabase('muster')
@@ -21,4 +23,38 @@ it('tells times as they are, whatever the server’s own zone and style and the 
   for (const { devices } of [first, second])
     expect(devices).toMatchObject([{ firstSeen: firstSeen.toISOString() }])
   expect(hub.pool.options.options).toContain('search_path=public')
+})
+
+it('is refused in one line where its texts could not be kept, or its tables are another user’s', async () => {
+  await using database = await scratchDatabase()
+  const url = new URL(database.url)
+  const name = `${url.pathname.slice(1)}_other`
+  for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+    await database.query(`create database ${name} encoding '${encoding}' locale 'C' template template0`)
+    url.pathname = name
+    await expect(checkExternalDatabase(url.href)).rejects.toEqual(
+      new ConfigError(
+        `MUSTER_DATABASE_URL: found a database with the encoding ${encoding}, expected one with UTF8.`,
+      ),
+    )
+    await database.query(`drop database ${name}`)
+  }
+
+  await database.query('create table migration ()')
+  await database.query(`create role ${name} login password 'secret'`)
+  await database.query(`grant all on schema public to ${name}`)
+  await checkExternalDatabase(database.url)
+  try {
+    const visitor = new URL(database.url)
+    visitor.username = name
+    visitor.password = 'secret'
+    await expect(checkExternalDatabase(visitor.href)).rejects.toEqual(
+      new ConfigError(
+        "MUSTER_DATABASE_URL: found a database whose tables are another user's, expected the user that owns them.",
+      ),
+    )
+  } finally {
+    await database.query(`drop owned by ${name}`)
+    await database.query(`drop role ${name}`)
+  }
 })

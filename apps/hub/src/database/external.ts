@@ -22,11 +22,14 @@ export async function checkExternalDatabase(connectionString: string): Promise<v
   client.on('error', () => {})
   try {
     await client.connect()
-    const { rows } = await client.query<{ mayCreate: boolean }>(
+    const { rows } = await client.query<{ mayCreate: boolean; isOwner: boolean; encoding: string }>(
       // The job queue has a schema of its own.
       `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
               and (to_regnamespace('pgboss') is not null
-                   or has_database_privilege(current_database(), 'create')) as "mayCreate"`,
+                   or has_database_privilege(current_database(), 'create')) as "mayCreate",
+              coalesce((select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('migration')),
+                       true) as "isOwner",
+              current_setting('server_encoding') as encoding`,
     )
     const { rows: off } = await client.query<{ name: string }>(
       `select name from pg_settings where setting = 'off'
@@ -37,7 +40,17 @@ export async function checkExternalDatabase(connectionString: string): Promise<v
       throw new ConfigError(
         `MUSTER_DATABASE_URL: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
       )
-    if (!rows[0]!.mayCreate) throw new Error('permission denied to create tables in its schema, or schemas')
+    const { mayCreate, isOwner, encoding } = rows[0]!
+    if (encoding !== 'UTF8')
+      throw new ConfigError(
+        `MUSTER_DATABASE_URL: found a database with the encoding ${encoding}, expected one with UTF8.`,
+      )
+    // As when somebody else has restored them.
+    if (!isOwner)
+      throw new ConfigError(
+        "MUSTER_DATABASE_URL: found a database whose tables are another user's, expected the user that owns them.",
+      )
+    if (!mayCreate) throw new Error('permission denied to create tables in its schema, or schemas')
   } catch (error) {
     if (error instanceof ConfigError) throw error
     const reason = error instanceof Error ? error.message || error.name : String(error)

@@ -46,6 +46,16 @@ describe('migrations', () => {
     expect(captured.named('migrated').map(({ migration }) => migration)).toEqual(names)
   })
 
+  it('say in one line that the database may only be read', async () => {
+    await using database = await scratchDatabase()
+    const options = '-c default_transaction_read_only=on'
+    await expect(migrate({ ...database.connection, options }, log)).rejects.toEqual(
+      new MigrationError(
+        'The database cannot be migrated: cannot execute CREATE TABLE in a read-only transaction.',
+      ),
+    )
+  })
+
   it('leave nothing of one that fails, and go on when it is mended', async () => {
     await using database = await scratchDatabase()
     const first = { '0001_first.sql': 'create table first ()' }

