@@ -51,6 +51,8 @@ const option = (name: string | RegExp) => palette().getByRole('option', { name }
 const chosen = () => palette().locator('[aria-selected=true]').innerText()
 
 it('finds devices, projects and repositories from every page, and goes there', async () => {
+  // The keys work once the bar is there.
+  await page.getByRole('button', { name: 'Jump to' }).waitFor()
   await page.keyboard.press('Control+k')
   await box().fill('CRANE')
   await option(/^crane-gw-01/).waitFor()
