@@ -9,10 +9,10 @@ import {
   serveExecutor,
 } from '@muster/link'
 import type { DeviceCaller } from '../caller.ts'
+import { askedAgain } from '../database/asked-again.ts'
 import type { InFlight } from '../in-flight.ts'
 import type { Logger } from '../log.ts'
 import type { Connected } from './authenticate.ts'
-import { askedAgain } from './database-away.ts'
 import type { Presence } from './presence.ts'
 import { type DeviceRegistry, type DeviceSession, REPLACED } from './registry.ts'
 
