@@ -12,9 +12,10 @@ import {
   UserTokenId,
 } from './ids.ts'
 import { MAX_FILTER_LENGTH, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
-import { Email, Empty, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
+import { trimmedText } from './patterns.ts'
+import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
-/** Who runs an action, as told on the wire (catalogue appendix A). */
+/** The caller of an action, as it appears on the wire (catalogue, Appendix A). */
 export const Actor = z.discriminatedUnion('actor', [
   z.object({ actor: z.literal('Anonymous') }),
   z.object({ actor: z.literal('System') }),
@@ -25,7 +26,7 @@ export const Actor = z.discriminatedUnion('actor', [
 ])
 export type Actor = z.output<typeof Actor>
 
-/** Where a registration stands (catalogue appendix A). */
+/** Progress of a registration (catalogue, Appendix A). */
 const RegistrationState = {
   status: z.object({ tag: z.enum(['Pending', 'Waiting', 'Completed', 'Failed']) }),
   message: z.string().optional(),
@@ -39,12 +40,16 @@ const TextFilter = z.object({
   text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, address or id.'),
 })
 
-const CurrentPassword = optional(Password).describe('In place of a sign-in that is no longer recent.')
+const CurrentPassword = optional(Password).describe('Accepted in place of a recent sign-in.')
+
+const EndTokens = optional(z.boolean()).describe('True also ends the user tokens of the account.')
 
 const ofOneself = { can: 'own', on: 'user', id: 'userId' } as const
 const ofAccount = { can: 'view', on: 'user', id: 'userId' } as const
 
 const MINUTE_SECS = 60
+/** Longest validity of a user token with an expiry, in seconds: ten years. */
+const MAX_TOKEN_SECS = 315_360_000
 
 /** Actions on the caller and on accounts (catalogue 2.2, 2.3 and 3.1). */
 export const accounts = {
@@ -56,6 +61,7 @@ export const accounts = {
   }),
   users_Query: query({
     summary: 'Accounts of the instance, newest first.',
+    cost: 'scan if filtered',
     input: z.object(listInput(['createdAt', 'email', 'displayName'], TextFilter)),
     output: z.object({
       users: z.array(
@@ -64,7 +70,8 @@ export const accounts = {
           email: z.string(),
           displayName: z.string().optional(),
           isAdmin: z.boolean(),
-          isActive: z.boolean(),
+          isActive: z.boolean().describe('False for a disabled account, and for one that is pending.'),
+          isPending: z.boolean().describe('True until the person opens the mailed activation link.'),
           createdAt: Timestamp,
         }),
       ),
@@ -90,7 +97,7 @@ export const accounts = {
     input: z.object({
       email: Email,
       displayName: optionalText(Name),
-      name: optionalText(Name).describe('The same as `displayName`, which comes first.'),
+      name: optionalText(Name).describe('Alternative to `displayName`, which takes precedence.'),
       password: optional(NewPassword),
       isAdmin: optional(z.boolean()),
       currentPassword: CurrentPassword,
@@ -104,6 +111,7 @@ export const accounts = {
       when: 'for an administrator, or with `password`',
       isNeeded: ({ isAdmin, password }) => isAdmin === true || password !== undefined,
     },
+    failedResults: ['EmailAlreadyExists'],
     audit: ['email', 'displayName', 'isAdmin'],
     aliases: ['users_CreateUser'],
   }),
@@ -117,7 +125,7 @@ export const accounts = {
     aliases: ['users_DeleteUser'],
   }),
   users_SetIsAdmin: command({
-    summary: 'Grants or takes away the administration of the instance; the last administrator keeps it.',
+    summary: 'Grants or revokes administration of the instance; the last administrator keeps it.',
     input: z.object({ userId: UserId, isAdmin: z.boolean(), currentPassword: CurrentPassword }),
     output: Empty,
     permission: 'admin',
@@ -125,8 +133,16 @@ export const accounts = {
     audit: ['userId', 'isAdmin'],
     aliases: ['users_SetUserIsAdmin'],
   }),
+  users_SetIsActive: command({
+    summary: 'Disables an account and ends its sessions and user tokens, or enables it again.',
+    input: z.object({ userId: UserId, isActive: z.boolean(), currentPassword: CurrentPassword }),
+    output: Empty,
+    permission: 'admin',
+    recentSignIn: { when: 'to enable', isNeeded: ({ isActive }) => isActive },
+    audit: ['userId', 'isActive'],
+  }),
   users_SetDisplayName: command({
-    summary: 'Changes the name that is shown.',
+    summary: 'Changes the display name of an account.',
     input: z.object({ userId: UserId, displayName: Name }),
     output: Empty,
     permission: { can: 'manage', on: 'user', id: 'userId' },
@@ -134,24 +150,36 @@ export const accounts = {
     aliases: ['users_SetUserDisplayName'],
   }),
   users_SetPassword: command({
-    summary: 'Sets a password; every other session of that account ends.',
-    input: z.object({ userId: UserId, password: NewPassword, currentPassword: CurrentPassword }),
+    summary:
+      'Sets a password; all other sessions end, and if somebody else sets it, user tokens too. Mails the owner.',
+    input: z.object({
+      userId: UserId,
+      password: NewPassword,
+      currentPassword: CurrentPassword,
+      endTokens: EndTokens,
+    }),
     output: Empty,
     permission: { can: 'manage', on: 'user', id: 'userId' },
-    recentSignIn: {
-      when: 'for the account of somebody else, and with a user token',
-      isNeeded: ({ userId }, person) => userId !== person.userId || person.actor === 'UserToken',
-    },
-    audit: ['userId'],
+    recentSignIn: { when: 'always', isNeeded: () => true },
+    // The limit exists because each call mails the owner.
+    rateLimit: { perPerson: { calls: 100, perSecs: 15 * MINUTE_SECS } },
+    audit: ['userId', 'endTokens'],
     aliases: ['users_SetUserPassword'],
   }),
   users_ChangePassword: command({
-    summary: 'Sets a password by knowing the current one; every other session of that account ends.',
-    input: z.object({ userId: UserId, currentPassword: Password, newPassword: NewPassword }),
+    summary:
+      'Sets a password, given the current one; all other sessions of the account end. Mails the owner.',
+    input: z.object({
+      userId: UserId,
+      currentPassword: Password,
+      newPassword: NewPassword,
+      endTokens: EndTokens,
+    }),
     output: z.discriminatedUnion('result', [Result('Completed', {}), Result('InvalidCurrentPassword', {})]),
     permission: ofOneself,
     rateLimit: { perPerson: { calls: 10, perSecs: 15 * MINUTE_SECS } },
-    audit: ['userId'],
+    failedResults: ['InvalidCurrentPassword'],
+    audit: ['userId', 'endTokens'],
   }),
   users_ResetPassword: command({
     summary:
@@ -163,20 +191,24 @@ export const accounts = {
     audit: ['email'],
   }),
   users_CompletePasswordReset: command({
-    summary: 'Sets a password with the mailed JWT, which works once; every session of that account ends.',
+    summary:
+      'Sets a password with the mailed JWT, which works once; all sessions and user tokens of the account end.',
     input: z.object({ resetToken: Jwt, password: NewPassword }),
     output: z.discriminatedUnion('result', [Result('Completed', {}), Result('InvalidToken', {})]),
     permission: 'anyone',
     rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
+    failedResults: ['InvalidToken'],
     audit: [],
   }),
   users_Register: command({
     summary: 'Signs up: mails a link that activates the account.',
     input: z.object({
-      displayName: optionalText(
+      displayName: optional(
         text(MAX_SIGN_UP_NAME_LENGTH)
           .regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
-          .trim(),
+          .trim()
+          .refine(isVisible, 'must not be empty')
+          .meta({ pattern: trimmedText(MAX_SIGN_UP_NAME_LENGTH) }),
       ),
       email: Email,
       password: NewPassword,
@@ -190,6 +222,7 @@ export const accounts = {
     ]),
     permission: 'anyone',
     rateLimit: { perAddress: { calls: 20, perSecs: 15 * MINUTE_SECS } },
+    failedResults: ['Pending', 'EmailAlreadyExists'],
     audit: ['email', 'displayName', 'consentedToTerms', 'consentedToMarketing'],
     aliases: ['users_RegisterUser'],
   }),
@@ -208,6 +241,7 @@ export const accounts = {
     output: z.discriminatedUnion('result', [Result('Completed', {}), Result('Failed', {})]),
     permission: 'anyone',
     rateLimit: { perAddress: { calls: 30, perSecs: 15 * MINUTE_SECS } },
+    failedResults: ['Failed'],
     audit: [],
   }),
   users_QueryOrganizations: query({
@@ -257,7 +291,7 @@ export const accounts = {
           createdAt: Timestamp,
           expiresAt: Timestamp,
           userAgent: z.string(),
-          isCurrent: z.boolean().describe('It is the session of this very call.'),
+          isCurrent: z.boolean().describe('True for the session of this call.'),
         }),
       ),
       ...listOutput,
@@ -273,23 +307,48 @@ export const accounts = {
     audit: ['sessionId'],
     aliases: ['users_TerminateUserSession'],
   }),
+  users_TerminateSessions: command({
+    summary: 'Ends every browser session of an account except that of the caller.',
+    input: z.object({ userId: UserId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'user', id: 'userId' },
+    audit: ['userId'],
+  }),
   users_QueryTokens: query({
     summary: 'Personal access tokens of a person, without their secrets, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ userId: UserId, ...listInput(['createdAt', 'name'], TextFilter) }),
     output: z.object({
-      tokens: z.array(z.object({ tokenId: UserTokenId, createdAt: Timestamp, name: z.string().optional() })),
+      tokens: z.array(
+        z.object({
+          tokenId: UserTokenId,
+          createdAt: Timestamp,
+          name: z.string().optional(),
+          expiresAt: Timestamp.optional().describe('Absent for a token that does not end by itself.'),
+          lastUsedAt: Timestamp.optional().describe(
+            'To the minute; absent for a token that was not used yet.',
+          ),
+          lastUsedAddress: z.string().optional().describe('Address of that use.'),
+        }),
+      ),
       ...listOutput,
     }),
     permission: ofAccount,
     aliases: ['users_QueryUserTokens'],
   }),
   users_CreateToken: command({
-    summary: 'Issues a personal access token of one’s own; its secret is shown this once.',
-    input: z.object({ userId: UserId, name: optionalText(Name), currentPassword: CurrentPassword }),
-    output: z.object({ tokenId: UserTokenId, token: UserToken }),
+    summary: 'Issues a personal access token of one’s own; its secret is returned only here.',
+    input: z.object({
+      userId: UserId,
+      name: optional(Name),
+      validForSecs: optional(z.int().min(1).max(MAX_TOKEN_SECS)).describe('Unlimited when missing.'),
+      currentPassword: CurrentPassword,
+    }),
+    output: z.object({ tokenId: UserTokenId, token: UserToken, expiresAt: Timestamp.optional() }),
     permission: ofOneself,
     recentSignIn: { when: 'always', isNeeded: () => true },
-    audit: ['userId', 'name'],
+    isCreation: true,
+    audit: ['userId', 'name', 'validForSecs'],
     shownOnce: ['token'],
     aliases: ['users_CreateUserToken'],
   }),

@@ -20,6 +20,7 @@ const AuditLogEvent = z.object({
   eventId: AuditLogEventId,
   actor: Actor,
   actorName: z.string().optional().describe('Name of a person, device or node, as it is now.'),
+  tokenName: z.string().optional().describe('Name of the user token that the person used, while it exists.'),
   event: z.string(),
   data: z.record(z.string(), z.unknown()),
   createdAt: Timestamp,
@@ -31,6 +32,7 @@ const AuditLogAction = z.object({
   actionId: AuditLogActionId,
   actor: Actor,
   actorName: z.string().optional().describe('Name of a person, device or node, as it is now.'),
+  tokenName: z.string().optional().describe('Name of the user token that the person used, while it exists.'),
   action: z.string(),
   data: z.record(z.string(), z.unknown()),
   status: AuditActionStatus,
@@ -53,12 +55,14 @@ const eventsOutput = z.object({ events: z.array(AuditLogEvent), ...listOutput })
 export const audit = {
   audit_QueryAuditLogEvents: query({
     summary: 'Audit events of the instance, newest first.',
+    cost: 'scan if filtered',
     input: z.object(eventsInput),
     output: eventsOutput,
     permission: 'admin',
   }),
   audit_QueryAuditLogActions: query({
     summary: 'Every action that was tried on the instance, with its outcome, newest first.',
+    cost: 'scan if filtered',
     input: z.object(
       listInput(
         ['createdAt'],
@@ -70,18 +74,21 @@ export const audit = {
   }),
   organizations_QueryAuditLog: query({
     summary: 'Audit events of an organization, its projects and repositories, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ organizationId: OrganizationId, ...eventsInput }),
     output: eventsOutput,
     permission: { can: 'view', on: 'organization', id: 'organizationId' },
   }),
   projects_QueryAuditLog: query({
     summary: 'Audit events of a project and its devices, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ projectId: ProjectId, ...eventsInput }),
     output: eventsOutput,
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
   repositories_QueryAuditLog: query({
     summary: 'Audit events of a repository, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ repositoryId: RepositoryId, ...eventsInput }),
     output: eventsOutput,
     permission: { can: 'view', on: 'repository', id: 'repositoryId' },
@@ -89,6 +96,7 @@ export const audit = {
   }),
   devices_QueryAuditLog: query({
     summary: 'Audit events of a device, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ deviceId: DeviceId, ...eventsInput }),
     output: eventsOutput,
     permission: { can: 'view', on: 'device', id: 'deviceId' },

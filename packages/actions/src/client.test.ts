@@ -38,7 +38,7 @@ describe('the client', () => {
     ])
   })
 
-  it('passes an abort on', async () => {
+  it('forwards an abort', async () => {
     const { fetch, requests } = answering(Response.json({}))
     const { signal } = new AbortController()
     await createClient({ fetch })('actor_GetActor', {}, { signal })
@@ -52,6 +52,30 @@ describe('the client', () => {
     const error = await failed(createClient({ fetch })('actor_GetActor', {}))
     expect(error).toBeInstanceOf(ActionError)
     expect(error).toMatchObject({ ...body, status: 404, retryAfterSecs: 5 })
+  })
+
+  it.each([
+    ['an HTML page', '<!doctype html><title>Sign in</title>'],
+    ['nothing', ''],
+    ['half of an answer', '{"actor":'],
+  ])('C2: reports in one sentence that %s with status 200 did not come from the hub', async (_what, text) => {
+    const error = await failed(
+      createClient({ fetch: answering(new Response(text)).fetch })('actor_GetActor', {}),
+    )
+    expect(error).toBeInstanceOf(ActionError)
+    expect(error).toMatchObject({
+      kind: 'Internal',
+      status: 200,
+      message: 'The hub could not be reached through its proxy (200).',
+    })
+  })
+
+  it('C2: rejects with status 0 when a body breaks off', async () => {
+    const broken = new ReadableStream({ start: controller => controller.error(new Error('gone')) })
+    const error = await failed(
+      createClient({ fetch: answering(new Response(broken)).fetch })('actor_GetActor', {}),
+    )
+    expect(error).toMatchObject({ status: 0, message: 'The hub could not be reached.' })
   })
 
   it('rejects with status 0 when the hub is out of reach', async () => {
@@ -72,18 +96,23 @@ describe('the error of an answer', () => {
     ['that is empty', ''],
     ['that is no object', '"text"'],
     ['that is null', 'null'],
-    ['with a kind that there is not', '{"kind":"NotFound","message":"x"}'],
+    ['with an unknown kind', '{"kind":"NotFound","message":"x"}'],
     ['with a kind from the prototype', '{"kind":"constructor","message":"x"}'],
     ['without a message', '{"kind":"Invalid"}'],
-  ])('%s is Internal with its status', async (_what, text) => {
+  ])('C2: %s is one sentence with its status', async (_what, text) => {
     const error = await errorOf(new Response(text, { status: 502, statusText: 'Bad Gateway' }))
-    expect(error).toMatchObject({ kind: 'Internal', status: 502 })
-    expect(error.message.length).toBeGreaterThan(0)
+    expect(error).toMatchObject({
+      kind: 'Internal',
+      status: 502,
+      message: 'The hub could not be reached through its proxy (502).',
+    })
   })
 
-  it('tells no more than the beginning of a page that is not ours', async () => {
+  it('keeps the beginning of a page that is not ours as its cause, else the text of the status', async () => {
     const error = await errorOf(new Response('x'.repeat(10_000), { status: 500 }))
-    expect(error.message).toHaveLength(200)
+    expect(error.cause).toBe('x'.repeat(200))
+    const empty = await errorOf(new Response(null, { status: 308, statusText: 'Permanent Redirect' }))
+    expect(empty.cause).toBe('Permanent Redirect')
   })
 
   it('survives a body that breaks off', async () => {
@@ -95,13 +124,13 @@ describe('the error of an answer', () => {
 })
 
 describe('an action error', () => {
-  it('has the status of its kind unless a finer one is given', () => {
+  it('has the status of its kind unless a more specific one is given', () => {
     for (const [kind, status] of Object.entries(ERROR_STATUS))
       expect(new ActionError(kind as keyof typeof ERROR_STATUS, 'x').status).toBe(status)
     expect(new ActionError('Invalid', 'x', { status: 409 }).status).toBe(409)
   })
 
-  it('has no cause unless there is one', () => {
+  it('has no cause unless one is given', () => {
     expect('cause' in new ActionError('Invalid', 'x')).toBe(false)
     expect(new ActionError('Invalid', 'x', { cause: null })).toHaveProperty('cause', null)
   })

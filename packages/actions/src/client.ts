@@ -23,14 +23,14 @@ type ClientOptions = {
   /** Origin of the hub, `''` for the page's own. */
   baseUrl?: string
   headers?: Record<string, string>
-  /** Older names under which actions are asked for. */
+  /** Older names to send instead of the current ones, for hubs that only know those. */
   names?: Partial<Record<ActionName, string>>
   fetch?: typeof globalThis.fetch
-  /** Reads the JSON of an output, where numbers beyond doubles are to survive. */
+  /** Parses the JSON of an output; for callers that need numbers beyond the range of doubles. */
   parse?: (text: string) => unknown
 }
 
-/** A typed client of the HTTP door. Loads no schema library: the hub validates. */
+/** A typed client of the HTTP API. Loads no schema library: the hub validates. */
 export function createClient({
   baseUrl = '',
   headers = {},
@@ -40,6 +40,7 @@ export function createClient({
 }: ClientOptions = {}): Invoke {
   return async (name, input, options = {}) => {
     let response: Response
+    let text = ''
     try {
       response = await fetch(`${baseUrl}/api/v1/actions/invoke/${names[name] ?? name}`, {
         method: 'POST',
@@ -48,25 +49,44 @@ export function createClient({
         body: JSON.stringify(input),
         ...(options.signal && { signal: options.signal }),
       })
+      if (response.ok) text = await response.text()
     } catch (cause) {
       throw new ActionError('Internal', 'The hub could not be reached.', { status: 0, cause })
     }
     if (!response.ok) throw await errorOf(response)
-    return parse(await response.text()) as ActionOutput<typeof name>
+    try {
+      return parse(text) as ActionOutput<typeof name>
+    } catch {
+      // A proxy can answer 200 with a page of its own, for example a sign-in page.
+      throw foreignAnswer(response, text)
+    }
   }
 }
 
-/** The error that a non-2xx answer describes; a body that is not ours becomes `Internal` with its status. */
+/** Number of characters of a foreign answer that are kept for diagnosis. */
+const MAX_FOREIGN_CHARS = 200
+
+/**
+ * The error for an answer that the hub did not write: one sentence for people, with the status. Its `cause` holds the
+ * beginning of the foreign text, because an object store explains its errors there.
+ */
+function foreignAnswer({ status, statusText, headers }: Response, text: string): ActionError {
+  const retryAfterSecs = Number(headers.get('retry-after')) || undefined
+  return new ActionError('Internal', `The hub could not be reached through its proxy (${status}).`, {
+    status,
+    cause: text.slice(0, MAX_FOREIGN_CHARS) || statusText,
+    ...(retryAfterSecs !== undefined && { retryAfterSecs }),
+  })
+}
+
+/**
+ * The error that a non-2xx answer describes. An answer that the hub did not write becomes `Internal` with its status.
+ */
 export async function errorOf(response: Response): Promise<ActionError> {
   const text = await response.text().catch(() => '')
   const body = parseErrorBody(text)
+  if (!body) return foreignAnswer(response, text)
   const retryAfterSecs = Number(response.headers.get('retry-after')) || undefined
-  if (!body) {
-    return new ActionError('Internal', text.slice(0, 200) || response.statusText, {
-      status: response.status,
-      ...(retryAfterSecs !== undefined && { retryAfterSecs }),
-    })
-  }
   return new ActionError(body.kind, body.message, {
     status: response.status,
     ...(body.issues && { issues: body.issues }),

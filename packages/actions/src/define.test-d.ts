@@ -1,4 +1,4 @@
-// Read by the compiler only: each line below an expectation must not compile, and everything else must.
+// This file is only compiled. Each line below an expectation must fail to compile; all others must compile.
 import { z } from 'zod'
 import { type Action, command, optional, query, secret, telemetry } from './define.ts'
 import { DeploymentToken, DeviceFingerprint, DeviceId, ProjectId, UserToken } from './ids.ts'
@@ -44,18 +44,18 @@ query({ ...base, input, permission: 'everyone' })
 // @ts-expect-error an action has a permission
 query({ ...base, input })
 
-// What is audited are fields of the input without a secret.
+// Only input fields without a secret can be audited.
 command({ ...base, input, permission: 'user', audit: ['deviceId', 'maybeDeviceId', 'name', 'flags'] })
 telemetry({ ...base, input, permission: 'user', audit: ['deviceId'] })
 // @ts-expect-error a secret
 command({ ...base, input, permission: 'user', audit: ['password'] })
-// @ts-expect-error a secret, when there is one
+// @ts-expect-error an optional secret
 command({ ...base, input, permission: 'user', audit: ['maybePassword'] })
 // @ts-expect-error an object with a secret in it
 command({ ...base, input, permission: 'user', audit: ['login'] })
 // @ts-expect-error a list with secrets in it
 command({ ...base, input, permission: 'user', audit: ['logins'] })
-// @ts-expect-error a deployment token is a secret without saying so
+// @ts-expect-error a deployment token is a secret even without `secret()`
 command({ ...base, input, permission: 'user', audit: ['token'] })
 // @ts-expect-error a user token likewise
 command({ ...base, input, permission: 'user', audit: ['maybeToken'] })
@@ -80,7 +80,7 @@ declare const parsed: ParsedInput<'devices_GetDetails'>
 const deviceId: z.output<typeof DeviceId> = parsed.deviceId
 // @ts-expect-error a device id is no project id
 const projectId: z.output<typeof ProjectId> = parsed.deviceId
-// @ts-expect-error text that nobody checked is no device id
+// @ts-expect-error text that was not parsed is no device id
 const unchecked: z.output<typeof DeviceId> = sent.deviceId
 
 // Every outcome is in the type, so that a switch over them is complete.

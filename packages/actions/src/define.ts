@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { MAX_CURSOR_LENGTH, MAX_FILTER_LENGTH, MAX_PAGE_SIZE } from './limits.ts'
-import { text } from './scalars.ts'
+import { BLANK_TEXT } from './patterns.ts'
+import { text } from './text.ts'
 
 /**
- * What one may do: read, read what the device itself may read too, read what a repository gives to its readers, change, delete,
- * report as the device itself, administer an organization, or what only the person behind a thing may do. Deleting is apart from
- * changing because administrators of the instance may read and delete in any organization and change in none but their own
- * (decisions).
+ * Rights on a resource: `view` reads it; `inspect` also admits the device itself; `read` also admits the readers of a
+ * repository; `manage` changes it; `delete` deletes it; `report` writes as the device itself; `administer` administers
+ * an organization; `own` is for the person that it belongs to. `delete` is apart from `manage`, because administrators
+ * of the instance may read and delete in any organization but change only their own (docs/decisions.md, "Actions and
+ * audit").
  */
 export type Right = 'view' | 'inspect' | 'read' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
 
@@ -38,26 +40,26 @@ type ScopedPermission<Input> = {
     can: Right
     on: Kind
     id: FieldsBranded<Input, ResourceIds[Kind]>
-    /** Input field with a person's id: who names themself there needs to be no more than a member. */
+    /** Input field with a person's id. A caller who names themself there needs to be a member only. */
     orOneself?: FieldsBranded<Input, 'u'>
   }
 }[ResourceKind]
 
-/** `anyone` needs no sign-in, `user` a person, `admin` an administrator of the instance, `device` a device. */
+/** `anyone` needs no sign-in, `user` is any person, `admin` an administrator of the instance, `device` any device. */
 type PlainPermission = 'anyone' | 'user' | 'admin' | 'device'
 
-/** Who may run an action; an object names a right on the resource whose id stands in the input field `id`. */
+/** Required permission of an action. An object names a right on the resource whose id is in the input field `id`. */
 export type Permission<Input> = PlainPermission | ScopedPermission<Input>
 
-/** The same, read without its input type. */
+/** A permission without its input type. */
 export type AnyPermission = PlainPermission | { can: Right; on: ResourceKind; id: string; orOneself?: string }
 
-/** A person who runs an action, as far as a rule on them needs to know. */
+/** The person who runs an action, with what `RecentSignIn.isNeeded` needs to know. */
 type Person = { actor: 'User' | 'UserToken'; userId: string }
 
 /**
- * When an action needs a session whose sign-in is younger than `RECENT_SIGN_IN_SECS`, or the current password in the input field
- * `currentPassword` (decisions, "Actions and audit").
+ * Condition under which an action needs a session whose sign-in is younger than `RECENT_SIGN_IN_SECS`, or the current
+ * password in the input field `currentPassword` (docs/decisions.md, "Actions and audit").
  */
 export type RecentSignIn<Input> = {
   /** The condition in words, for documents. */
@@ -65,22 +67,27 @@ export type RecentSignIn<Input> = {
   isNeeded(input: Input, person: Person): boolean
 }
 
-/** So many calls in so many seconds; what is beyond is `RateLimited` until the oldest are that old. */
+/** `calls` per sliding window of `perSecs`; further calls get `RateLimited`. */
 type Rate = { calls: number; perSecs: number }
 
 /**
- * How often an action may be called from one address and by one person. There is none for whom an input names: anybody could use
- * up the calls of somebody else.
+ * Limits of calls from one address and by one caller. There is no limit per account named in the input: anybody could
+ * use up the calls of another person.
  */
 export type RateLimit = {
   perAddress?: Rate
   perPerson?: Rate
 }
 
-/** `query` reads, `command` writes and is audited, `telemetry` is what devices send all day and is batched. */
+/**
+ * `query` reads, `command` writes and is audited, `telemetry` is sent by devices continuously and written in batches.
+ */
 export type ActionKind = 'query' | 'command' | 'telemetry'
 
-/** Brands of values that must not be kept: made with `secret()`, or secrets by their prefix. */
+/**
+ * Brands of values that must not be stored in an audit row: texts made with `secret()`, and secrets known by their
+ * prefix.
+ */
 type SecretBrand = 'secret' | 'u_sk' | 'u_session_sk' | 'deployment' | 'd_sk'
 
 /** `true` when a value may hold a secret anywhere inside, optional or not. */
@@ -98,21 +105,33 @@ type AuditableFields<Input> = {
   [K in keyof Input & string]: true extends HoldsSecret<Input[K]> ? never : K
 }[keyof Input & string]
 
-/** One entry of the registry; its name is its key there. */
+/**
+ * What a query reads. A `scan` may look at many rows for a few and takes as long as a statement may. `scan if filtered` is one only when
+ * `filter` has a condition: without it the order of the list is an index. All other queries find their rows by key.
+ */
+export type QueryCost = 'scan' | 'scan if filtered'
+
+/** One entry of the registry, stored there under its name. */
 export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> = {
   kind: ActionKind
   summary: string
   input: Input
   output: Output
   permission: AnyPermission
-  /** Input fields that are copied into the audit row; secrets cannot be listed. */
+  /** Input fields that are copied into the audit row; fields with secrets cannot be listed. */
   audit: readonly string[]
   /** Older names of the same action. */
   aliases: readonly string[]
-  /** Output fields that carry a secret on purpose, shown once. */
+  /** Output fields that contain a new secret, which no later call returns. */
   shownOnce: readonly string[]
+  /** Values of the output's `result` that mean that nothing was done. The audit row of the command is then `Failed`. */
+  failedResults: readonly string[]
   recentSignIn?: RecentSignIn<never>
   rateLimit?: RateLimit
+  /** The action creates a lasting record, which counts towards the caller's limit of creations. */
+  isCreation?: boolean
+  /** Scans of all people share a few connections of the hub. */
+  cost?: QueryCost
 }
 
 type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
@@ -126,25 +145,37 @@ type Definition<Input extends z.ZodType, Output extends z.ZodType> = {
   shownOnce?: readonly string[]
 }
 
-/** Declares an action that reads: no transaction, no audit row, may be polled. */
+/** Values of `result` that an output can have. */
+type ResultOf<Output> = Output extends { result: infer Result extends string } ? Result : never
+
+type CommandDefinition<Input extends z.ZodType, Output extends z.ZodType> = Definition<Input, Output> & {
+  audit: readonly AuditableFields<z.output<Input>>[]
+  failedResults?: readonly ResultOf<z.output<Output>>[]
+  isCreation?: boolean
+}
+
+/** Declares an action that reads: no transaction, no audit row, safe to poll. */
 export function query<Input extends z.ZodType, Output extends z.ZodType>(
-  definition: Definition<Input, Output>,
+  definition: Definition<Input, Output> & { cost?: QueryCost },
 ): Action<Input, Output> & { kind: 'query' } {
-  return { aliases: [], shownOnce: [], ...definition, kind: 'query', audit: [] }
+  return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'query', audit: [] }
 }
 
-/** Declares an action that writes: one transaction with its audit events, one audit row with its outcome. */
+/** Declares an action that writes: one transaction with its audit events, and one audit row with the outcome. */
 export function command<Input extends z.ZodType, Output extends z.ZodType>(
-  definition: Definition<Input, Output> & { audit: readonly AuditableFields<z.output<Input>>[] },
+  definition: CommandDefinition<Input, Output>,
 ): Action<Input, Output> & { kind: 'command' } {
-  return { aliases: [], shownOnce: [], ...definition, kind: 'command' }
+  return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'command' }
 }
 
-/** Declares an action that a device runs on itself all day, batched and not audited; run by anybody else it is a command. */
+/**
+ * Declares an action that devices run on themselves continuously: batched and not audited. Run by any other caller it
+ * is a command.
+ */
 export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
-  definition: Definition<Input, Output> & { audit: readonly AuditableFields<z.output<Input>>[] },
+  definition: CommandDefinition<Input, Output>,
 ): Action<Input, Output> & { kind: 'telemetry' } {
-  return { aliases: [], shownOnce: [], ...definition, kind: 'telemetry' }
+  return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'telemetry' }
 }
 
 /** An optional field: absent and `null` mean the same (catalogue 1.7). */
@@ -154,27 +185,32 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
 
 /** An optional text whose blank form means absent (catalogue 1.7, decisions). */
 export function optionalText(schema: z.ZodString) {
-  // What is not blank fails here for good, so that the schema's own complaint is the one that is told.
-  const blank = z.string().regex(/^\s*$/, { abort: true })
+  // A text that is not blank aborts this second branch of the union, so that only the schema's own message is reported.
+  const blank = z.string().regex(new RegExp(BLANK_TEXT), { abort: true })
   return z
     .union([schema, blank])
     .nullish()
     .transform(value => (value?.trim() ? value : undefined))
 }
 
-/** A string that must never reach an audit row or a log. */
+/** A string that must never reach an audit row or a log. A brand for the compiler only. */
 export function secret<Schema extends z.ZodString>(schema: Schema) {
   return schema.brand<'secret'>()
 }
 
-/** Input fields that every list takes beyond the bare call, which answers the whole list (decisions). */
+/**
+ * Optional input fields of every list. A call without any of them answers the whole list (docs/decisions.md, "Actions
+ * and audit").
+ */
 export function listInput<const Sort extends readonly [string, ...string[]], Filter extends z.ZodType>(
   sorts: Sort,
   filter: Filter,
 ) {
   return {
-    limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Largest number of items to answer.'),
-    cursor: optionalText(text(MAX_CURSOR_LENGTH)).describe('`nextCursor` of the page before.'),
+    limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe('Maximum number of items.'),
+    cursor: optionalText(
+      text(MAX_CURSOR_LENGTH).regex(/^[A-Za-z0-9_-]*$/, 'expected the `nextCursor` of a page'),
+    ).describe('`nextCursor` of the previous page.'),
     sort: optional(z.enum([...sorts, ...sorts.map(name => `-${name}`)] as [string, ...string[]])).describe(
       'Field to sort by, descending with a leading `-`.',
     ),

@@ -11,8 +11,14 @@ import {
   DeviceId,
   ProjectId,
 } from './ids.ts'
-import { MAX_DEVICE_JWT_LENGTH, MAX_EVENTS_PER_CALL } from './limits.ts'
-import { Refusal } from './projects.ts'
+import {
+  MAX_CURSOR_LENGTH,
+  MAX_DEVICE_JWT_LENGTH,
+  MAX_EVENTS_PER_CALL,
+  MAX_PAGE_SIZE,
+  MAX_PROPERTY_VALUE_BYTES,
+} from './limits.ts'
+import { LimitHit, Refusal } from './projects.ts'
 import {
   AnyJson,
   CertificateFingerprint,
@@ -109,10 +115,15 @@ export const devices = {
       projectId: ProjectId,
       fingerprintId: DeviceFingerprintId,
       name: z.string().optional(),
+      hostname: z.string().optional().describe('From its system information.'),
       firstSeen: Timestamp,
       isConnected: z.boolean(),
       lastConnectedAt: Timestamp.optional(),
       lastRefusal: Refusal.optional(),
+      /** Limits that the device exceeded within the last 30 days, the latest first. */
+      limitHits: z.array(LimitHit),
+      /** Unregistered links of the device to the answering node, which one-shot commands of its agent opened. */
+      unregisteredLinks: U32,
       certificates: z.array(Certificate),
       connections: z.array(Connection),
     }),
@@ -164,9 +175,28 @@ export const devices = {
     aliases: ['devices_DeleteDeviceCertificate'],
   }),
   devices_QueryProperties: query({
-    summary: 'All properties of a device, keyed by name.',
-    input: z.object({ deviceId: DeviceId }),
-    output: z.object({ properties: z.record(z.string(), Property) }),
+    summary:
+      'Properties of a device, keyed by name; all of them without `limit`, `cursor` and `maxValueBytes`.',
+    input: z.object({
+      deviceId: DeviceId,
+      limit: optional(z.int().min(1).max(MAX_PAGE_SIZE)).describe(
+        'Maximum number of properties, sorted by name; a page ends early when values are large.',
+      ),
+      cursor: optionalText(text(MAX_CURSOR_LENGTH)).describe('`nextCursor` of the previous page.'),
+      maxValueBytes: optional(z.int().min(1).max(MAX_PROPERTY_VALUE_BYTES)).describe(
+        'A value whose JSON text is larger is cut: `isCut` is true, and `value` is a string with the beginning of that text.',
+      ),
+    }),
+    output: z.object({
+      properties: z.record(
+        z.string(),
+        Property.extend({
+          valueBytes: z.int().optional().describe('Size of the JSON text of the value; in a page only.'),
+          isCut: z.boolean().optional().describe('Present and true where the value was cut.'),
+        }),
+      ),
+      ...listOutput,
+    }),
     permission: { can: 'inspect', on: 'device', id: 'deviceId' },
     aliases: ['devices_QueryDeviceProperties'],
   }),
@@ -189,7 +219,7 @@ export const devices = {
       protected: optional(z.boolean()).describe(
         'A device may not change a protected property; only people set this.',
       ),
-      expectedVersion: optional(U64).describe('Set only when the property has this version.'),
+      expectedVersion: optional(U64).describe('Writes only if the property has this version.'),
     }),
     output: z.discriminatedUnion('result', [
       z.object({ result: z.literal('Set') }),
@@ -197,6 +227,7 @@ export const devices = {
       z.object({ result: z.literal('Deleted') }),
     ]),
     permission: { can: 'report', on: 'device', id: 'deviceId' },
+    failedResults: ['VersionConflict'],
     audit: ['deviceId', 'name', 'protected'],
     aliases: ['devices_SetDeviceProperty'],
   }),
@@ -212,16 +243,16 @@ export const devices = {
     input: z.object({
       deviceId: DeviceId,
       limit: optional(z.int().min(1).max(1000)).describe(
-        '100 when missing; a longer page ends early where events are large.',
+        '100 when missing; a page ends early when events are large.',
       ),
-      cursor: optionalText(text(1024)).describe('`nextCursor` of the page before.'),
+      cursor: optionalText(text(1024)).describe('`nextCursor` of the previous page.'),
     }),
     output: z.object({ events: z.array(EventOutput), nextCursor: z.string().optional() }),
     permission: { can: 'view', on: 'device', id: 'deviceId' },
     aliases: ['devices_QueryDeviceEvents'],
   }),
   devices_PublishEvents: telemetry({
-    summary: 'Uploads events; one already known by its id is not stored twice.',
+    summary: 'Uploads events; an event with a known id is not stored twice.',
     input: z.object({ deviceId: DeviceId, events: z.array(EventInput).max(MAX_EVENTS_PER_CALL) }),
     output: Empty,
     permission: { can: 'report', on: 'device', id: 'deviceId' },
@@ -284,7 +315,9 @@ export const devices = {
     summary: 'Signs a JWT that names the device and carries claims of the caller, for other systems.',
     input: z.object({
       deviceId: DeviceId,
-      validForSecs: optional(z.int().min(1).max(31_536_000)).describe('3,600 when missing.'),
+      validForSecs: optional(z.int().min(1).max(31_536_000)).describe(
+        '3,600 when missing; a device itself gets at most 86,400.',
+      ),
       claims: optional(z.unknown()).describe('Any JSON; nested under `claims` in the JWT.'),
     }),
     output: z.object({ jwt: z.string() }),
@@ -293,7 +326,7 @@ export const devices = {
     shownOnce: ['jwt'],
   }),
   devices_ValidateDeviceToken: query({
-    summary: 'Checks a JWT of `devices_IssueDeviceToken`.',
+    summary: 'Checks a JWT of `devices_IssueDeviceToken`, whose device needs an active certificate.',
     input: z.object({ jwt: secret(z.string().max(MAX_DEVICE_JWT_LENGTH)) }),
     output: z.discriminatedUnion('result', [
       z.object({ result: z.literal('Invalid') }),
@@ -306,11 +339,11 @@ export const devices = {
     input: z.object({
       deviceId: DeviceId,
       validForSecs: optional(z.int().min(1).max(31_536_000)).describe(
-        'At most 7,200 count, also when missing.',
+        '7,200 when missing; larger values count as 7,200.',
       ),
-      hostname: optionalText(HostName).describe('One free name below the proxy domain.'),
+      hostname: optionalText(HostName).describe('An unused host name directly below the proxy domain.'),
       port: optional(z.int().min(1).max(65_535)).describe('80 when missing.'),
-      redirect: optionalText(text(2048)).describe('Where an expired link leads; an address of this hub.'),
+      redirect: optionalText(text(2048)).describe('Address on this hub to which an expired link redirects.'),
     }),
     output: z.object({ jwt: z.string(), url: z.string() }),
     permission: { can: 'manage', on: 'device', id: 'deviceId' },
@@ -319,7 +352,7 @@ export const devices = {
     aliases: ['devices_IssueDeviceHttpProxyToken'],
   }),
   devices_ClaimOperationWork: query({
-    summary: 'What newer agents poll for work; this hub has no device operations and answers none.',
+    summary: 'Polled for work by newer agents; this hub has no device operations and answers an empty list.',
     input: z.object({
       deviceId: DeviceId,
       limit: optional(z.int().min(1).max(20)),

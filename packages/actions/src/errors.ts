@@ -1,13 +1,13 @@
-/** The closed list of error kinds on the wire and the HTTP status each has unless a finer one is given (catalogue 1.1). */
+/** All error kinds on the wire, each with its default HTTP status (catalogue 1.1). */
 export const ERROR_STATUS = { Invalid: 400, Forbidden: 403, Internal: 500, RateLimited: 429 } as const
 
 export type ErrorKind = keyof typeof ERROR_STATUS
 
-/** One problem of an input: where it is and what is wrong with it. */
+/** One problem of an input: the path of the field and the message. */
 export type InputIssue = { path: string; message: string }
 
 export type ActionErrorOptions = {
-  /** Finer HTTP status than the kind's own: 401, 404, 409, 413, 503. */
+  /** More specific HTTP status than the kind's own: 401, 404, 409, 413, 503. */
   status?: number
   issues?: InputIssue[]
   requestId?: string
@@ -25,7 +25,7 @@ export class ActionError extends Error {
   readonly retryAfterSecs: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ActionErrorOptions = {}) {
-    // Where a flood is refused is no secret, and telling it would cost more than the refusal.
+    // A flood of `RateLimited` errors is cheaper without stack traces, which cost more than the refusal itself.
     const { stackTraceLimit } = Error
     if (kind === 'RateLimited') Error.stackTraceLimit = 0
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

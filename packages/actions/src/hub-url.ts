@@ -1,18 +1,18 @@
-/** Whether a URL leads to the machine of whoever asks, where nobody can listen in. */
+/** True if a URL leads to the caller's own machine, so that plain HTTP cannot be read by others. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url)
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||
     hostname === '[::1]' ||
-    // The whole name: 127.0.0.1.example.com is somewhere else.
+    // Match the whole name: 127.0.0.1.example.com is another host.
     /^127(\.\d{1,3}){3}$/.test(hostname)
   )
 }
 
-/** The command that connects a machine, or simulated devices on it, to a hub; it works as it is. */
+/** The shell command that connects a machine, or simulated devices on it, to a hub. */
 export function agentCommand(hubUrl: string, token: string, command: 'run' | 'simulate' = 'run'): string {
-  // The agent asks for a word where a stranger could listen in.
+  // The agent requires this option for plain HTTP to another machine.
   const isPlaintext = hubUrl.startsWith('http:') && !isLoopback(hubUrl)
   return `npm run agent -- ${command} --hub ${hubUrl} --token ${token}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
 }

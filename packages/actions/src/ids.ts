@@ -60,7 +60,7 @@ const PUBLIC_PREFIX = {
   d_sk: 'd_pk',
 } as const
 
-/** Prefixes whose raw part is random base-58 of the given length. */
+/** Length of the random base-58 part for each prefix. */
 const RAW_LENGTH = {
   cluster_node: FLAT,
   u: FLAT,
@@ -118,8 +118,8 @@ export function publicIdOf(secret: string): string {
 }
 
 /**
- * Bytes as text of a fixed length over any alphabet, the mixed-radix scheme of device fingerprints and
- * host labels; not ordinary base-58 (protocol 6.4).
+ * Encodes bytes as text of a fixed length in any alphabet. This mixed-radix scheme of device fingerprints and host
+ * labels differs from ordinary base-58 (protocol 6.4).
  */
 export function encodeRadix(bytes: Uint8Array, alphabet: string): string {
   const radix = alphabet.length

@@ -1,6 +1,7 @@
 export * from './accounts.ts'
 export * from './audit.ts'
 export * from './client.ts'
+export * from './console-paths.ts'
 export * from './define.ts'
 export * from './devices.ts'
 export * from './errors.ts'

@@ -25,6 +25,7 @@ export const instance = {
         z.object({
           nodeId: ClusterNodeId,
           name: z.string().optional(),
+          status: z.literal('Active').describe('Clients of April 2026 require it.'),
           joinedAt: Timestamp,
           uptimeSecs: U32,
           lastHeartbeat: Timestamp,
@@ -36,6 +37,7 @@ export const instance = {
   }),
   jobs_Query: query({
     summary: 'Background jobs, newest first; a bare call answers the newest 1,000.',
+    cost: 'scan if filtered',
     input: z.object(
       listInput(
         ['createdAt'],
@@ -51,11 +53,11 @@ export const instance = {
           jobId: JobId,
           status: JobStatus,
           job: z.string(),
-          queued: z.boolean().describe('It waits for its turn, also for the next attempt.'),
+          queued: z.boolean().describe('True while it waits for its first or next attempt.'),
           attempts: U32,
           retryLimit: U32.optional(),
           retryDelay: U32.describe('Seconds.'),
-          timeout: U32.describe('Seconds an attempt may take.'),
+          timeout: U32.describe('Time limit of an attempt in seconds.'),
           createdAt: Timestamp,
           finishedAt: Timestamp.optional(),
         }),

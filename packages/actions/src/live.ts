@@ -1,4 +1,4 @@
-/** What changed, in words that a client can map to the queries it shows. */
+/** Kinds of changes; a client maps each to the queries that it shows. */
 export type LiveTopic =
   | 'organizations'
   | 'members'
@@ -15,14 +15,14 @@ export type LiveTopic =
   | 'links'
 
 /**
- * One notice of the live stream (`GET /api/v1/live`, server-sent events of type `changes` whose data is a list of these).
- * It says that something changed, never what it is now: the client asks again through an action.
+ * One notice of the live stream (`GET /api/v1/live`, server-sent events of type `changes` whose data is a list of
+ * these). It contains no data: the client queries the new state through an action.
  */
 export type LiveChange = {
   topic: LiveTopic
   organizationId: string
   projectId?: string
-  /** Absent when more devices of the project changed than are worth naming. */
+  /** Absent when so many devices of the project changed that they are not listed. */
   deviceId?: string
   repositoryId?: string
 }

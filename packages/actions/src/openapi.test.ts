@@ -25,7 +25,7 @@ const document = openApiDocument() as {
 }
 const operations = Object.entries(document.paths).map(([path, { post }]) => ({ path, ...post }))
 
-/** Every schema inside a schema, itself included. */
+/** Every schema inside a schema, including itself. */
 function* schemasIn(schema: unknown): Generator<Json> {
   if (typeof schema !== 'object' || schema === null) return
   if (!Array.isArray(schema)) yield schema as Json
@@ -36,7 +36,7 @@ function* schemasIn(schema: unknown): Generator<Json> {
 }
 
 describe('the OpenAPI document', () => {
-  it('is of version 3.1 and has what that insists on', () => {
+  it('is of version 3.1 and has its required members', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/)
     expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
     expect(Object.keys(document).sort()).toEqual(['components', 'info', 'openapi', 'paths', 'tags'])
@@ -66,7 +66,7 @@ describe('the OpenAPI document', () => {
     expect(text.match(/"\$ref":"(?!#\/components\/schemas\/)/g)).toBeNull()
   })
 
-  it('asks for a sign-in wherever an action does', () => {
+  it('requires a sign-in wherever an action does', () => {
     for (const [name, { permission }] of entries) {
       const { security } = document.paths[`/api/v1/actions/invoke/${name}`]!.post
       expect(security, name).toEqual(
@@ -94,7 +94,9 @@ describe('the OpenAPI document', () => {
 
   it('describes each failure with the error of the wire', () => {
     for (const { responses } of operations) {
-      expect(Object.keys(responses)).toEqual(['200', '400', '401', '403', '413', '429', '500'])
+      expect(Object.keys(responses)).toEqual(
+        '200 400 401 403 404 409 413 415 421 429 500 502 503 507'.split(' '),
+      )
       for (const [status, { description, content }] of Object.entries(responses)) {
         expect(description.length).toBeGreaterThan(0)
         if (status !== '200')
@@ -107,7 +109,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('lets older and newer clients send more than it knows, and leaves optional fields optional', () => {
+  it('allows unknown fields, and leaves optional fields optional', () => {
     for (const [name, { input }] of entries) {
       const schema =
         document.paths[`/api/v1/actions/invoke/${name}`]!.post.requestBody.content['application/json']!.schema
@@ -130,17 +132,18 @@ describe('the page of actions', () => {
       const section = page.split(`### ${name}\n`)[1]?.split('\n### ')[0]
       expect(section, name).toContain(summary)
       for (const alias of aliases) expect(section).toContain(`\`${alias}\``)
-      for (const field of shownOnce) expect(section).toContain(`Shown this once: ${field}`)
+      for (const field of shownOnce) expect(section).toContain(`Shown only once: ${field}`)
     }
   })
 
-  it('tells when a sign-in must be recent, and how often an action may be called', () => {
-    for (const [name, { recentSignIn, rateLimit }] of entries) {
+  it('states when a sign-in must be recent, and how often an action may be called', () => {
+    for (const [name, { recentSignIn, rateLimit, isCreation = false }] of entries) {
       const section = page.split(`### ${name}\n`)[1]?.split('\n### ')[0]
       const { description } = document.paths[`/api/v1/actions/invoke/${name}`]!.post
       for (const text of [section, description]) {
         expect(text?.includes('Needs a recent sign-in'), name).toBe(recentSignIn !== undefined)
         expect(text?.includes('calls in'), name).toBe(rateLimit !== undefined)
+        expect(text?.includes('Counts towards the limit of creations'), name).toBe(isCreation)
       }
     }
     expect(page).toContain('- 20 calls in 15 min from one address\n')
@@ -154,7 +157,7 @@ describe('the page of actions', () => {
   })
 })
 
-describe('who may run an action', () => {
+describe('the permission of an action in words', () => {
   it.each([
     ['anyone', 'anyone, signed in or not'],
     ['user', 'every person who is signed in'],
@@ -197,7 +200,7 @@ describe('who may run an action', () => {
       { can: 'inspect', on: 'device', id: 'x' },
       'the device itself; members of its organization; administrators of the instance',
     ],
-  ] as const)('%j is told as %s', (permission, words) => {
+  ] as const)('%j reads %s', (permission, words) => {
     expect(whoMay(permission)).toBe(words)
   })
 })
@@ -208,7 +211,7 @@ describe('the page of permissions', () => {
     .filter(line => line.startsWith('| '))
     .map(line => line.split('|').map(cell => cell.trim()))
 
-  it('has one row for each action, marked by the rule that the hub decides by', () => {
+  it('has one row for each action, marked by the rule that the hub applies', () => {
     expect(rows.slice(2).map(([, name]) => name)).toEqual(entries.map(([name]) => name))
     for (const [name, { permission }] of entries) {
       const marks = rows.find(row => row[1] === name)!.slice(2, 2 + ROLES.length)
@@ -220,9 +223,9 @@ describe('the page of permissions', () => {
   it('has a heading for every column and a note for every condition', () => {
     for (const row of rows) expect(row).toHaveLength(ROLES.length + 4)
     expect(rows[0]!.slice(1, -1).every(heading => heading !== '')).toBe(true)
-    for (const [name, { recentSignIn, rateLimit }] of entries)
+    for (const [name, { recentSignIn, rateLimit, isCreation }] of entries)
       expect(rows.find(row => row[1] === name)!.at(-2) !== '', name).toBe(
-        recentSignIn !== undefined || rateLimit !== undefined,
+        recentSignIn !== undefined || rateLimit !== undefined || isCreation === true,
       )
   })
 })

@@ -2,20 +2,22 @@ import { z } from 'zod'
 import type { Action, AnyPermission } from './define.ts'
 import { ERROR_STATUS } from './errors.ts'
 import { RECENT_SIGN_IN_SECS } from './limits.ts'
+import { STORABLE_TEXT } from './patterns.ts'
 import { ROLES, type Role, rolesOf } from './permissions.ts'
 import { actions } from './registry.ts'
+import { VERSION } from './version.ts'
 
 type JsonSchema = Record<string, unknown>
 
 const entries = Object.entries(actions) as [string, Action][]
 
-/** The HTTP door of every action as an OpenAPI 3.1 document. */
+/** The HTTP API of all actions as an OpenAPI 3.1 document. */
 export function openApiDocument(): Record<string, unknown> {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Muster',
-      version: '1',
+      version: VERSION,
       description:
         'Everything that anybody does to the hub is an action. Each is a POST of its input; the answer is its output. ' +
         'Devices and command lines run the same actions over their WebSocket.',
@@ -36,6 +38,19 @@ export function openApiDocument(): Record<string, unknown> {
         userToken: { type: 'http', scheme: 'bearer', description: 'A user token, `u_sk_…`.' },
       },
       schemas: {
+        StorableJson: {
+          description: 'Any JSON whose strings and keys contain no NUL.',
+          anyOf: [
+            { type: ['null', 'boolean', 'number'] },
+            { type: 'string', pattern: STORABLE_TEXT },
+            { type: 'array', items: { $ref: '#/components/schemas/StorableJson' } },
+            {
+              type: 'object',
+              propertyNames: { type: 'string', pattern: STORABLE_TEXT },
+              additionalProperties: { $ref: '#/components/schemas/StorableJson' },
+            },
+          ],
+        },
         ActionError: {
           type: 'object',
           required: ['kind', 'message'],
@@ -58,7 +73,7 @@ export function openApiDocument(): Record<string, unknown> {
   }
 }
 
-/** Every action as a page for people, in Markdown. */
+/** The reference of all actions in Markdown (docs/actions.md). */
 export function actionsMarkdown(): string {
   const lines = [
     '# Actions',
@@ -86,7 +101,7 @@ export function actionsMarkdown(): string {
         ? [`- Older names: ${action.aliases.map(alias => `\`${alias}\``).join(', ')}`]
         : []),
       ...(action.audit.length > 0 ? [`- Audited: ${action.audit.join(', ')}`] : []),
-      ...(action.shownOnce.length > 0 ? [`- Shown this once: ${action.shownOnce.join(', ')}`] : []),
+      ...(action.shownOnce.length > 0 ? [`- Shown only once: ${action.shownOnce.join(', ')}`] : []),
       `- Input: \`${shapeOf(schemaOf(action.input, 'input'))}\``,
       `- Output: \`${shapeOf(schemaOf(action.output, 'output'))}\``,
     )
@@ -107,7 +122,7 @@ const COLUMNS: Record<Role, string> = {
   publicReader: 'Anyone, if public',
 }
 
-/** Who may run each action, as a page for people, in Markdown. */
+/** The table of permissions in Markdown (docs/permissions.md). */
 export function permissionsMarkdown(): string {
   const columns = ROLES.map(role => COLUMNS[role])
   const rows = entries.map(([name, action]) => {
@@ -121,33 +136,33 @@ export function permissionsMarkdown(): string {
 
 const PERMISSIONS_INTRODUCTION = `# Permissions
 
-Who may do what. Generated from \`packages/actions\` by \`npm run gen\`; do not edit. The hub decides by the same rule that this
-table is made from (\`rolesOf\` in \`packages/actions/src/permissions.ts\`), and a test runs every action as every kind of caller.
+Permissions of each role. Generated from \`packages/actions\` by \`npm run gen\`; do not edit. The hub applies the same
+function as this table (\`rolesOf\` in \`packages/actions/src/permissions.ts\`), and a test runs every action as every kind of caller.
 
 ## Roles
 
 - **Anyone** needs no credentials: to sign up, to activate an account, to set a password with a mailed link.
 - **Signed in** is every person with a session or a user token. A user token may do what its person may, except where a recent
   sign-in is needed: then it needs the current password as well.
-- **Oneself** is the person whose own the thing is: their account, sessions, tokens, invitations and memberships.
+- **Oneself** is the person that a record belongs to: an account, session, token, invitation or membership.
 - **Member** of an organization: sees everything in it and works with its projects, devices and repositories.
 - **Organization administrator**: a member who also manages members and invitations, and renames or deletes the organization. The
   last one can neither leave nor be removed nor step down.
 - **Instance administrator**: keeps accounts, organizations and their members in order, and reads and deletes in every
   organization, which is always audited. They change nothing else there unless they are members, and see no secrets.
-- **Device itself**: what a device may do to itself over its own connection. It may do nothing to any other.
+- **Device itself**: a device acting on itself over its own connection. It has no rights on other devices.
 - **Device of a linked project**: reads the repositories that are linked to its project.
 - **Anyone, if public**: a public repository is read by everybody, with and without credentials.
 
-Whatever a caller may not do, is not there, or belongs to others gets one answer: 403 \`Forbidden\` with one text, or 401 without
-valid credentials. Memberships, sessions and tokens are read at each call, so a right that ends has ended with the next one. The
-lists that every person may ask for (\`organizations_Query\`, \`projects_Query\`, \`devices_Query\`) hold what is in their
-organizations only; instance administrators see all.
+A missing permission, a record that does not exist and a record of another organization all get the same answer: 403 \`Forbidden\`
+with one text, or 401 without valid credentials. Memberships, sessions and tokens are read at each call, so a right that was
+withdrawn is gone with the next call. The lists open to every person (\`organizations_Query\`, \`projects_Query\`,
+\`devices_Query\`) contain only their own organizations; instance administrators see all.
 
-Two actions look closer: only instance administrators name the administrators of a new organization (\`organizations_Create\`),
-and only administrators add a certificate again that was rejected or revoked (\`devices_AddCertificate\`).
+Two actions check more: only instance administrators may name the administrators of a new organization
+(\`organizations_Create\`), and only administrators may add a rejected or revoked certificate again (\`devices_AddCertificate\`).
 
-A recent sign-in is at most ${RECENT_SIGN_IN_SECS / 60} min old; the current password in \`currentPassword\` does instead.
+A recent sign-in is at most ${RECENT_SIGN_IN_SECS / 60} min old; the current password in \`currentPassword\` is accepted instead.
 
 ## Actions
 
@@ -168,7 +183,7 @@ export function whoMay(permission: AnyPermission): string {
   const words: [Role, string][] = [
     ['device', 'the device itself'],
     ['member', `members of ${owner}`],
-    // Where members may, their administrators may, too.
+    // Where members are allowed, their administrators are as well.
     ...(roles.has('member')
       ? []
       : [['organizationAdmin', 'administrators of the organization'] satisfies [Role, string]]),
@@ -186,12 +201,13 @@ export function whoMay(permission: AnyPermission): string {
     .join('; ')
 }
 
-/** What an action needs beside a permission, in words: a recent sign-in, and how often it may be called. */
-export function conditionsOf({ recentSignIn, rateLimit }: Action): string[] {
+/** Further conditions of an action, in words: a recent sign-in, and limits of calls. */
+export function conditionsOf({ recentSignIn, rateLimit, isCreation }: Action): string[] {
   const { perAddress, perPerson } = rateLimit ?? {}
   return [
     ...(recentSignIn ? [`needs a recent sign-in (${recentSignIn.when})`] : []),
     ...(perAddress ? [`${rateWords(perAddress)} from one address`] : []),
+    ...(isCreation ? ['counts towards the limit of creations by one person'] : []),
     ...(perPerson ? [`${rateWords(perPerson)} by one person`] : []),
   ]
 }
@@ -205,9 +221,16 @@ function operation(name: string, action: Action): JsonSchema {
     400: 'Invalid',
     401: 'Forbidden: not signed in',
     403: 'Forbidden',
+    404: 'Invalid: a record that the input names does not exist',
+    409: 'Invalid: conflicts with existing data, or with a rule that the schema does not express',
     413: 'Invalid: too large',
+    415: 'Invalid: no JSON, or compressed',
+    421: 'Invalid: the cookie was sent under a host name that is not of this hub',
     429: 'RateLimited',
     500: 'Internal',
+    502: 'Internal: an object storage failed',
+    503: 'Internal: not available now',
+    507: 'Internal: the disk is full',
   }
   const error = { content: { 'application/json': { schema: { $ref: '#/components/schemas/ActionError' } } } }
   return {
@@ -223,7 +246,8 @@ function operation(name: string, action: Action): JsonSchema {
       .join(' '),
     ...(action.permission !== 'anyone' && { security: [{ session: [] }, { userToken: [] }] }),
     requestBody: {
-      required: true,
+      // A missing body counts as the empty object.
+      required: !action.input.safeParse({}).success,
       content: { 'application/json': { schema: schemaOf(action.input, 'input') } },
     },
     responses: {
@@ -255,7 +279,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   return rest
 }
 
-/** A JSON schema as one short line. */
+/** A JSON schema in a short notation on one line. */
 function shapeOf(schema: JsonSchema): string {
   const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined
   if (union) {

@@ -12,6 +12,7 @@ const asAdministrator = { can: 'administer', on: 'organization', id: 'organizati
 export const organizations = {
   organizations_Query: query({
     summary: 'Organizations of the instance for its administrators, else those of the caller, by name.',
+    cost: 'scan if filtered',
     input: z.object(listInput(['name'], TextFilter)),
     output: z.object({
       organizations: z.array(z.object({ organizationId: OrganizationId, name: z.string() })),
@@ -28,6 +29,7 @@ export const organizations = {
     }),
     output: z.object({ organizationId: OrganizationId }),
     permission: 'user',
+    isCreation: true,
     audit: ['name', 'admins'],
   }),
   organizations_Delete: command({
@@ -39,6 +41,7 @@ export const organizations = {
   }),
   organizations_QueryProjects: query({
     summary: 'Projects of an organization, by name.',
+    cost: 'scan if filtered',
     input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'createdAt'], TextFilter) }),
     output: z.object({
       projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
@@ -55,6 +58,7 @@ export const organizations = {
   }),
   organizations_QueryRepositories: query({
     summary: 'Repositories of an organization, by name.',
+    cost: 'scan if filtered',
     input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'createdAt'], TextFilter) }),
     output: z.object({
       repositories: z.array(
@@ -69,11 +73,12 @@ export const organizations = {
   }),
   organizations_Search: query({
     summary:
-      'Projects, repositories and devices of an organization with a part of their name, host name or id, best first.',
+      'Searches projects, repositories and devices of an organization by part of a name, host name or id, best match first.',
+    cost: 'scan',
     input: z.object({
       organizationId: OrganizationId,
       text: text(MAX_FILTER_LENGTH).min(1, 'must not be empty'),
-      limit: optional(z.int().min(1).max(50)).describe('Most of each kind, 8 unless told otherwise.'),
+      limit: optional(z.int().min(1).max(50)).describe('Maximum of each kind; 8 when missing.'),
     }),
     output: z.object({
       projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
@@ -93,6 +98,7 @@ export const organizations = {
   }),
   organizations_QueryMembers: query({
     summary: 'Members of an organization with their role in it, by name.',
+    cost: 'scan if filtered',
     input: z.object({ organizationId: OrganizationId, ...listInput(['name', 'email'], TextFilter) }),
     output: z.object({
       members: z.array(
@@ -122,7 +128,7 @@ export const organizations = {
     audit: ['organizationId', 'userId', 'isAdmin'],
   }),
   organizations_RemoveMember: command({
-    summary: 'Removes a member, or leaves; the last administrator stays.',
+    summary: 'Removes a member or the caller; the last administrator cannot be removed.',
     input: z.object({ organizationId: OrganizationId, userId: UserId }),
     output: Empty,
     permission: { ...asAdministrator, orOneself: 'userId' },
@@ -130,6 +136,7 @@ export const organizations = {
   }),
   organizations_QueryInvitations: query({
     summary: 'Open invitations of an organization, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ organizationId: OrganizationId, ...listInput(['createdAt', 'email'], TextFilter) }),
     output: z.object({
       invitations: z.array(
@@ -144,11 +151,12 @@ export const organizations = {
     permission: asMember,
   }),
   organizations_InviteMember: command({
-    summary: 'Invites an address by mail; an open invitation of that address is answered again.',
+    summary: 'Invites an address by mail; an open invitation of that address is returned again.',
     input: z.object({ organizationId: OrganizationId, email: Email }),
     output: z.object({ invitationId: OrganizationInvitationId }),
     permission: asAdministrator,
     rateLimit: { perPerson: { calls: 100, perSecs: 60 * 60 } },
+    isCreation: true,
     audit: ['organizationId', 'email'],
   }),
   organizations_DeleteInvitation: command({

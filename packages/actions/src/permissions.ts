@@ -1,10 +1,10 @@
 import type { AnyPermission } from './define.ts'
 
 /**
- * What a caller can be to the thing that an action is about: somebody without credentials, any signed-in person, the person
- * whose own it is (an account, a token, a session, an invitation, a membership), a member or administrator of the organization
- * that it belongs to, an administrator of the instance, the device that it is, a device of a project that its repository is
- * linked to, anybody at all while its repository is public. A caller can be several at once.
+ * Relations of a caller to the resource of an action: `anyone` even without credentials; `person` with any sign-in;
+ * `oneself` the person that it belongs to (an account, a token, a session, an invitation, a membership); `member` and
+ * `organizationAdmin` of its organization; `instanceAdmin`; `device` for the device itself; `linkedDevice` of a project
+ * linked to the repository; `publicReader` anyone while the repository is public. A caller can have several.
  */
 export const ROLES = [
   'anyone',
@@ -20,8 +20,9 @@ export const ROLES = [
 export type Role = (typeof ROLES)[number]
 
 /**
- * The roles that a permission lets in: the one rule that the hub decides by and that every document tells. Administrators of
- * the instance read and delete everywhere, and keep accounts, organizations and members in order (decisions, "Actions and audit").
+ * The roles that a permission admits. The hub decides by this function and all documents are generated from it.
+ * Administrators of the instance read and delete everywhere, and manage accounts, organizations and members
+ * (docs/decisions.md, "Actions and audit").
  */
 export function rolesOf(permission: AnyPermission): ReadonlySet<Role> {
   if (permission === 'anyone') return new Set(ROLES)

@@ -8,23 +8,60 @@ import {
   ProjectId,
   RepositoryId,
 } from './ids.ts'
-import { MAX_CONDITION_LENGTH, MAX_FILTER_LENGTH, MAX_PROPERTY_CONDITIONS } from './limits.ts'
+import {
+  MAX_CONDITION_LENGTH,
+  MAX_FILTER_LENGTH,
+  MAX_NEW_DEVICES,
+  MAX_PROPERTY_CONDITIONS,
+  MAX_TOKEN_DEVICES,
+} from './limits.ts'
 import { repositoryNames } from './repositories.ts'
 import { Empty, Name, PropertyName, Timestamp, text, U32 } from './scalars.ts'
 
-/** Flags of a deployment token as they are sent: missing means false. */
+/** Flags of a deployment token in an input; a missing one means false. */
 const TokenFlagsInput = z.object({ autoAccept: optional(z.boolean()) })
 const TokenFlags = z.object({ autoAccept: z.boolean() })
 
-/** Last refusal of something that tried to connect, with how often the same happened (decisions, "Devices"). */
+const NewDevices = z.int().min(1).max(MAX_NEW_DEVICES)
+const TokenDevices = z.int().min(1).max(MAX_TOKEN_DEVICES)
+
+/** Limits of a deployment token on new devices; a missing field means the instance's default. */
+const TokenLimitsInput = z.object({
+  /** Time from which the token admits no new devices; never when absent. */
+  expiresAt: optional(Timestamp),
+  /** Total number of devices that may enrol with the token. */
+  deviceLimit: optional(TokenDevices),
+  newDevicesAtOnce: optional(NewDevices),
+  newDevicesPerHour: optional(NewDevices),
+})
+const TokenLimits = z.object({
+  expiresAt: Timestamp.optional(),
+  deviceLimit: TokenDevices.optional(),
+  newDevicesAtOnce: NewDevices.optional(),
+  newDevicesPerHour: NewDevices.optional(),
+})
+
+/** Last refused connection attempt, and how often the same refusal happened (docs/decisions.md, "Devices"). */
 export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 })
 
-/** How a device is, from its connection and what it says of its health (protocol 4.3). */
+/**
+ * A limit that a device or token exceeded: its name, the message of the error, the number of hits, and the times of the
+ * first and the last.
+ */
+export const LimitHit = z.object({
+  limit: z.string(),
+  message: z.string(),
+  count: z.int().min(0),
+  firstAt: Timestamp,
+  lastAt: Timestamp,
+})
+
+/** State of a device, derived from its connection and its health report (protocol 4.3). */
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
 
 const ConditionText = text(MAX_CONDITION_LENGTH)
 
-/** A condition on a property of a device; `notEquals` and `absent` are the opposites of `equals` and `exists`. */
+/** A condition on a property of a device. `notEquals` and `absent` negate `equals` and `exists`. */
 const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: PropertyName, operator: z.enum(['exists', 'absent']) }),
   z.object({
@@ -35,7 +72,9 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({
     property: PropertyName,
     operator: z.literal('contains'),
-    value: ConditionText.min(1).describe('Part of a text in any case; of any other value, part of its JSON.'),
+    value: ConditionText.min(1).describe(
+      'Part of a text, ignoring case; for other values, part of their JSON.',
+    ),
   }),
   z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
@@ -44,6 +83,7 @@ const PropertyCondition = z.discriminatedUnion('operator', [
 export const projects = {
   projects_Query: query({
     summary: 'Projects that the caller can see, by name.',
+    cost: 'scan if filtered',
     input: z.object(listInput(['name'], TextFilter)),
     output: z.object({
       projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
@@ -57,6 +97,7 @@ export const projects = {
     input: z.object({ organizationId: OrganizationId, name: Name }),
     output: z.object({ result: z.literal('Created'), projectId: ProjectId }),
     permission: { can: 'manage', on: 'organization', id: 'organizationId' },
+    isCreation: true,
     audit: ['organizationId', 'name'],
     aliases: ['projects_CreateProject'],
   }),
@@ -81,11 +122,16 @@ export const projects = {
       connectedCount: U32,
       pendingCount: U32.describe('Devices with a pending certificate.'),
       newestDevice: z
-        .object({ deviceId: DeviceId, name: z.string().optional(), firstSeen: Timestamp })
+        .object({
+          deviceId: DeviceId,
+          name: z.string().optional(),
+          hostname: z.string().optional(),
+          firstSeen: Timestamp,
+        })
         .optional(),
       bins: z
         .array(z.object({ devices: U32, connected: U32, pending: U32 }))
-        .describe('One bin a device while they fit, else neighbours share one.'),
+        .describe('One bin for each device while they fit, else neighbours share bins.'),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
   }),
@@ -106,6 +152,7 @@ export const projects = {
   }),
   projects_QueryDevices: query({
     summary: 'Devices of a project, by first seen.',
+    cost: 'scan if filtered',
     input: z.object({
       projectId: ProjectId,
       ...listInput(
@@ -114,12 +161,12 @@ export const projects = {
           text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
           status: optional(z.enum(['connected', 'disconnected', 'pending'])),
           properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
-            'Conditions that all hold.',
+            'Conditions that must all hold.',
           ),
         }),
       ),
       countTotal: optional(z.boolean()).describe(
-        'False leaves out `total` when there are more pages: counting all devices takes longer than reading some.',
+        'False omits `total` when there are more pages: counting all devices takes longer than reading a page.',
       ),
     }),
     output: z.object({
@@ -143,6 +190,7 @@ export const projects = {
   }),
   projects_QueryLinkedRepositories: query({
     summary: 'Repositories that the devices of a project may read, by name.',
+    cost: 'scan if filtered',
     input: z.object({ projectId: ProjectId, ...listInput(['name'], TextFilter) }),
     output: z.object({
       repositories: z.array(z.object({ repositoryId: RepositoryId, ...repositoryNames })),
@@ -160,7 +208,7 @@ export const projects = {
     aliases: ['projects_AddProjectRepository'],
   }),
   projects_UnlinkRepository: command({
-    summary: 'Takes the right to read a repository from the devices of a project.',
+    summary: 'Withdraws the right to read a repository from the devices of a project.',
     input: z.object({ projectId: ProjectId, repositoryId: RepositoryId }),
     output: Empty,
     permission: { can: 'delete', on: 'project', id: 'projectId' },
@@ -169,6 +217,7 @@ export const projects = {
   }),
   projects_QueryDeploymentTokens: query({
     summary: 'Deployment tokens of a project without their secrets, newest first.',
+    cost: 'scan if filtered',
     input: z.object({ projectId: ProjectId, ...listInput(['createdAt', 'name'], TextFilter) }),
     output: z.object({
       tokens: z.array(
@@ -177,6 +226,18 @@ export const projects = {
           createdAt: Timestamp,
           name: z.string().optional(),
           flags: TokenFlags,
+          /** Limits set for this token. */
+          limits: TokenLimits,
+          /**
+           * Current budget for new devices: its capacity, the devices that it regains per hour, and the devices left.
+           */
+          budget: z.object({ atOnce: U32, perHour: U32, left: U32 }),
+          /** Devices that enrolled with the token, including those deleted since. */
+          enrolledDevices: U32,
+          /**
+           * Attempts of new devices refused by the token's expiry, device limit or budget since its limits were set.
+           */
+          refusedDevices: z.int().min(0),
           lastRefusal: Refusal.optional(),
         }),
       ),
@@ -186,11 +247,17 @@ export const projects = {
     aliases: ['projects_QueryProjectDeploymentTokens'],
   }),
   projects_CreateDeploymentToken: command({
-    summary: 'Issues a token with which devices enrol; its secret is answered this once.',
-    input: z.object({ projectId: ProjectId, name: Name, flags: optional(TokenFlagsInput) }),
+    summary: 'Issues a token with which devices enrol; its secret is returned only here.',
+    input: z.object({
+      projectId: ProjectId,
+      name: Name,
+      flags: optional(TokenFlagsInput),
+      limits: optional(TokenLimitsInput),
+    }),
     output: z.object({ tokenId: DeploymentTokenId, token: DeploymentToken }),
     permission: { can: 'manage', on: 'project', id: 'projectId' },
-    audit: ['projectId', 'name', 'flags'],
+    isCreation: true,
+    audit: ['projectId', 'name', 'flags', 'limits'],
     shownOnce: ['token'],
   }),
   projects_DeleteDeploymentToken: command({
@@ -206,5 +273,13 @@ export const projects = {
     output: Empty,
     permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
     audit: ['tokenId', 'flags'],
+  }),
+  projects_SetDeploymentTokenLimits: command({
+    summary:
+      'Replaces the limits of a deployment token on new devices; devices that enrolled before are not affected.',
+    input: z.object({ tokenId: DeploymentTokenId, limits: TokenLimitsInput }),
+    output: Empty,
+    permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
+    audit: ['tokenId', 'limits'],
   }),
 }

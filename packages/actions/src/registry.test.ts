@@ -6,7 +6,7 @@ import { actions, findAction } from './registry.ts'
 
 const entries = Object.entries(actions) as [string, Action][]
 
-/** Older names that clients in the field may still use (catalogue, appendix B). */
+/** Older names that clients in the field may still use. */
 const OLDER_NAMES = {
   cluster_GetClusterDetails: 'cluster_GetDetails',
   devices_AddDeviceCertificate: 'devices_AddCertificate',
@@ -98,7 +98,7 @@ describe('findAction', () => {
     expect(findAction(older)).toEqual({ name, action: actions[name] })
   })
 
-  it('finds by older names nothing but what is listed, and no name twice', () => {
+  it('knows no other older names, and no name twice', () => {
     const aliases = entries.flatMap(([name, action]) => action.aliases.map(alias => [alias, name]))
     expect(Object.fromEntries(aliases)).toEqual(OLDER_NAMES)
     const all = [...entries.map(([name]) => name), ...aliases.map(([alias]) => alias)]
@@ -111,13 +111,13 @@ describe.each(entries)('%s', (_name, action) => {
     expect(action.summary).toMatch(/^[A-Z][^\n]{10,120}\.$/)
   })
 
-  it('takes an object that may hold more than it knows', () => {
+  it('accepts an object with unknown fields', () => {
     expect(action.input).toBeInstanceOf(z.ZodObject)
     const { success, error } = action.input.safeParse({ somethingNewer: { deep: [1] } })
     if (!success) for (const issue of error!.issues) expect(issue.path).not.toContain('somethingNewer')
   })
 
-  it.each([null, undefined, [], [{}], 'text', '', 7, true])('does not take %j', value => {
+  it.each([null, undefined, [], [{}], 'text', '', 7, true])('refuses %j', value => {
     expect(action.input.safeParse(value).success).toBe(false)
   })
 
@@ -130,25 +130,33 @@ describe.each(entries)('%s', (_name, action) => {
     for (const field of action.audit) expect(shape).toHaveProperty(field)
   })
 
+  it('declares its cost exactly if it searches by a text or a filter', () => {
+    const { shape } = action.input as z.ZodObject
+    const filter = shape.filter as z.ZodPipe<z.ZodOptional<z.ZodNullable<z.ZodObject>>> | undefined
+    const conditions = Object.keys(filter?.in.unwrap().unwrap().shape ?? {})
+    const filtered = conditions.length > 0 ? 'scan if filtered' : undefined
+    expect(action.cost).toBe(shape.text === undefined ? filtered : 'scan')
+  })
+
   it('is a query unless it writes', () => {
     const { shape } = action.input as z.ZodObject
-    // What consists of secrets alone leaves nothing to keep.
+    // An input that consists only of secrets leaves nothing to audit.
     const hasNoSecrets = Object.keys(shape).some(field => !/password|token$/i.test(field))
     if (action.kind === 'query') expect(action.audit).toEqual([])
     else if (hasNoSecrets) expect(action.audit.length).toBeGreaterThan(0)
   })
 
-  it('asks for the current password where it may do in place of a recent sign-in', () => {
+  it('has a field for the current password if it needs a recent sign-in', () => {
     const { shape } = action.input as z.ZodObject
     if (action.recentSignIn) expect(shape).toHaveProperty('currentPassword')
   })
 
-  it('takes null for each field that may be absent, and treats it as absent', () => {
+  it('accepts null for each optional field, and treats it as absent', () => {
     const { shape } = action.input as z.ZodObject
     for (const [field, schema] of Object.entries(shape) as [string, z.ZodType][]) {
       if (!schema.safeParse(undefined).success) continue
       expect(schema.safeParse(null), field).toMatchObject({ success: true })
-      // Any JSON is the one kind of field whose null is a value.
+      // A field of any JSON is the only one in which null is a value.
       expect(schema.parse(null), field).toBeUndefined()
     }
   })
@@ -166,12 +174,12 @@ describe('schemas of devices', () => {
   const publishes = (...events: unknown[]): boolean =>
     actions.devices_PublishEvents.input.safeParse({ deviceId, events }).success
 
-  it('take an event with any body, null included, that must be there', () => {
+  it('accept an event with any body, including null, and require one', () => {
     for (const body of [null, 0, '', false, [], {}, 'text']) expect(publishes({ ...event, body })).toBe(true)
     expect(publishes({ ...event, body: undefined })).toBe(false)
   })
 
-  it('take an event without a category, and treat an empty one as none', () => {
+  it('accept an event without a category, and treat an empty one as none', () => {
     for (const category of [undefined, null, '', ' ']) {
       const parsed = actions.devices_PublishEvents.input.parse({
         deviceId,
@@ -193,17 +201,17 @@ describe('schemas of devices', () => {
     ['attributes', [null, undefined, [], 'a', 7]],
     ['emittedAt', [null, undefined, '', 'now', 1_700_000_000, '2026-11-21T12:03:04']],
     ['eventId', [null, undefined, '', deviceId, 'd_ev_2026-11-21']],
-  ])('refuse an event whose %s is none', (field, values) => {
+  ])('refuse an event with an invalid %s', (field, values) => {
     for (const value of values) expect(publishes({ ...event, [field]: value }), String(value)).toBe(false)
   })
 
-  it('take 1,000 events a call, and none', () => {
+  it('accept 1,000 events a call, and an empty list', () => {
     expect(publishes()).toBe(true)
     expect(publishes(...Array(1000).fill(event))).toBe(true)
     expect(publishes(...Array(1001).fill(event))).toBe(false)
   })
 
-  it('refuse far too many events without looking at each', () => {
+  it('refuse far too many events without checking each', () => {
     const events = Array(1_000_000).fill(0)
     const { error } = actions.devices_PublishEvents.input.safeParse({ deviceId, events })
     expect(error?.issues).toHaveLength(1)
@@ -211,14 +219,14 @@ describe('schemas of devices', () => {
     expect(other?.issues).toHaveLength(1)
   })
 
-  it('take a property value of any kind, null included, that must be there', () => {
+  it('accept any property value, including null, and require one', () => {
     const sets = (value: object): boolean =>
       actions.devices_SetProperty.input.safeParse({ deviceId, name: 'a', ...value }).success
     for (const value of [null, 0, '', false, [], {}]) expect(sets({ value })).toBe(true)
     expect(sets({})).toBe(false)
   })
 
-  it('take a certificate status of the specification in its own spelling', () => {
+  it('accept a certificate status only in the spelling of the specification', () => {
     const certificateId = newId('d_c')
     const sets = (status: unknown): boolean =>
       actions.devices_SetCertificateStatus.input.safeParse({ certificateId, status }).success
@@ -228,8 +236,23 @@ describe('schemas of devices', () => {
   })
 })
 
+describe('results of commands', () => {
+  const DONE = ['Created', 'Completed', 'Success', 'Added', 'Set', 'Deleted', 'AssetAlreadyExists']
+
+  it('C7: are declared as failures unless they mean success', () => {
+    for (const [name, { kind, output, failedResults }] of entries) {
+      const shapes = (output instanceof z.ZodUnion ? output.options : [output]) as z.ZodObject[]
+      const results = shapes.flatMap(({ shape }) =>
+        shape?.result instanceof z.ZodLiteral ? [...shape.result.values] : [],
+      )
+      const isFailure = (result: unknown) => kind !== 'query' && !DONE.includes(String(result))
+      expect([...failedResults].sort(), name).toEqual(results.filter(isFailure).sort())
+    }
+  })
+})
+
 describe('schemas of actors', () => {
-  it('tell a device with its token, which agents insist on', () => {
+  it('contain the token of a device, which agents require', () => {
     const { output } = actions.actor_GetActor
     const deviceId = newId('d')
     const tokenId = `deployment_id_${randomBase58(22)}`
@@ -237,7 +260,7 @@ describe('schemas of actors', () => {
     expect(output.safeParse({ actor: { actor: 'Device', deviceId } }).success).toBe(false)
   })
 
-  it('strip what was not meant to be told', () => {
+  it('strip undeclared fields', () => {
     const actor = { actor: 'User', userId: newId('u'), isAdmin: true, sessionId: 'x' }
     expect(actions.actor_GetActor.output.parse({ actor, more: 1 })).toEqual({
       actor: { actor: 'User', userId: actor.userId },

@@ -8,7 +8,7 @@ import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
 
-/** Every action of the hub by its wire name: the one list that all doors, clients and documents read. */
+/** Every action of the hub by its wire name; all transports, clients and documents are built from this list. */
 export const actions = {
   ...accounts,
   ...organizations,
@@ -21,13 +21,13 @@ export const actions = {
 
 export type Actions = typeof actions
 export type ActionName = keyof Actions
-/** What a caller sends. */
+/** Input of an action as a caller sends it. */
 export type ActionInput<N extends ActionName> = z.input<Actions[N]['input']>
-/** What a handler gets: parsed. */
+/** Input of an action after parsing, as its handler gets it. */
 export type ParsedInput<N extends ActionName> = z.output<Actions[N]['input']>
-/** What a handler returns, before it is parsed through the output schema. */
+/** Output of a handler before it is parsed through the output schema. */
 export type HandlerOutput<N extends ActionName> = z.input<Actions[N]['output']>
-/** What a caller gets. */
+/** Output of an action as a caller gets it. */
 export type ActionOutput<N extends ActionName> = z.output<Actions[N]['output']>
 
 const byAlias = new Map<string, ActionName>(
@@ -36,7 +36,7 @@ const byAlias = new Map<string, ActionName>(
   ),
 )
 
-/** The action of that name or older name, or nothing; safe for names like `constructor` and `__proto__`. */
+/** Finds an action by its name or an older name, else undefined; safe for names like `constructor` and `__proto__`. */
 export function findAction(name: string): { name: ActionName; action: Action } | undefined {
   const known = byAlias.get(name)
   return known && { name: known, action: actions[known] }

@@ -24,46 +24,77 @@ import {
   MAX_FILTER_LENGTH,
   MAX_METADATA_BYTES,
 } from './limits.ts'
+import {
+  BASE_URL,
+  BLANKS,
+  CONTROLS,
+  decimalUpTo,
+  pathWithEmptyParts,
+  relativePath,
+  STORABLE_TEXT,
+} from './patterns.ts'
 import { Digest, Empty, JsonObject, Name, PathName, Timestamp, text, U32, U64 } from './scalars.ts'
 
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
 
-/** From registered to stored and checked to about to be swept (catalogue 4.7). */
+/** States of an asset, from registered over stored and verified to waiting for deletion (catalogue 4.7). */
 export const RepositoryAssetStatus = z.enum(['Dangling', 'Available', 'Deleting'])
 
-/** How many bytes a blob is going to have: a number that neither the hub nor the database rounds. */
+/** Expected size of a blob in bytes, limited to numbers that neither the hub nor the database rounds. */
 const BlobSize = U64.refine(
   Number.isSafeInteger,
   `expected at most ${Number.MAX_SAFE_INTEGER} bytes, which is more than any place takes`,
-)
+).meta({
+  anyOf: [
+    { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    {
+      type: 'string',
+      maxLength: 20,
+      pattern: `^0*${decimalUpTo(BigInt(Number.MAX_SAFE_INTEGER))}$`,
+    },
+  ],
+})
 
-/** What the last look at the stored bytes found (catalogue 4.7). */
+/** Result of the last check of the stored bytes (catalogue 4.7). */
 const AssetStorage = z.object({
   status: z.enum(['Unknown', 'Present', 'Verified', 'Missing', 'Mismatched', 'Error']),
   checkedAt: Timestamp.optional(),
   detail: z.string().optional(),
 })
 
-/** What sort of thing a package is, in words of its tool, such as `rugix-app`. */
-const Kind = text(64).regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
+/** Kind of a package in the vocabulary of its tool, such as `rugix-app`. */
+const Kind = text(64).regex(new RegExp(`^[^${CONTROLS}]*$`), 'must not contain control characters')
 
-/** Free JSON of an operator's or a tool's own, by key. */
+/** JSON schema of inputs that contain these texts, none of them blank. */
+const given = (...fields: string[]) => ({
+  required: fields,
+  properties: Object.fromEntries(
+    fields.map(field => [field, { type: 'string', pattern: `[^${BLANKS}]` }] as const),
+  ),
+})
+
+/** Free JSON object for operators and tools. */
 const Metadata = JsonObject.refine(
   value => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
   `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
-).refine(
-  // The database's JSON has no place for them.
-  value => !/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(value).replaceAll('\\\\', '')),
-  'must not contain NUL or half of a surrogate pair',
 )
+  .refine(
+    // PostgreSQL's `jsonb` can store neither.
+    value => !/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(value).replaceAll('\\\\', '')),
+    'must not contain NUL or half of a surrogate pair',
+  )
+  .meta({
+    propertyNames: { type: 'string', pattern: STORABLE_TEXT },
+    additionalProperties: { $ref: '#/components/schemas/StorableJson' },
+  })
 
 /**
- * Name of a file in a version: a relative path with `/`, whose parts are neither empty nor `.` nor `..`, so that it means the same
- * file in a URL, in an archive and on a disk.
+ * Path of a file in a version: relative, separated by `/`, without empty, `.` and `..` segments, so that it means the
+ * same file in a URL, in an archive and on a disk.
  */
 const Filename = text(MAX_FILENAME_LENGTH)
   .min(1)
-  // What is far too long is not looked at any further; a character takes two code units at most.
+  // Stop early for far too long texts, before the expensive checks. A character takes at most two code units.
   .max(2 * MAX_FILENAME_LENGTH, { abort: true })
   .refine(
     value => value.split('/').every(part => new TextEncoder().encode(part).length <= MAX_FILENAME_PART_BYTES),
@@ -74,11 +105,12 @@ const Filename = text(MAX_FILENAME_LENGTH)
     value => !/(^|\/)\.{0,2}(\/|$)/.test(value),
     'expected a relative path without empty, "." and ".." parts',
   )
-/** The same where a file is only asked for: what can be none is simply not found. */
+  .meta({ maxLength: MAX_FILENAME_LENGTH, pattern: relativePath(MAX_FILENAME_PART_BYTES) })
+/** A filename in a look-up: a text that no file can have is simply not found. */
 const AnyFilename = text(1024).min(1)
-/** A part of a path, for look-ups: a name or an id. */
+/** Segment of a path in a look-up: a name or an id. */
 const PathPart = text(128).min(1)
-/** A name that is given for use in paths: none that could be an id there, since ids stand in paths as well. */
+/** A new name for use in paths. It must not look like an id, because paths may contain ids as well. */
 export const NewPathName = PathName.refine(
   value => ![RepositoryId, PackageId, PackageVersionId].some(id => id.safeParse(value).success),
   'must not look like an id',
@@ -92,7 +124,7 @@ const AddTagItem = z.object({
 })
 const RemoveTagItem = z.object({ tag: PathName })
 
-/** A file that is added to a package or a version. */
+/** A file to be added to a package or a version. */
 const newFile = { assetId: RepositoryAssetId, filename: Filename, metadata: optional(Metadata) }
 const FileOutput = z.object({
   filename: z.string(),
@@ -112,16 +144,16 @@ export const repositoryNames = {
   publicName: z.string(),
 }
 
-/** Longest beginning of the names of objects, in characters: S3 gives a name 1024 bytes. */
+/** Longest prefix of object keys, in characters. S3 allows keys of 1024 bytes. */
 const MAX_PREFIX_LENGTH = 1024
-/** What can stand in the head of a request. */
+/** Characters that are safe in an HTTP header. */
 const PrintableText = z
   .string()
   .trim()
   .max(256)
   .regex(/^[!-~]*$/, 'expected ASCII letters, digits and signs')
 
-/** Where blobs go, field by field; the console and older clients send them flat, newer ones nested (catalogue 2.1). */
+/** Fields of the S3 settings. The console and older clients send them flat, newer clients nested (catalogue 2.1). */
 export const S3 = {
   endpoint: z
     .string()
@@ -130,17 +162,19 @@ export const S3 = {
     .refine(value => {
       const url = URL.parse(value)
       return url !== null && /^https?:$/.test(url.protocol) && !/[?#]|^[^/]*\/\/[^/]*@/.test(value)
-    }, 'expected a URL that begins with http:// or https://, without a query and without credentials'),
+    }, 'expected a URL that begins with http:// or https://, without a query and without credentials')
+    .meta({ pattern: BASE_URL }),
   bucket: z
     .string()
     .trim()
     .regex(
       /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
       'expected 3 to 63 lower-case letters, digits, dots and dashes, beginning and ending with a letter or digit',
-    ),
-  region: text(64).regex(/^[a-zA-Z0-9-]*$/, 'expected letters, digits and dashes'),
+    )
+    .meta({ pattern: `^[${BLANKS}]*[a-z0-9][a-z0-9.-]{1,61}[a-z0-9][${BLANKS}]*$` }),
+  region: text(64).regex(/^[a-zA-Z0-9-]+$/, 'expected letters, digits and dashes'),
   prefix: text(MAX_PREFIX_LENGTH)
-    // What is far too long is not looked at any further.
+    // Far too long texts are already refused above.
     .refine(
       value => value.length > 2 * MAX_PREFIX_LENGTH || !/[\p{Cc}\\]/u.test(value),
       'must not contain control characters or backslashes',
@@ -148,7 +182,8 @@ export const S3 = {
     .refine(
       value => value.length > 2 * MAX_PREFIX_LENGTH || !/(^|\/)\.\.?(\/|$)/.test(value),
       'expected a path without "." and ".." parts',
-    ),
+    )
+    .meta({ pattern: pathWithEmptyParts(MAX_PREFIX_LENGTH) }),
   accessKeyId: PrintableText.min(1, 'must not be empty'),
   secretAccessKey: secret(PrintableText),
 }
@@ -171,23 +206,26 @@ const FileAdded = z.union([
 /** Actions on repositories, packages, versions, tags and assets (catalogue 2.7 and 3.14 to 3.17). */
 export const repositories = {
   repositories_Create: command({
-    summary: 'Creates a repository, private unless told otherwise.',
+    summary: 'Creates a repository, private by default.',
     input: z
       .object({
         organizationId: OrganizationId,
-        name: optional(Name).describe('Becomes the path handle too when it can be one (catalogue 4.5).'),
+        name: optional(Name).describe('Also becomes the path handle if it is a valid one.'),
         displayName: optional(Name),
         visibility: optional(RepositoryVisibility),
       })
       .refine(input => input.name !== undefined || input.displayName !== undefined, {
         error: 'name or displayName is required',
         path: ['name'],
-      }),
+      })
+      .meta({ anyOf: [given('name'), given('displayName')] }),
     output: z.union([
       NameAlreadyExists,
       z.object({ result: z.literal('Created'), repositoryId: RepositoryId }),
     ]),
     permission: { can: 'manage', on: 'organization', id: 'organizationId' },
+    failedResults: ['NameAlreadyExists'],
+    isCreation: true,
     audit: ['organizationId', 'name', 'displayName', 'visibility'],
     aliases: ['repositories_CreateRepository'],
   }),
@@ -222,8 +260,9 @@ export const repositories = {
     aliases: ['repositories_SetRepositoryVisibility'],
   }),
   repositories_SetDisplayName: command({
-    summary: 'Changes the name of a repository as people see it.',
-    input: z.object({ repositoryId: RepositoryId, displayName: Name }),
+    summary:
+      'Changes the display name of a repository; without one it is shown by its slug, or else by its id.',
+    input: z.object({ repositoryId: RepositoryId, displayName: optional(Name) }),
     output: Empty,
     permission: onRepository('manage'),
     audit: ['repositoryId', 'displayName'],
@@ -233,6 +272,7 @@ export const repositories = {
     input: z.object({ repositoryId: RepositoryId, slug: NewPathName }),
     output: z.union([z.object({ result: z.literal('SlugAlreadyExists') }), Success]),
     permission: onRepository('manage'),
+    failedResults: ['SlugAlreadyExists'],
     audit: ['repositoryId', 'slug'],
   }),
   repositories_SetOrganization: command({
@@ -244,6 +284,7 @@ export const repositories = {
   }),
   repositories_QueryPackages: query({
     summary: 'Packages of a repository, by name.',
+    cost: 'scan if filtered',
     input: z.object({ repositoryId: RepositoryId, ...listInput(['name', 'createdAt'], TextFilter) }),
     output: z.object({
       packages: z.array(
@@ -261,6 +302,7 @@ export const repositories = {
   }),
   repositories_QueryAssets: query({
     summary: 'Stored blobs of a repository, newest first.',
+    cost: 'scan if filtered',
     input: z.object({
       repositoryId: RepositoryId,
       ...listInput(
@@ -288,6 +330,7 @@ export const repositories = {
   }),
   repositories_QueryLinkedProjects: query({
     summary: 'Projects whose devices may read a repository, by name.',
+    cost: 'scan if filtered',
     input: z.object({ repositoryId: RepositoryId, ...listInput(['name'], TextFilter) }),
     output: z.object({
       projects: z.array(z.object({ projectId: ProjectId, name: z.string() })),
@@ -314,19 +357,19 @@ export const repositories = {
           forcePathStyle: z.boolean().optional(),
           accessKeyId: z.string(),
         })
-        .describe('Texts are empty where nothing is set, so that newer clients can read it.'),
+        .describe('Unset texts are empty strings, because newer clients require them.'),
     }),
     permission: onRepository('view'),
     aliases: ['repositories_GetRepositoryS3Config'],
   }),
   repositories_SetS3Config: command({
-    summary: 'Sets where a repository keeps its blobs, after trying it.',
+    summary: 'Sets where a repository keeps its blobs, after testing the access.',
     input: z
       .object({
         repositoryId: RepositoryId,
         s3Endpoint: optional(S3.endpoint),
         s3Bucket: optional(S3.bucket),
-        s3Region: optionalText(S3.region),
+        s3Region: optional(S3.region),
         s3Prefix: optionalText(S3.prefix),
         s3AccessKeyId: optional(S3.accessKeyId),
         s3SecretAccessKey: optional(S3.secretAccessKey).describe('Absent or empty keeps the stored one.'),
@@ -334,23 +377,39 @@ export const repositories = {
           z.object({
             endpoint: S3.endpoint,
             bucket: S3.bucket,
-            region: optionalText(S3.region),
+            region: optional(S3.region),
             prefix: optionalText(S3.prefix),
-            forcePathStyle: optional(z.boolean()).describe('Absent: path style, which every store takes.'),
+            forcePathStyle: optional(z.boolean()).describe(
+              'Path style when missing, which every store supports.',
+            ),
             accessKeyId: S3.accessKeyId,
             secretAccessKey: optional(S3.secretAccessKey),
           }),
-        ).describe('The same, nested.'),
+        ).describe('The same settings as an object.'),
       })
       .refine(
         ({ s3Config, s3Endpoint, s3Bucket, s3AccessKeyId }) =>
           s3Config !== undefined || (s3Endpoint && s3Bucket && s3AccessKeyId),
         'expected s3Config, or s3Endpoint, s3Bucket and s3AccessKeyId',
-      ),
+      )
+      .meta({
+        anyOf: [
+          { required: ['s3Config'], properties: { s3Config: { type: 'object' } } },
+          given('s3Endpoint', 's3Bucket', 's3AccessKeyId'),
+        ],
+      }),
     output: Empty,
     permission: onRepository('manage'),
     audit: ['repositoryId'],
     aliases: ['repositories_SetRepositoryS3Config'],
+  }),
+  repositories_RemoveS3Config: command({
+    summary:
+      'Makes a repository keep new blobs in the storage of the hub; those in its object storage stay there and remain readable.',
+    input: z.object({ repositoryId: RepositoryId }),
+    output: Empty,
+    permission: onRepository('manage'),
+    audit: ['repositoryId'],
   }),
   repositories_ResolveName: query({
     summary: 'Finds a repository by its name in paths, or its id.',
@@ -360,7 +419,7 @@ export const repositories = {
     aliases: ['repositories_ResolveRepositoryName'],
   }),
   repositories_ResolvePackageByPath: query({
-    summary: 'Finds a package by repository and name; ids do as well.',
+    summary: 'Finds a package by repository and name; ids are accepted as well.',
     input: z.object({ repository: PathPart, package: PathPart }),
     output: z.union([
       z.object({ result: z.literal('Found'), repositoryId: RepositoryId, packageId: PackageId }),
@@ -369,7 +428,7 @@ export const repositories = {
     permission: 'anyone',
   }),
   repositories_ResolveVersionByPath: query({
-    summary: 'Finds a version by repository, package and tag; ids do as well.',
+    summary: 'Finds a version by repository, package and tag; ids are accepted as well.',
     input: z.object({ repository: PathPart, package: PathPart, tag: PathPart }),
     output: z.union([
       z.object({
@@ -423,6 +482,7 @@ export const repositories = {
     }),
     output: z.union([NameAlreadyExists, z.object({ result: z.literal('Created'), packageId: PackageId })]),
     permission: onRepository('manage'),
+    failedResults: ['NameAlreadyExists'],
     audit: ['repositoryId', 'name', 'kind'],
   }),
   repositories_DeletePackage: command({
@@ -437,6 +497,7 @@ export const repositories = {
     input: z.object({ packageId: PackageId, name: NewPathName }),
     output: z.union([NameAlreadyExists, Success]),
     permission: onPackage('manage'),
+    failedResults: ['NameAlreadyExists'],
     audit: ['packageId', 'name'],
   }),
   repositories_SetPackageKind: command({
@@ -458,10 +519,11 @@ export const repositories = {
     input: z.object({ packageId: PackageId, ...newFile }),
     output: FileAdded,
     permission: onPackage('manage'),
+    failedResults: ['FilenameAlreadyExists'],
     audit: ['packageId', 'assetId', 'filename'],
   }),
   repositories_RemovePackageAsset: command({
-    summary: 'Takes a file off a package.',
+    summary: 'Detaches a file from a package.',
     input: z.object({ packageId: PackageId, filename: AnyFilename }),
     output: Empty,
     permission: onPackage('manage'),
@@ -476,6 +538,7 @@ export const repositories = {
   }),
   repositories_QueryPackageVersions: query({
     summary: 'Versions of a package with their tags, newest first.',
+    cost: 'scan if filtered',
     input: z.object({
       packageId: PackageId,
       ...listInput(
@@ -556,7 +619,7 @@ export const repositories = {
     aliases: ['repositories_TagPackageVersion'],
   }),
   repositories_UntagVersion: command({
-    summary: 'Takes tags off a version, all or none; locked ones stay.',
+    summary: 'Removes tags from a version, all or none; locked tags cannot be removed.',
     input: z.object({ versionId: PackageVersionId, tags: z.array(RemoveTagItem).max(100) }),
     output: Empty,
     permission: onVersion('manage'),
@@ -564,15 +627,16 @@ export const repositories = {
     aliases: ['repositories_UntagPackageVersion'],
   }),
   repositories_AddVersionAsset: command({
-    summary: 'Puts a stored blob into a version under a file name.',
+    summary: 'Adds a stored blob to a version under a file name.',
     input: z.object({ versionId: PackageVersionId, ...newFile }),
     output: FileAdded,
     permission: onVersion('manage'),
+    failedResults: ['FilenameAlreadyExists'],
     audit: ['versionId', 'assetId', 'filename'],
     aliases: ['repositories_AddPackageVersionAsset'],
   }),
   repositories_RemoveVersionAsset: command({
-    summary: 'Takes a file out of a version.',
+    summary: 'Removes a file from a version.',
     input: z.object({ versionId: PackageVersionId, filename: AnyFilename }),
     output: Empty,
     permission: onVersion('manage'),
@@ -595,13 +659,13 @@ export const repositories = {
       size: U64,
       digest: z.string(),
       status: RepositoryAssetStatus,
-      referenceCount: U32.describe('How many files of versions and packages are this blob.'),
+      referenceCount: U32.describe('Number of files of versions and packages that use this blob.'),
       storage: AssetStorage.optional(),
     }),
     permission: onAsset('read'),
   }),
   repositories_CreateAsset: command({
-    summary: 'Registers a blob before its upload, or answers the one of that digest.',
+    summary: 'Registers a blob before its upload, or returns the existing one with that digest.',
     input: z.object({ repositoryId: RepositoryId, size: BlobSize, digest: Digest }),
     output: z.union([
       z.object({ result: z.literal('AssetAlreadyExists'), assetId: RepositoryAssetId }),
@@ -618,11 +682,14 @@ export const repositories = {
     audit: ['assetId'],
   }),
   repositories_IssueAssetUploadUrl: command({
-    summary: 'Issues short-lived URLs to which the bytes of a blob are sent.',
+    summary: 'Issues short-lived URLs for uploading the bytes of a blob.',
     input: z.object({ assetId: RepositoryAssetId }),
     output: z.object({
-      url: z.string().describe('Takes a plain PUT of the whole body.'),
-      verifiedUrl: z.string().optional().describe('Takes a PUT with `headers`; finalize afterwards.'),
+      url: z.string().describe('Accepts a plain PUT of the whole body.'),
+      verifiedUrl: z
+        .string()
+        .optional()
+        .describe('Accepts a PUT with `headers`; finalize the asset afterwards.'),
       headers: z.record(z.string(), z.string()).optional(),
     }),
     permission: onAsset('manage'),
@@ -635,12 +702,13 @@ export const repositories = {
     permission: onAsset('manage'),
     audit: ['assetId'],
   }),
-  // A fleet that updates asks for one a device: not audited row by row (decisions, "Actions and audit").
+  // Each device of an updating fleet asks for one, so this is not audited row by row (docs/decisions.md, "Actions and
+  // audit").
   repositories_IssueAssetDownloadUrl: telemetry({
-    summary: 'Issues a short-lived URL from which the bytes of a blob come.',
+    summary: 'Issues a short-lived URL for downloading a blob.',
     input: z.object({
       assetId: RepositoryAssetId,
-      filename: optionalText(text(256)).describe('Name under which a browser saves it.'),
+      filename: optionalText(text(256)).describe('File name for saving in a browser.'),
     }),
     output: z.object({ url: z.string() }),
     permission: onAsset('read'),

@@ -19,7 +19,9 @@ function perSecond(count: number, ms: number): string {
   return `${Math.round((count / ms) * 1000).toLocaleString('en')}/s`
 }
 
-/** Runs `body` for about a second after a warm-up; gives how often it ran in how many milliseconds. */
+/**
+ * Runs `body` repeatedly for 1 s after a warm-up of 300 ms; returns the number of runs and the elapsed milliseconds.
+ */
 function measure(body: () => void): { count: number; ms: number } {
   const warmUntil = performance.now() + 300
   while (performance.now() < warmUntil) body()
@@ -119,7 +121,7 @@ async function rpc(inputBytes: number, callers: number): Promise<void> {
         })
         pair.transports.flush()
         await Promise.resolve()
-        // The server gives other work its turn now and then.
+        // The server yields to the event loop after 64 requests, so flush until its answers are complete.
         while (!isDone) {
           await new Promise(resolve => setImmediate(resolve))
           pair.transports.flush()

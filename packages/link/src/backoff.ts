@@ -1,5 +1,5 @@
 type BackoffOptions = {
-  /** Numbers from 0 to below 1. */
+  /** Returns a number from 0 to below 1; `Math.random` by default. */
   random?: () => number
   capMs?: number
 }
@@ -8,7 +8,9 @@ const BASE_MS = 1000
 /** A connection that lived this long makes the next failure count as the first. */
 const RESET_AFTER_MS = 60_000
 
-/** Longest `Retry-After` that is believed: beyond it a mistake of a proxy is likelier than a wish of the hub. */
+/**
+ * Upper bound of an accepted `Retry-After`. A longer one is more likely a misconfigured proxy than the hub's decision.
+ */
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1000
 
 /**
@@ -30,7 +32,7 @@ export class Backoff {
     if (connectedMs >= RESET_AFTER_MS) this.#failures = 0
   }
 
-  /** Milliseconds to wait before the next attempt; never less than what the hub asked for by `Retry-After`. */
+  /** Milliseconds until the next attempt, at least the delay of the hub's `Retry-After` header. */
   nextDelayMs(retryAfterMs = 0): number {
     const ceiling = Math.min(this.#capMs, BASE_MS * 2 ** Math.min(this.#failures, 30))
     this.#failures++

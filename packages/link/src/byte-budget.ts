@@ -1,21 +1,31 @@
-/** Memory that several half-received messages share, so that many large ones at once cannot exhaust the process. */
-export class ByteBudget {
+/** Memory that half-received messages are charged to. */
+export interface InputBudget {
+  /** Reserves bytes; false when fewer are free. */
+  take(bytes: number): boolean
+  /** Returns bytes that take() reserved. */
+  release(bytes: number): void
+}
+
+/**
+ * Memory limit shared by many half-received messages, so that several large ones at once cannot exhaust the process.
+ */
+export class ByteBudget implements InputBudget {
   readonly #limitBytes: number
   readonly #parent: ByteBudget | undefined
   #usedBytes = 0
 
-  /** A budget of its own, which also counts against `parent`. */
+  /** Makes a budget with a limit of its own whose bytes also count against `parent`. */
   constructor(limitBytes: number, parent?: ByteBudget) {
     this.#limitBytes = limitBytes
     this.#parent = parent
   }
 
-  /** Bytes taken and not released. */
+  /** Bytes reserved and not yet released. */
   get usedBytes(): number {
     return this.#usedBytes
   }
 
-  /** Takes bytes; false when there are not enough. */
+  /** Reserves bytes; false when fewer are free here or in the parent. */
   take(bytes: number): boolean {
     if (this.#usedBytes + bytes > this.#limitBytes) return false
     if (this.#parent !== undefined && !this.#parent.take(bytes)) return false
@@ -23,7 +33,7 @@ export class ByteBudget {
     return true
   }
 
-  /** Gives back what take() took. */
+  /** Returns bytes that take() reserved. */
   release(bytes: number): void {
     this.#usedBytes -= bytes
     this.#parent?.release(bytes)

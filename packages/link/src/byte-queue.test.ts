@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { ByteQueue } from './byte-queue.ts'
 
 it('keeps bytes in order however they are pushed and taken', () => {
@@ -39,6 +39,7 @@ it('keeps bytes in order however they are pushed and taken', () => {
       }
       expect(pushes).toBeLessThanOrEqual(steps.length)
     }),
+    { seed: inject('fuzzSeed') },
   )
 })
 

@@ -1,22 +1,22 @@
-// Copying small pieces together is cheaper than keeping an object for each.
+// Merging small pieces by copying is cheaper than keeping one array object for each.
 const COPY_BELOW = 2048
 const TAIL_BYTES = 4096
-// A larger piece is copied too when it would keep alive a socket buffer of more than this many times its size.
+// A larger piece is copied as well if a view would keep alive a socket buffer of more than 5 times its size.
 const MAX_RETAINED = 4
 
 /**
- * Bytes waiting in order. Small pieces are copied together; large ones may be kept as views, so
- * whoever hands one in must not change it afterwards.
+ * First-in, first-out queue of bytes. Small pieces are copied together. Large pieces are kept as views, so the caller
+ * must not change an array after push().
  */
 export class ByteQueue {
   /** Bytes in the queue. */
   length = 0
-  /** Pushes that make up the piece that shift() gave last. */
+  /** Number of pushes merged into the piece that shift() returned last. */
   shiftedPushes = 0
   #pieces: Uint8Array[] = []
   #pushes: number[] = []
   #head = 0
-  // Bytes of the first piece that copyTo() has taken.
+  // Bytes of the first piece that copyTo() has consumed.
   #taken = 0
   #tail: Uint8Array | undefined
   #tailUsed = 0
@@ -39,7 +39,7 @@ export class ByteQueue {
     }
   }
 
-  /** Takes the first piece, of whatever size it is; undefined when the queue is empty. */
+  /** Removes and returns the first piece, of any size; undefined when the queue is empty. */
   shift(): Uint8Array | undefined {
     if (this.#head === this.#pieces.length) this.#seal()
     const first = this.#pieces[this.#head]

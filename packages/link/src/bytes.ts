@@ -3,7 +3,7 @@ const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const lenientDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const encoder = new TextEncoder()
 
-/** Memory for a message about to be written whole; it is not cleared. */
+/** Uninitialised memory for a message; the caller must fill all of it. */
 export function allocate(length: number): Uint8Array {
   return Buffer.allocUnsafe(length)
 }
@@ -35,12 +35,12 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The text of bytes meant for people; what is not UTF-8 becomes U+FFFD. */
+/** Text for people, for example a close reason. Invalid UTF-8 becomes U+FFFD. */
 export function decodeLossyText(bytes: Uint8Array): string {
   return lenientDecoder.decode(bytes)
 }
 
-/** A message with its length as big-endian u32 in front, as executors send it (protocol 3.2). */
+/** A message with its length as a big-endian u32 in front, the format of executor messages (protocol 3.2). */
 export function lengthPrefixed(body: string | Uint8Array): Uint8Array {
   const isText = typeof body === 'string'
   const length = isText ? Buffer.byteLength(body) : body.length

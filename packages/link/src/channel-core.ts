@@ -3,15 +3,15 @@ import { ChannelInput } from './channel-input.ts'
 import { ChannelOutput } from './channel-output.ts'
 import type { LinkEnd } from './errors.ts'
 
-/** Both numbers of a channel (protocol 2.4), and who asked for it. */
+/** The channel's number on each side (protocol 2.4) and which side opened it. */
 export interface ChannelIds {
   readonly localId: number
   readonly remoteId: number
-  /** True when this side did. */
+  /** True when this side opened the channel. */
   readonly isOwn: boolean
 }
 
-/** One end of a channel: its two directions, which end independently, and what they have in common. */
+/** One end of a channel: the two directions, which end independently, and the state that they share. */
 export class ChannelCore {
   readonly host: ChannelHost
   readonly endpoint: string
@@ -37,7 +37,9 @@ export class ChannelCore {
     this.output = new ChannelOutput(this, frameCredit, byteCredit)
   }
 
-  /** Resolves when both directions are over or the link ended; made when it is first asked for. */
+  /**
+   * Resolves when both directions are over or the link ended. Created on first use, since most channels never need it.
+   */
   get closed(): Promise<void> {
     this.#closed ??=
       this.#isDead || this.linkEnd !== undefined
@@ -52,13 +54,15 @@ export class ChannelCore {
   receiveStop(): void {
     if (this.output.hasPeerStopped) return
     this.output.receiveStop()
-    // An old peer that drops a channel sends nothing but this.
-    if (this.host.isPeerLegacy) this.input.receiveEnd()
+    // A legacy peer that drops a channel sends only ChannelClose, so its data has ended too.
+    const { peerAge } = this.host
+    if (peerAge === 'Legacy') this.input.receiveEnd()
+    else if (peerAge === 'Unknown') this.input.endAfterIdle()
     if (this.onPeerStopped !== undefined) this.host.guard(this, this.onPeerStopped)
     this.settle()
   }
 
-  /** Tells everybody who waits that the link is gone. */
+  /** Settles every pending read and write of the channel: the link is gone. */
   linkEnded(end: LinkEnd): void {
     this.linkEnd = end
     this.output.linkEnded()
@@ -74,7 +78,7 @@ export class ChannelCore {
     this.settle()
   }
 
-  /** Once both directions are over here, says so and leaves the link. */
+  /** Once both directions are over, sends the missing end frames and removes the channel from the link. */
   settle(): void {
     if (this.#isDead || this.linkEnd !== undefined || !this.output.hasSentEnd) return
     if (!this.input.hasSentStop && !this.input.hasReadEnd) return

@@ -4,27 +4,37 @@ import type { ChannelCore } from './channel-core.ts'
 import { LinkEndedError } from './errors.ts'
 import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
+import type { WheelEntry } from './wheel.ts'
+
+// Time without data after which ChannelClose of a peer of unknown age also counts as the end of its data (protocol
+// 1.7).
+const STOP_IDLE_MS = 300
 
 interface Reader {
   resolve(bytes: Uint8Array | null): void
   reject(error: Error): void
 }
 
-/** The peer's data on one channel, until it ends or nobody wants more (protocol 2.5, 2.7). */
-export class ChannelInput {
+/** Incoming direction of one channel: the peer's data until it ends or this side stops reading (protocol 2.5, 2.7). */
+export class ChannelInput implements WheelEntry {
+  wheelTick = 0
+  wheelNext: WheelEntry | undefined = undefined
+  wheelPrevious: WheelEntry | undefined = undefined
   readonly window = new ReceiveWindow()
   onReadable: (() => void) | undefined = undefined
-  /** The peer will send no more. */
+  /** The peer has ended its data. */
   hasPeerEnded = false
-  /** The peer was told that we read no more. */
+  /** ChannelClose was sent: this side reads no more. */
   hasSentStop = false
   /** The application has seen the end. */
   hasReadEnd = false
   readonly #core: ChannelCore
-  // Received bytes that are just being offered to the reader, and those that it left lying.
+  // The frame being offered to onReadable, and the bytes that the application has not read yet.
   #arriving: Uint8Array | undefined = undefined
   #inbox: ByteQueue | undefined = undefined
   #reader: Reader | undefined = undefined
+  /** Wheel round in which the idle time had first passed, 0 before. */
+  #idleRound = 0
 
   constructor(core: ChannelCore) {
     this.#core = core
@@ -39,10 +49,11 @@ export class ChannelInput {
   receiveData(message: Uint8Array): boolean {
     const length = message.length - FRAME.dataHeaderBytes
     if (!this.window.arrived(length)) return false
-    // Late data after either end of this direction is dropped within the old credit, as public peers do.
+    // Data that arrives after either end of this direction is dropped if the old credit covers it, as public peers do.
     if (this.hasSentStop || this.hasPeerEnded) return true
+    if (this.wheelTick > 0) this.endAfterIdle()
     if (length === 0) {
-      // An old peer can send this; it is not an end.
+      // Empty data, which only old peers send, is not an end.
       this.#consumed(1, 0)
       return true
     }
@@ -67,15 +78,41 @@ export class ChannelInput {
     return true
   }
 
-  /** Takes the end of the peer's data. */
+  /** Handles the end of the peer's data. */
   receiveEnd(): void {
     if (this.hasPeerEnded) return
     this.hasPeerEnded = true
+    this.#core.host.wheel.cancel(this)
     this.#announceEnd()
   }
 
-  /** Tells whoever waits that the link is gone. */
+  /** Handles ChannelClose of a peer of unknown age: treats it as the end of data unless more data arrives. */
+  endAfterIdle(): void {
+    if (this.hasPeerEnded || this.hasSentStop) return
+    this.#idleRound = 0
+    this.#core.host.wheel.schedule(this, STOP_IDLE_MS)
+  }
+
+  /** Decides whether the time without data means that the peer's data has ended. */
+  onDeadline(): void {
+    const { peerAge, wheel } = this.#core.host
+    if (peerAge === 'Current') return
+    if (peerAge === 'Unknown' && !this.window.isOpen) {
+      // A peer without credit cannot send, so its silence means nothing.
+      this.endAfterIdle()
+    } else if (peerAge === 'Unknown' && (this.#idleRound === 0 || this.#idleRound === wheel.rounds)) {
+      // After a blocked event loop the wheel runs its ticks before the socket is read. The next round decides, after
+      // that read.
+      this.#idleRound = wheel.rounds
+      wheel.scheduleTicks(this, 1)
+    } else {
+      this.receiveEnd()
+    }
+  }
+
+  /** Settles the pending read: the link is gone. */
   linkEnded(): void {
+    this.#core.host.wheel.cancel(this)
     this.#announceEnd()
   }
 
@@ -131,6 +168,7 @@ export class ChannelInput {
   /** Sends ChannelClose. */
   sendStop(): void {
     this.hasSentStop = true
+    this.#core.host.wheel.cancel(this)
     const receiverId = this.#core.remoteId
     this.#core.host.sendControl(encodeFrame({ type: 'ChannelClose', receiverId, reason: emptyBytes() }))
   }
@@ -138,10 +176,11 @@ export class ChannelInput {
   #consumed(frames: number, bytes: number): void {
     const window = this.window
     if (!window.consumed(frames, bytes)) return
-    // Credit is of no use to a peer that has nothing more to send.
+    // A peer that has ended its data needs no credit.
     if (this.hasSentStop || this.hasPeerEnded || this.#core.linkEnd !== undefined) return
     const host = this.#core.host
     window.grant(host.now(), host.growthHorizonMs(), host.limits)
+    if (this.wheelTick > 0) this.endAfterIdle()
     host.sendControl(encodeAdjust(this.#core.remoteId, window.grantedFrames, window.grantedBytes))
   }
 
@@ -153,7 +192,7 @@ export class ChannelInput {
     const reader = this.#reader
     if (reader !== undefined) {
       this.#reader = undefined
-      // Nothing is queued while a reader waits, so it gets the end or learns of the truncation.
+      // While a read is pending nothing is queued, so this second read resolves with the end or rejects as truncated.
       this.read().then(reader.resolve, reader.reject)
     }
     this.#notify()

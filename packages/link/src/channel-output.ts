@@ -7,8 +7,11 @@ import type { DataSource } from './outgoing.ts'
 import { SendWindow } from './send-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Old peers throw away data that they have not read when they see its end, so the end keeps this distance (R-12).
+// Legacy peers discard unread data when its end arrives, so the end follows this long after the data (R-12). The time
+// runs from the peer's Pong to a Ping behind the data. Without that Pong the data may still lie in kernel buffers, and
+// the end would arrive right behind it.
 const LEGACY_END_DELAY_MS = 300
+const PONG_POLL_MS = 100
 const DONE: Promise<void> = Promise.resolve()
 
 interface Writer {
@@ -16,30 +19,33 @@ interface Writer {
   reject(error: Error): void
 }
 
-/** Our data on one channel, until it ends or the peer wants no more (protocol 2.5, 2.7). */
+/** Outgoing direction of one channel: our data until it ends or the peer stops reading (protocol 2.5, 2.7). */
 export class ChannelOutput implements DataSource, WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
   wheelPrevious: WheelEntry | undefined = undefined
   onWritable: (() => void) | undefined = undefined
-  /** The peer will read no more. */
+  /** The peer has stopped reading. */
   hasPeerStopped = false
-  /** The peer was told that we send no more. */
+  /** ChannelClosed was sent: this side sends no more. */
   hasSentEnd = false
-  /** Our data are answers of actions. */
+  /** The data are answers of actions. */
   isAnswers = false
-  /** True when an Adjust of the peer is due to data that we sent since its last one. */
+  /** Data was sent since the peer's last Adjust, so its next Adjust is a reaction to that data. */
   hasSentSinceAdjust = false
   readonly #core: ChannelCore
   readonly #window: SendWindow
   #queue: ByteQueue | undefined = undefined
   #writers: Writer[] | undefined = undefined
+  #endSent: Promise<void> | undefined
+  #resolveEndSent: (() => void) | undefined
   #isTakingTurns = false
   #owesWritable = false
   #isEnding = false
-  // For old peers only: where in the link's output our last data stands, whether it had left, and the most credit they ever gave.
+  // For peers not known as current: the link's output position behind our last data, whether the peer has read up to
+  // there, and the largest credit that it ever granted.
   #dataPosition = 0
-  #hasDataLeft = false
+  #hasPeerTakenData = false
   #peakFrames: number
   #peakBytes: number
 
@@ -50,17 +56,28 @@ export class ChannelOutput implements DataSource, WheelEntry {
     this.#peakBytes = byteCredit
   }
 
-  /** True while write() can still deliver something. */
+  /** True while write() accepts data. */
   get canWrite(): boolean {
     return !this.#isEnding && !this.hasPeerStopped && this.#core.linkEnd === undefined
   }
 
-  /** Bytes that wait to be sent. */
+  /** Resolves once ChannelClosed was sent or the link ended. Created on first use. */
+  get endSent(): Promise<void> {
+    this.#endSent ??=
+      this.hasSentEnd || this.#core.linkEnd !== undefined
+        ? DONE
+        : new Promise(resolve => {
+            this.#resolveEndSent = resolve
+          })
+    return this.#endSent
+  }
+
+  /** Bytes that wait for credit or for the transport. */
   get queuedBytes(): number {
     return this.#queue === undefined ? 0 : this.#queue.length
   }
 
-  /** Takes credit; false when a counter overflows. */
+  /** Adds credit; false when a counter overflows. */
   receiveAdjust(frames: number, bytes: number): boolean {
     this.hasSentSinceAdjust = false
     if (!this.#window.add(frames, bytes)) return false
@@ -70,20 +87,21 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return true
   }
 
-  /** Notes that the peer reads no more, and answers with our end. */
+  /** Notes that the peer reads no more, and ends our direction in reply. */
   receiveStop(): void {
     this.hasPeerStopped = true
     this.#fail()
     this.#sendEnd()
   }
 
-  /** Tells whoever waits that the link is gone. */
+  /** Fails pending writes: the link is gone. */
   linkEnded(): void {
     this.#core.host.wheel.cancel(this)
     this.#fail()
+    this.#resolveEndSent?.()
   }
 
-  /** Sends one frame of what waits; true when another could follow. */
+  /** Sends one queued frame; true when credit and data for another remain. */
   sendFrame(): boolean {
     const queue = this.#queue
     const length = queue === undefined ? 0 : Math.min(this.#window.sendable, queue.length)
@@ -100,13 +118,16 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return this.#isTakingTurns
   }
 
-  /** Sends the end to an old peer, once it had time to read since the data left (R-12). */
+  /** Sends the end to an old peer after it had time to read the data (R-12). */
   onDeadline(): void {
-    if (this.#hasDataLeft && !this.#isSurelyUnread) this.#endNow()
+    if (this.#hasPeerTakenData && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()
   }
 
-  /** An old peer that has read everything has at least half of its window open (protocol 2.5); this one has not. */
+  /**
+   * True when more than half of the peer's window is still closed. An old peer that has read everything has at least
+   * half of it open (protocol 2.5).
+   */
   get #isSurelyUnread(): boolean {
     return this.#window.frames * 2 < this.#peakFrames || this.#window.bytes * 2 < this.#peakBytes
   }
@@ -122,8 +143,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
       this.#transmit(frame, length)
       return true
     }
-    // One write beyond the mark, however long, is in order; one after being told to wait is not, nor one on top of what other
-    // channels of the link hold already when that is more than a link may hold.
+    // A single write may exceed the high-water mark. A write after tryWrite() returned false may not, nor one while the
+    // link's other channels already exceed `maxQueuedBytes`.
     const wasFull = this.queuedBytes >= limits.channelHighWaterBytes || outgoing.isDataOverfull
     this.#queue ??= new ByteQueue()
     this.#queue.push(bytes)
@@ -158,7 +179,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #hasRoom(): boolean {
     const { limits, outgoing } = this.#core.host
     const { queuedBytes } = this
-    // What other channels hold back must not stop this one for good: with nothing waiting it may always write.
+    // Other channels' queues must not block this one for good, so a channel with nothing queued may always write.
     const isLow = queuedBytes < limits.channelHighWaterBytes && (queuedBytes === 0 || outgoing.hasRoom)
     if (this.canWrite && isLow) return true
     this.#owesWritable = true
@@ -179,7 +200,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     this.#window.spend(length)
     this.hasSentSinceAdjust = true
     host.outgoing.send(frame)
-    if (host.isPeerLegacy) this.#dataPosition = host.outgoing.position
+    if (host.peerAge !== 'Current') this.#dataPosition = host.outgoing.position
   }
 
   #takeTurns(): void {
@@ -197,7 +218,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     if (this.onWritable !== undefined) this.#core.host.guard(this.#core, this.onWritable)
   }
 
-  /** Drops what is queued and fails those who wait. */
+  /** Drops queued data and fails pending writes. */
   #drop(): void {
     if (this.#queue !== undefined) {
       this.#core.host.outgoing.queuedBytes -= this.#queue.length
@@ -216,13 +237,25 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   #finish(): void {
-    if (this.#dataPosition > 0 && !this.hasSentEnd) {
+    if (this.#mayLoseData && !this.hasSentEnd) {
       const { host } = this.#core
-      this.#hasDataLeft = host.outgoing.isPast(this.#dataPosition)
-      host.wheel.schedule(this, LEGACY_END_DELAY_MS)
+      this.#hasPeerTakenData = host.hasPeerTaken(this.#dataPosition)
+      // The heartbeat check above may have ended the link.
+      if (this.#core.linkEnd !== undefined) return
+      host.wheel.schedule(this, this.#hasPeerTakenData ? LEGACY_END_DELAY_MS : PONG_POLL_MS)
     } else {
       this.#endNow()
     }
+  }
+
+  /**
+   * True when an end right behind the data could make the peer discard unread data. Executor channels are exempt: a
+   * server ends only after its client did, and a client only after reading its answers. For current peers the end is
+   * sent at once, because they must get the channel back: their channels are few (R-14).
+   */
+  get #mayLoseData(): boolean {
+    const { peerAge } = this.#core.host
+    return this.#dataPosition > 0 && (peerAge === 'Legacy' || (peerAge === 'Unknown' && !this.isAnswers))
   }
 
   #endNow(): void {
@@ -237,5 +270,6 @@ export class ChannelOutput implements DataSource, WheelEntry {
     const { host, remoteId } = this.#core
     host.wheel.cancel(this)
     host.sendControl(encodeFrame({ type: 'ChannelClosed', receiverId: remoteId, reason: emptyBytes() }))
+    this.#resolveEndSent?.()
   }
 }

@@ -199,7 +199,8 @@ describe('writing', () => {
   })
 
   it('goes on from onWritable without nesting', () => {
-    const [peer, channel] = serve({ limits: { channelHighWaterBytes: 100 } }, { frames: 5000, bytes: 0 })
+    const credit = { frames: 5000, bytes: 0 }
+    const [peer, channel] = serve({ limits: { channelHighWaterBytes: 100 } }, credit, 'Current')
     let written = 200
     channel.onWritable = () => {
       while (written < 100_000) {
@@ -279,7 +280,7 @@ describe('ends', () => {
   })
 
   it('send ChannelClosed behind all queued data', () => {
-    const [peer, channel] = serve({}, { frames: 10, bytes: 10 })
+    const [peer, channel] = serve({}, { frames: 10, bytes: 10 }, 'Current')
     channel.tryWrite(bytes(25))
     channel.end()
     expect(peer.sentTypes()).toEqual(['ChannelData'])

@@ -3,8 +3,8 @@ import type { ChannelCore } from './channel-core.ts'
 let readCore: (channel: Channel) => ChannelCore
 
 /**
- * One end of a channel: a byte stream in each direction, each with its own end (protocol 2.6, 2.7). The
- * `on…` hooks are called synchronously while frames are handled; one that throws closes the channel.
+ * One end of a channel: a byte stream in each direction, each with its own end (protocol 2.6, 2.7). The `on…` hooks are
+ * called synchronously while frames are handled. If a hook throws, the channel is closed.
  */
 export class Channel {
   readonly #core: ChannelCore
@@ -17,7 +17,7 @@ export class Channel {
     this.#core = core
   }
 
-  /** What was asked for when the channel was opened. */
+  /** Endpoint named when the channel was opened, for example `executor`. */
   get endpoint(): string {
     return this.#core.endpoint
   }
@@ -32,21 +32,21 @@ export class Channel {
   }
 
   /**
-   * Like read() without a promise: undefined when there is nothing now, null when there will be nothing
-   * more; `isTruncated` then tells whether the link broke off the peer's data.
+   * Like read() without a promise: undefined when nothing has arrived yet, null when nothing more will come. After
+   * null, `isTruncated` is true if the link ended before the peer's data did.
    */
   tryRead(): Uint8Array | null | undefined {
     return this.#core.input.tryRead()
   }
 
-  /** True when the link ended before the peer's data did, so that what was read is not all of it. */
+  /** True when the link ended before the peer's data did: the bytes read are incomplete. */
   get isTruncated(): boolean {
     return this.#core.input.isTruncated
   }
 
   /**
-   * Called when bytes arrived or the data ended; read with tryRead() until it gives undefined or null.
-   * Whoever sets it reads once at first, since it is not called for what is there already.
+   * Called when bytes arrived or the data ended; read with tryRead() until it returns undefined or null. Read once
+   * right after setting it, because it is not called for data that arrived earlier.
    */
   get onReadable(): (() => void) | undefined {
     return this.#core.input.onReadable
@@ -66,15 +66,17 @@ export class Channel {
   }
 
   /**
-   * Like write() without a promise. The bytes are queued in any case unless `canWrite` is false; false says
-   * that no more should follow until `onWritable` is called. When it goes on nevertheless and more than
-   * `maxQueuedBytes` wait on the link, the link ends as ConsumerTooSlow.
+   * Like write() without a promise. The bytes are queued unless `canWrite` is false. False means: write no more until
+   * `onWritable` is called. If writing continues nevertheless and more than `maxQueuedBytes` wait on the link, the link
+   * ends as ConsumerTooSlow.
    */
   tryWrite(bytes: Uint8Array): boolean {
     return this.#core.output.tryWrite(bytes)
   }
 
-  /** Called when there is room after tryWrite() returned false, and when writing came to an end from outside. */
+  /**
+   * Called when there is room again after tryWrite() returned false, and when the peer or the link ends the writing.
+   */
   get onWritable(): (() => void) | undefined {
     return this.#core.output.onWritable
   }
@@ -93,7 +95,7 @@ export class Channel {
     return this.#core.output.queuedBytes
   }
 
-  /** True once the peer reads no more; public peers say so only when they drop the whole channel (R-13). */
+  /** True once the peer reads no more. Public peers send that only when they drop the whole channel (R-13). */
   get hasPeerStopped(): boolean {
     return this.#core.output.hasPeerStopped
   }
@@ -108,19 +110,24 @@ export class Channel {
   }
 
   /**
-   * Ends our data once everything queued has left. Towards old peers, which throw away unread data at its
-   * end, the end keeps a distance of a few hundred milliseconds to the data (R-12).
+   * Ends our data once everything queued has left. Old peers discard unread data when its end arrives, so towards them
+   * the end is delayed by a few hundred milliseconds (R-12).
    */
   end(): void {
     this.#core.output.end()
   }
 
-  /** Tells the peer that nothing more will be read, and drops what was not read. */
+  /** Resolves when the end of our data was sent to the peer, or the link ended. */
+  get endSent(): Promise<void> {
+    return this.#core.output.endSent
+  }
+
+  /** Sends the peer that this side reads no more, and drops unread bytes. */
   stopReading(): void {
     this.#core.input.stop()
   }
 
-  /** Ends both directions at once; what is queued or unread is dropped. */
+  /** Ends both directions at once; queued and unread bytes are dropped. */
   close(): void {
     this.#core.close()
   }
@@ -130,7 +137,7 @@ export class Channel {
     return this.#core.closed
   }
 
-  /** Reads to the end of the peer's data; leaving the loop early stops reading. Throws what read() throws. */
+  /** Yields the peer's data to its end. Leaving the loop early stops reading. Throws like read(). */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for (;;) {
@@ -144,7 +151,7 @@ export class Channel {
   }
 }
 
-/** The core of a channel, for the parts of this package that sit on top of channels. */
+/** Internal state of a channel, for modules of this package that are built on channels. */
 export function coreOf(channel: Channel): ChannelCore {
   return readCore(channel)
 }

@@ -1,4 +1,4 @@
-/** Time as links see it; tests pass one whose hands they turn. */
+/** Source of time for links. Tests pass a ManualClock. */
 export interface Clock {
   /** Milliseconds since any fixed moment, never going back. */
   now(): number
@@ -6,7 +6,7 @@ export interface Clock {
   every(intervalMs: number, callback: () => void): () => void
 }
 
-/** The process's monotonic clock, counted from the Unix epoch. Its intervals do not keep the process alive. */
+/** The process's monotonic clock, as milliseconds since the Unix epoch. Its intervals do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   every(intervalMs, callback) {

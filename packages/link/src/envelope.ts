@@ -1,9 +1,11 @@
 import { ProtocolError, RemoteActionError } from './errors.ts'
 
-/** The error kinds that the wire knows (protocol 3.2). */
+/** Error kinds of the protocol (3.2). */
 export type WireErrorKind = 'Invalid' | 'Forbidden' | 'Internal' | 'RateLimited'
 
-/** The answer of an action that succeeded: exactly two keys (R-1). No value is the empty object (protocol 0.2). */
+/**
+ * The answer of an action that succeeded: exactly two keys (R-1). `undefined` becomes the empty object (protocol 0.2).
+ */
 export function okEnvelope(value: unknown): string {
   return okEnvelopeOfJson(JSON.stringify(value) ?? '{}')
 }
@@ -35,8 +37,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The value of an answer. Throws RemoteActionError for an error envelope and ProtocolError for anything
- * else, a third key included, since public clients refuse that too (protocol 0.2).
+ * Returns the value of an answer. Throws RemoteActionError for an error envelope and ProtocolError for anything else. A
+ * third key is an error as well, because public clients refuse it (protocol 0.2).
  */
 export function parseEnvelope(text: string): unknown {
   let envelope: unknown

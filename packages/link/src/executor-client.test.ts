@@ -109,7 +109,7 @@ it('rejects one call for an answer that finds no memory, and goes on', async () 
 })
 
 describe('the end of an executor client', () => {
-  it('follows from answers that nobody asked for', async () => {
+  it('follows from answers without a request', async () => {
     const [peer, client] = await rawClient()
     peer.sendData(1, answer(okEnvelope(1)))
     await expect(client.invoke('a', {})).rejects.toThrow('a response without a request')

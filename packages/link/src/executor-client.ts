@@ -9,11 +9,11 @@ import { FieldReader } from './field-reader.ts'
 import { readU32 } from './frames.ts'
 import type { WheelEntry } from './wheel.ts'
 
-/** Bounds of one executor client. */
+/** Options of an executor client. */
 export interface ExecutorClientOptions {
   /**
-   * Time for an action to be answered, from when its request is sent; none by default, since the protocol
-   * sets none. Afterwards the channel is closed, because an answer cannot be told from the next one.
+   * Milliseconds from sending a request to its answer. No limit by default, since the protocol sets none. On timeout
+   * the channel is closed: answers carry no id, so a late one would be taken for the next.
    */
   readonly answerTimeoutMs?: number | undefined
   /** Memory for outputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
@@ -26,7 +26,7 @@ interface Call {
   reject(error: unknown): void
 }
 
-/** Calls that wait for earlier ones; more are refused. */
+/** Limit of calls queued behind a running one; further calls are rejected. */
 const MAX_WAITING_CALLS = 1024
 
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
@@ -51,16 +51,16 @@ export class ExecutorClient implements WheelEntry {
     this.#fields = new FieldReader(options.budget ?? SHARED_BUDGET)
     this.#core.input.onReadable = () => this.#run()
     this.#core.onPeerStopped = () => this.#fail(new ChannelClosedError('the peer closed the executor'))
-    // Whoever closes the channel itself must not leave calls waiting.
+    // If the channel itself is closed, calls still waiting must be rejected.
     void this.#core.closed.then(() => this.close())
     if (this.#core.output.hasPeerStopped) this.#fail(new ChannelClosedError('the peer closed the executor'))
     else this.#run()
   }
 
   /**
-   * Runs an action; no input is the empty object. Rejects with RemoteActionError when the peer answers with
-   * an error, LinkEndedError, ChannelClosedError when the channel ends first, ProtocolError when the peer
-   * sends nonsense, and RangeError for a name or input over the limits.
+   * Runs an action; an undefined input is sent as the empty object. Rejects with RemoteActionError when the peer
+   * answers with an error, LinkEndedError when the link ends, ChannelClosedError when the channel ends first,
+   * ProtocolError for an invalid response, and RangeError for a name or input over the limits.
    */
   invoke(name: string, input: unknown): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
@@ -79,7 +79,7 @@ export class ExecutorClient implements WheelEntry {
     this.#fail(new ChannelClosedError('the executor was closed'))
   }
 
-  /** Called by the wheel when an answer took too long. */
+  /** Called by the wheel when an answer timed out. */
   onDeadline(): void {
     this.#fail(new ProtocolError('the response took too long'))
   }
@@ -103,7 +103,7 @@ export class ExecutorClient implements WheelEntry {
     }
   }
 
-  /** Feeds the next piece; false when there is none now or ever. */
+  /** Feeds the next piece; false when none has arrived or none will. */
   #read(): boolean {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) return false
@@ -144,7 +144,7 @@ export class ExecutorClient implements WheelEntry {
       call.reject(error)
     }
     this.#fields.release()
-    // What follows an answer before the next request was sent must not be taken for its answer.
+    // Bytes that arrive before the next request is sent cannot be its answer.
     if (this.#fields.hasRest) this.#fail(new ProtocolError('a response without a request'))
     else this.#sendNext()
   }

@@ -1,4 +1,4 @@
-import { ByteBudget } from './byte-budget.ts'
+import { ByteBudget, type InputBudget } from './byte-budget.ts'
 import { decodeText, lengthPrefixed } from './bytes.ts'
 import { type Channel, coreOf } from './channel.ts'
 import type { ChannelCore } from './channel-core.ts'
@@ -10,24 +10,29 @@ import type { WheelEntry } from './wheel.ts'
 /** The answer of an action: its envelope as JSON text or its bytes. */
 export type ExecutorAnswer = string | Uint8Array
 
-/** Runs one action; the input is raw JSON bytes, valid until the answer is given. */
+/** Runs one action. `input` is raw JSON bytes, valid until the answer is returned. */
 export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer | Promise<ExecutorAnswer>
 
-/** What a served channel uses. */
+/** Options of a served executor channel. */
 export interface ExecutorOptions {
   /** Memory for inputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
-  readonly budget?: ByteBudget | undefined
-  /** Takes what `handle` threw; the peer is told no more than `Internal`. */
+  readonly budget?: InputBudget | undefined
+  /**
+   * Answers a request whose input exceeded the budget. Without it, or when it returns undefined, the answer is
+   * `Internal`.
+   */
+  readonly answerStarved?: (() => ExecutorAnswer | undefined) | undefined
+  /** Receives errors that `handle` threw; the peer only gets `Internal`. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** A served executor channel. */
 export interface ExecutorService {
-  /** Resolves when the channel is over, whoever ended it; never rejects. */
+  /** Resolves when the channel is over, whichever side ended it; never rejects. */
   readonly ended: Promise<void>
 }
 
-// A peer can put thousands of tiny requests into one frame; after this many others get their turn.
+// One frame can hold thousands of tiny requests. After this many the event loop serves other channels first.
 const REQUESTS_PER_TURN = 64
 
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
@@ -41,7 +46,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   readonly #handle: ExecutorHandle
   readonly #options: ExecutorOptions
   readonly #requests: RequestReader
-  // While an action runs, and while its answer waits for room, no further request is read.
+  // While an action runs or its answer waits for room, no further request is read.
   #isBusy = false
   #isOver = false
   #isWaiting = false
@@ -55,7 +60,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     core.output.isAnswers = true
     core.input.onReadable = () => this.#run()
     core.onPeerStopped = () => this.#close()
-    // Requests may have arrived, and the peer may have left, before anybody listened.
+    // Requests, or the peer's end, may have arrived before this server was attached.
     if (core.output.hasPeerStopped) this.#close()
     else this.#run()
   }
@@ -70,7 +75,8 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 
   #run(): void {
     while (!this.#isBusy && !this.#isWaiting && !this.#isOver) {
-      // A peer that takes no answers gets no more of them (R7 of the goals): what it asks waits on its side.
+      // A peer that does not read its answers may not start further actions: its requests stay unread in its own
+      // buffers.
       if (this.#requests.isBetweenRequests && !this.#core.host.mayAnswer(() => this.#resumeReading())) {
         this.#isWaiting = true
         return
@@ -92,7 +98,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     this.#run()
   }
 
-  /** Feeds the next piece; false when there is none now or ever. */
+  /** Feeds the next piece; false when none has arrived or none will. */
   #read(): boolean {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) {
@@ -102,7 +108,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
       return false
     }
     if (piece === null) {
-      // The answer to the peer's end is ours (R-14); half a request cannot be answered.
+      // Answers the peer's end with ours (R-14). An incomplete request cannot be answered.
       if (this.#requests.isIdle) this.#core.output.end()
       this.#close(this.#requests.isIdle)
       return false
@@ -114,7 +120,10 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   #answer(isDropped: boolean): void {
     const name = decodeText(this.#requests.name)
     if (isDropped) {
-      this.#respond(errorEnvelope('Internal', 'out of memory for large inputs, try again'))
+      this.#respond(
+        this.#options.answerStarved?.() ??
+          errorEnvelope('Internal', 'out of memory for large inputs, try again'),
+      )
     } else if (name === undefined) {
       this.#respond(errorEnvelope('Invalid', 'action name is not valid UTF-8'))
     } else {
@@ -185,9 +194,9 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 }
 
 /**
- * Serves an executor channel: one request after the other, each answered with what `handle` returns
- * (protocol 3.2). A header over the limits and a request that stops half way close the channel, not the
- * connection; the peer's end is answered with ours (R-14).
+ * Serves an executor channel: requests run one after the other, and each is answered with the result of `handle`
+ * (protocol 3.2). A header over the limits or a request that stays incomplete closes the channel, not the connection.
+ * The peer's end is answered with ours (R-14).
  */
 export function serveExecutor(
   channel: Channel,

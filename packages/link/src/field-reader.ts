@@ -1,14 +1,15 @@
-import type { ByteBudget } from './byte-budget.ts'
+import type { InputBudget } from './byte-budget.ts'
 import { emptyBytes } from './bytes.ts'
 
-// Small messages never wait for the budget, and an announced length alone costs no more than this.
+// Fields up to this size are not charged to the budget. For larger ones an announced length alone allocates no more
+// than this.
 const FREE_BYTES = 64 * 1024
 
-/** Cuts fields of known length out of a stream of pieces; a field that lies in one piece is not copied. */
+/** Cuts fields of known length out of a stream of pieces. A field that lies within one piece is not copied. */
 export class FieldReader {
-  /** True when a field was dropped because the budget had no room for it. */
+  /** True when the budget had no room for a field, which was dropped. */
   isStarved = false
-  readonly #budget: ByteBudget
+  readonly #budget: InputBudget
   #piece = emptyBytes()
   #offset = 0
   #part: Uint8Array | undefined = undefined
@@ -16,22 +17,22 @@ export class FieldReader {
   #skipped = 0
   #taken = 0
 
-  constructor(budget: ByteBudget) {
+  constructor(budget: InputBudget) {
     this.#budget = budget
   }
 
-  /** Adds the next piece, once the last one has been used up. */
+  /** Adds the next piece; the previous one must be used up. */
   feed(piece: Uint8Array): void {
     this.#piece = piece
     this.#offset = 0
   }
 
-  /** True when bytes are left that belong to no field yet. */
+  /** True when bytes remain that were not taken as a field. */
   get hasRest(): boolean {
     return this.#offset < this.#piece.length || this.#filled > 0 || this.#skipped > 0
   }
 
-  /** The next `length` bytes, or undefined when more must be fed first; then ask for the same length again. */
+  /** The next `length` bytes. If undefined, feed more and call again with the same length. */
   take(length: number): Uint8Array | undefined {
     const available = this.#piece.length - this.#offset
     if (this.isStarved) return this.#skip(length, available)
@@ -53,14 +54,14 @@ export class FieldReader {
     return part
   }
 
-  /** Gives the budget back what the last large fields took; they must not be used any more. */
+  /** Returns the memory of the last large fields to the budget; their bytes must not be used afterwards. */
   release(): void {
     if (this.#taken > 0) this.#budget.release(this.#taken)
     this.#taken = 0
     this.isStarved = false
   }
 
-  /** Forgets everything and gives back the budget. */
+  /** Drops all buffered bytes and releases the budget. */
   clear(): void {
     this.release()
     this.feed(emptyBytes())
@@ -71,7 +72,7 @@ export class FieldReader {
 
   #advance(count: number): void {
     this.#offset += count
-    // An idle channel must not keep the last message alive.
+    // Drop the reference to the last message, so that an idle channel does not keep it alive.
     if (this.#offset === this.#piece.length) this.feed(emptyBytes())
   }
 

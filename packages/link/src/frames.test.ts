@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { FrameError } from './errors.ts'
 import { decodeFrame, encodeFrame, type Frame, MAGIC } from './frames.ts'
 
@@ -101,7 +101,7 @@ describe('decodeFrame', () => {
     }
   })
 
-  it('ignores bytes behind a frame of fixed size', () => {
+  it('ignores bytes after a frame of fixed size', () => {
     expect(decodeFrame(Uint8Array.of(0x20, 1, 2, 3))).toEqual({ type: 'Ping' })
     const adjust = Buffer.concat([
       encodeFrame({ type: 'ChannelAdjust', receiverId: 3, frameCredit: 1, byteCredit: 2 }),
@@ -153,6 +153,7 @@ describe('decodeFrame', () => {
       fc.property(frames, frame => {
         expect(plain(decodeFrame(encodeFrame(frame)))).toEqual(plain(frame))
       }),
+      { seed: inject('fuzzSeed') },
     )
   })
 })

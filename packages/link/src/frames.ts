@@ -1,30 +1,31 @@
 import { allocate } from './bytes.ts'
 import { FrameError } from './errors.ts'
 
-/** The 16 bytes that every Hello carries (protocol 2.2). */
+/** The 16 fixed bytes at the start of every Hello (protocol 2.2). */
 export const MAGIC: Uint8Array = Uint8Array.from([
   27, 27, 46, 134, 44, 205, 244, 157, 82, 109, 227, 13, 167, 171, 225, 140,
 ])
 
 /** Sizes and credits that the wire format fixes, in bytes and frames (protocol 2.5, 2.10). */
 export const FRAME = {
-  /** Longest message that a peer takes: one MiB of payload and its header. */
+  /** Longest frame that peers accept: 1 MiB of payload and the header. */
   maxBytes: 1024 * 1024 + 9,
   /** Longest payload of one ChannelData frame. */
   maxPayloadBytes: 1024 * 1024,
   /**
-   * Longest payload that this side puts into one ChannelData frame, so that channels share fairly: with its header and that of a
-   * masked WebSocket message (8 bytes) just one TLS record, which a receiver gets in one piece and need not copy together.
+   * Longest payload that this side puts into one ChannelData frame, so that channels share the link fairly. With its
+   * header and that of a masked WebSocket message (8 bytes) it fills exactly one TLS record of 16 KiB, which a receiver
+   * gets in one piece without copying.
    */
   chunkBytes: 16 * 1024 - 9 - 8,
   /** Longest Hello info, endpoint or reason. */
   maxControlPayloadBytes: 4096,
   /** Length of a ChannelData frame without its payload. */
   dataHeaderBytes: 9,
-  /** Receive window that every Request and Accept advertises, never more and never less (R-8). */
+  /** Receive window that every Request and Accept advertises. The value is fixed (R-8). */
   initialFrameCredit: 128,
   initialByteCredit: 16 * 1024,
-  /** Largest outstanding credit of either kind. */
+  /** Largest outstanding credit, of frames and of bytes. */
   maxCredit: 0xffffffff,
 } as const
 
@@ -43,7 +44,7 @@ export const TAG = {
   pong: 0x21,
 } as const
 
-/** One frame; `ChannelClose` is "I will read no more", `ChannelClosed` "I will send no more" (protocol 2.2, 2.7). */
+/** One frame. `ChannelClose` means "I will read no more", `ChannelClosed` "I will send no more" (protocol 2.2, 2.7). */
 export type Frame =
   | { readonly type: 'Hello'; readonly magic: Uint8Array; readonly info: Uint8Array }
   | { readonly type: 'Close'; readonly reason: Uint8Array }
@@ -92,8 +93,8 @@ function writeU32(bytes: Uint8Array, offset: number, value: number): void {
 }
 
 /**
- * Reads a channel id. Ids are counters from 1 (protocol 2.4), so those beyond 2^53-1, which a number
- * cannot hold, are refused with FrameError.
+ * Reads a channel id. Ids count up from 1 (protocol 2.4). Throws FrameError beyond 2^53-1, which a number cannot hold
+ * exactly.
  */
 export function readId(bytes: Uint8Array, offset: number): number {
   const high = readU32(bytes, offset)
@@ -189,8 +190,8 @@ function requireLength(bytes: Uint8Array, min: number): void {
 }
 
 /**
- * Decodes one transport message. Variable parts are views into it; bytes behind a fixed-size frame are
- * ignored (protocol 2.1). Throws FrameError for an unknown tag, a short frame or an id beyond 2^53-1.
+ * Decodes one transport message. Variable-length parts are views into it; bytes after a fixed-size frame are ignored
+ * (protocol 2.1). Throws FrameError for an unknown tag, a short frame or an id beyond 2^53-1.
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
   requireLength(bytes, 1)

@@ -17,7 +17,7 @@ it('pings every interval while Pongs come, and smooths the round trip', () => {
   expect(heartbeat.roundTripMs).toBe(90)
 })
 
-it('refuses a Pong that nobody asked for', () => {
+it('refuses a Pong without a Ping', () => {
   const heartbeat = make()
   expect(heartbeat.pong(0)).toBe(false)
   heartbeat.check(50, 0, 1, true)
@@ -58,13 +58,24 @@ it('pings a peer that sends by itself less often, and one that falls silent as s
   const heartbeat = new Heartbeat(5000, 15_000, 30_000, 30_000)
   expect(heartbeat.check(301, 0, 300, true)).toBe('SendPing')
   expect(heartbeat.pong(10)).toBe(true)
-  // Its own frame came at tick 340; it is silent from then on.
+  // The peer's last frame came at tick 340.
   expect(heartbeat.check(351, 0, 340, true)).toBe('Wait')
   expect(heartbeat.nextCheck(351, 340)).toBe(39)
   expect(heartbeat.check(390, 0, 340, true)).toBe('SendPing')
   expect(heartbeat.pong(20)).toBe(true)
-  // One that goes on sending gets its next Ping after half a minute.
+  // A peer that keeps sending gets its next Ping after 30 s.
   expect(heartbeat.check(689, 0, 688, true)).toBe('Wait')
   expect(heartbeat.nextCheck(689, 688)).toBe(1)
   expect(heartbeat.check(690, 0, 688, true)).toBe('SendPing')
+})
+
+it('O12: pings a peer that pings by itself 1.5 intervals after its last frame, the first time one interval after its Hello', () => {
+  const heartbeat = new Heartbeat(5000, 15_000, 30_000, 60_000)
+  expect(heartbeat.begin(10)).toBe(50)
+  heartbeat.peerPinged()
+  expect(heartbeat.check(60, 0, 59, true)).toBe('SendPing')
+  expect(heartbeat.pong(10)).toBe(true)
+  expect(heartbeat.nextCheck(61, 61)).toBe(75)
+  expect(heartbeat.check(135, 0, 61, true)).toBe('Wait')
+  expect(heartbeat.check(136, 0, 61, true)).toBe('SendPing')
 })

@@ -1,5 +1,5 @@
 export { Backoff } from './backoff.ts'
-export { ByteBudget } from './byte-budget.ts'
+export { ByteBudget, type InputBudget } from './byte-budget.ts'
 export { Channel } from './channel.ts'
 export { type Clock, systemClock } from './clock.ts'
 export {
@@ -29,9 +29,9 @@ export {
 } from './executor-server.ts'
 export { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from './frames.ts'
 export { DEFAULT_LIMITS, type LinkLimits } from './limits.ts'
-export { Link, type LinkOptions } from './link.ts'
+export { Link, type LinkOptions, type PeerAge } from './link.ts'
 export type { OpenOptions } from './opening.ts'
 export type { ChannelRequest } from './request.ts'
-export { spliceSocket } from './socket-splice.ts'
+export { pipeSocket } from './socket-pipe.ts'
 export type { Transport } from './transport.ts'
 export { WebSocketTransport } from './web-socket.ts'

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import type { Channel } from './channel.ts'
 import { Link, type LinkOptions } from './link.ts'
 import { type LegacyChannel, LegacyPeer } from './testing/legacy-peer.ts'
 import { ManualClock } from './testing/manual-clock.ts'
 import { inMemoryTransportPair } from './testing/memory-transport.ts'
 
-// Whatever two links do to each other over a connection that delays and stalls at will, no byte is lost,
-// doubled or moved, and nothing is stuck at the end.
+// Two links run random operations over a connection that delays and stalls at random. No byte may be lost, doubled or
+// moved, and nothing may be stuck at the end.
 
 const CYCLE = 65_521
 const PATTERN = Buffer.alloc(CYCLE + 70_000)
@@ -17,25 +17,25 @@ for (let i = 0, state = 1; i < CYCLE; i++) {
 }
 PATTERN.copy(PATTERN, CYCLE, 0, 70_000)
 
-/** The bytes from `position` on of the endless sequence that every stream carries. */
+/** Bytes from `position` of the endless sequence that every stream carries. */
 const pattern = (position: number, length: number): Buffer => {
   const start = position % CYCLE
   return PATTERN.subarray(start, start + length)
 }
 
-// Stalls may last longer here than a link would bear otherwise.
+// Stalls here last longer than the default timeouts of a link.
 const PATIENT = { flushMs: 3_600_000, requestDecisionMs: 3_600_000 }
 
-/** One direction of one channel: what went in and what came out. */
+/** Written and received bytes of one direction of one channel. */
 class Stream {
   readonly name: string
   written = 0
   received = 0
-  /** The writer ended in order. */
+  /** The writer called end(). */
   hasEnded = false
   /** The reader saw the end. */
   hasSeenEnd = false
-  /** One side gave up, so that not everything must arrive. */
+  /** One side closed early, so that not all bytes must arrive. */
   isBroken = false
   mayWrite = true
 
@@ -96,6 +96,7 @@ const step = fc.tuple(fc.nat(99), fc.nat(0xffff), fc.nat(0xffff))
 async function interplay(
   steps: readonly [number, number, number][],
   limits: LinkOptions['limits'],
+  areKnown: boolean,
 ): Promise<void> {
   const clock = new ManualClock()
   const transports = inMemoryTransportPair({ isManual: true })
@@ -128,6 +129,11 @@ async function interplay(
       () => {},
     )
   }
+  if (areKnown) {
+    transports.flush()
+    clock.advance(5000)
+    for (const link of links) expect(link.peerAge).toBe('Current')
+  }
   open(links[0])
   open(links[1])
   for (const [kind, where, amount] of steps) {
@@ -153,7 +159,9 @@ async function interplay(
         outward.hasEnded = true
       }
     } else if (kind < 97) {
-      if (channel) {
+      // A link that does not know the peer's age takes ChannelClose followed by 300 ms without data as the end
+      // (protocol 1.7).
+      if (channel && areKnown) {
         inward.isBroken = true
         channel.stopReading()
       }
@@ -166,7 +174,7 @@ async function interplay(
     }
     if (!links[0].isOpen || !links[1].isOpen) throw new Error(JSON.stringify([links[0].end, links[1].end]))
   }
-  // Everything still open is ended in order; then all must have arrived within a bounded number of rounds.
+  // End everything that is still open. All bytes must then arrive within a bounded number of rounds.
   for (let round = 0; round < 2000; round++) {
     transports.flush()
     await Promise.resolve()
@@ -209,15 +217,20 @@ it('two links never lose, double, move or hold back a byte', { timeout: 30_000 }
     { maxOpenedChannels: 2, maxReceiveFrames: 128, maxReceiveBytes: 16_384 },
   )
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 500, size: 'max' }), limits, interplay),
-    { numRuns: 150, interruptAfterTimeLimit: 15_000 },
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 500, size: 'max' }),
+      limits,
+      fc.boolean(),
+      interplay,
+    ),
+    { seed: inject('fuzzSeed'), numRuns: 150, interruptAfterTimeLimit: 15_000 },
   )
 })
 
 it('neither do a link and an old peer', { timeout: 30_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 400, size: 'max' }), withLegacyPeer),
-    { numRuns: 100, interruptAfterTimeLimit: 10_000 },
+    { seed: inject('fuzzSeed'), numRuns: 100, interruptAfterTimeLimit: 10_000 },
   )
 })
 
@@ -244,7 +257,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     for (const message of transport.take(out)) peer.receive(message)
     link.drained()
     for (const message of peer.sent.splice(0, incoming)) link.receive(message)
-    // Whatever the peer accepted or was accepted gets its place.
+    // Attach channels that either side accepted to their pipes.
     for (const channel of accepted.splice(0)) {
       const pipe = pipes.find(each => each.theirs !== undefined && each.ours === undefined)
       if (pipe !== undefined) pipe.ours = channel
@@ -280,7 +293,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     peer.end(theirs)
   }
   deliver(10, 10)
-  expect(link.isPeerLegacy).toBe(true)
+  expect(link.peerAge).toBe('Legacy')
   newPipe().theirs = peer.open('x')
   for (const [kind, where, amount] of steps) {
     const pipe = pipes[where % pipes.length]!
@@ -300,11 +313,11 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
       deliver(amount % 9, (amount >> 4) % 9)
       await Promise.resolve()
     } else if (kind < 88) {
-      // Old peers read what they have within the time that the end keeps to the data.
+      // Old peers must read their data within the delay before the end.
       for (const each of pipes) readTheirs(each, 1000)
       clock.advance((amount % 4) * 400)
     } else if (kind < 91) {
-      // One at a time, so that the two ends of each can be told.
+      // Open one channel at a time, so that its two ends can be matched.
       if (pipes.length < 6 && pipes.every(each => each.ours && each.theirs)) {
         const fresh = newPipe()
         if (where % 2 === 0) fresh.theirs = peer.open('x')

@@ -1,50 +1,50 @@
 import { FRAME } from './frames.ts'
 
-/** Bounds of one link. Whoever crosses one marked "fatal" ends the link (protocol 2.10, R-17). */
+/** Bounds of one link. A peer that crosses a bound marked "fatal" ends the link (protocol 2.10, R-17). */
 export interface LinkLimits {
-  /** Channels open or asked for, both directions together; more are rejected. */
+  /** Channels open or requested, both directions together; further requests are rejected. */
   readonly maxChannels: number
-  /** Requests of the peer waiting for accept() or reject(); more are rejected. */
+  /** Requests of the peer that wait for accept() or reject(); further ones are rejected. */
   readonly maxPendingRequests: number
-  /** Time in which a request of the peer must be decided, after which it is rejected. */
+  /** Milliseconds to decide a request of the peer; then it is rejected. */
   readonly requestDecisionMs: number
-  /** Channels open or asked for by this side; further opens wait. */
+  /** Channels open or requested by this side; further opens wait. */
   readonly maxOpenedChannels: number
   /** Opens of this side that the peer has not answered; further ones wait. */
   readonly maxOpensInFlight: number
   /** Rate of opens of this side, with a burst of half of it; further ones wait. */
   readonly opensPerSecond: number
-  /** Opens that wait; more are refused at once. */
+  /** Opens that wait; further ones are rejected at once. */
   readonly maxWaitingOpens: number
-  /** Requests of the peer in one second; fatal. */
+  /** Requests of the peer per second; fatal. */
   readonly requestsPerSecond: number
-  /** Frames of the peer other than data in one second; fatal. Adjusts that answer data are not counted. */
+  /** Frames of the peer other than data per second; fatal. Adjusts that answer data are not counted. */
   readonly controlFramesPerSecond: number
-  /** Pings of the peer in one second; fatal. */
+  /** Pings of the peer per second; fatal. */
   readonly pingsPerSecond: number
-  /** Frames for channels that never were or ended long ago in one second; fatal. */
+  /** Frames per second for channels that never existed or ended long ago; fatal. */
   readonly unknownFramesPerSecond: number
   /** Length of one frame; fatal. */
   readonly maxFrameBytes: number
-  /** Time for the peer's Hello; fatal. */
+  /** Milliseconds for the peer's Hello; fatal. */
   readonly handshakeMs: number
-  /** Time for a Ping to leave the transport's buffer, and for answers that wait to become less; fatal. */
+  /** Milliseconds for a Ping to leave the transport's buffer, and for any queued answer to leave; fatal. */
   readonly flushMs: number
   /**
-   * Bytes that wait to be sent, the transport's buffer included; fatal. Data counts when its writer goes on
-   * after being told to wait, and when it comes on top of more than this, so that a link holds at most this
-   * and one write.
+   * Bytes queued to be sent, including the transport's buffer; fatal. Checked when a writer ignores tryWrite()
+   * returning false, and when it writes while more than this is queued. A link therefore holds at most this plus one
+   * write.
    */
   readonly maxQueuedBytes: number
-  /** Frames other than data that wait to be sent; fatal. */
+  /** Frames other than data queued to be sent; fatal. */
   readonly maxQueuedFrames: number
-  /** Fill of the transport's buffer from which on frames wait here, so that Pongs stay ahead of data. */
+  /** Above this fill of the transport's buffer, frames are queued here, so that Pongs stay ahead of data. */
   readonly transportBufferBytes: number
-  /** Bytes waiting on one channel from which on its writers are told to wait. */
+  /** Above this many queued bytes of one channel, write() waits and tryWrite() returns false. */
   readonly channelHighWaterBytes: number
   /**
-   * Bytes waiting on the whole link, the transport's buffer included, from which on a channel takes more only when nothing of its own
-   * waits, and no further action is begun.
+   * Above this many queued bytes of the whole link, including the transport's buffer, a channel accepts more only if it
+   * has nothing queued, and no further action is begun.
    */
   readonly linkHighWaterBytes: number
   /** Largest receive window of one channel, in frames and in bytes. */

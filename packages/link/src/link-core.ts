@@ -7,7 +7,7 @@ import { FrameError, type LinkEnd, LinkEndedError } from './errors.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC, readId, readU32, TAG } from './frames.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type LinkLimits, resolveLimits } from './limits.ts'
-import type { Link, LinkOptions } from './link.ts'
+import type { Link, LinkOptions, PeerAge } from './link.ts'
 import type { OpenOptions } from './opening.ts'
 import { type AcceptedChannel, Opens, type OpensHost } from './opens.ts'
 import { Outgoing } from './outgoing.ts'
@@ -22,17 +22,15 @@ const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() })
 const PING = encodeFrame({ type: 'Ping' })
 const PONG = encodeFrame({ type: 'Pong' })
 
-// A peer whose second frame is a Ping sent right after its Hello is of the old kind, however slow the line; newer ones wait 5 s
-// (protocol 1.7).
+// Legacy peers ping right after their Hello, current ones 5 s later (protocol 1.7). 3 s leave time for a slow line.
 const LEGACY_PING_TICKS = 3000 / TICK_MS
+const CURRENT_PING_TICKS = 5000 / TICK_MS
 
-// Bounds of the round trip that decides about window growth. Before the first Pong, on a local network, and where a peer's
-// machine is busy for longer than a Ping takes, small values would keep windows at 16 KiB and make so many Adjusts that a current
-// peer ends the link (2.10); large ones come from our own data queueing on a slow line, which larger windows would only lengthen.
+// Bounds of the round trip that decides about window growth. Without the minimum, windows would stay at 16 KiB before
+// the first Pong and on a local network. A busy peer would then get so many Adjusts that it ends the link (2.10). Round
+// trips above the maximum come from our own data queued on a slow line, which larger windows would only lengthen.
 const MIN_ROUND_TRIP_MS = 25
 const MAX_ROUND_TRIP_MS = 1000
-
-type Phase = 'AwaitingHello' | 'AwaitingSecond' | 'Running'
 
 function requireShort(payload: Uint8Array): void {
   if (payload.length > FRAME.maxControlPayloadBytes) throw new FrameError('control payload too large')
@@ -42,7 +40,7 @@ function requireId(senderId: number): void {
   if (senderId === 0) throw new FrameError('channel id 0')
 }
 
-/** The state of one link, and what each frame of the peer does to it (protocol 2). */
+/** State of one link; applies each frame of the peer to it (protocol 2). */
 export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHost {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -51,25 +49,27 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   readonly limits: LinkLimits
   readonly wheel: Wheel
   readonly outgoing: Outgoing
-  isPeerLegacy = false
   end: LinkEnd | undefined = undefined
-  /** Open channels that this side asked for. */
+  /** Open channels that this side requested. */
   ownChannels = 0
   readonly #transport: Transport
   readonly #options: LinkOptions
   readonly #clock: Clock
   readonly #rates = new RateCounts()
   readonly #heartbeat: Heartbeat
-  #phase: Phase = 'AwaitingHello'
+  #peerAge: PeerAge = 'Unknown'
+  /** Tick of the peer's Hello, 0 before it. */
   #helloTick = 0
   #receivedTick: number
   #pingPosition = 0
+  /** Output position up to which the peer has read everything, known from its last Pong. */
+  #takenPosition = 0
   #nextId = 1
   #channels: Map<number, ChannelCore> | undefined = undefined
   #requests: Requests | undefined = undefined
   #opens: Opens | undefined = undefined
   #tombstones: Tombstones | undefined = undefined
-  /** Executors that wait until answers have left, and the tick at which the last bytes of one did. */
+  /** Executors that wait until queued answers have left, and the tick at which bytes of an answer last left. */
   #waitingExecutors: (() => void)[] | undefined = undefined
   #answerTick = 0
   #ended: Promise<LinkEnd> | undefined = undefined
@@ -113,6 +113,13 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return this.#clock.now() - (this.wheel.tick - this.#receivedTick) * TICK_MS
   }
 
+  get peerAge(): PeerAge {
+    if (this.#peerAge === 'Unknown' && this.#hasHello && this.#ticksSinceHello >= CURRENT_PING_TICKS) {
+      this.#peerAge = 'Current'
+    }
+    return this.#peerAge
+  }
+
   get channelCount(): number {
     return this.#channels === undefined ? 0 : this.#channels.size
   }
@@ -127,7 +134,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.#receivedTick = this.wheel.tick
     try {
-      if (message[0] === TAG.channelData && this.#phase === 'Running') this.#receiveData(message)
+      if (message[0] === TAG.channelData && this.#hasHello) this.#receiveData(message)
       else this.#receiveFrame(message)
     } catch (error) {
       if (error instanceof FrameError) this.finish({ kind: 'Violation', reason: error.message })
@@ -154,7 +161,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return this.#opens.open(endpoint, options)
   }
 
-  /** Ends the link. A peer that can still hear it is told first (R-15). */
+  /** Ends the link. Sends Close first if the peer can still receive (R-15). */
   finish(end: LinkEnd): void {
     if (this.end !== undefined) return
     this.end = end
@@ -162,7 +169,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     const isTooSlow = end.kind === 'ConsumerTooSlow'
     const canHear = end.kind === 'LocalClose' || end.kind === 'Violation' || isTooSlow
     this.#waitingExecutors = undefined
-    // Of what waits for a peer that takes nothing, nothing more is handed over.
+    // If the peer reads nothing, queued frames are not handed to the transport any more.
     if (isTooSlow || !canHear) this.outgoing.stop()
     if (canHear) {
       const words = end.kind === 'Violation' ? `protocol violation: ${end.reason}` : end.reason
@@ -213,7 +220,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.#waitingExecutors === undefined) {
       this.#waitingExecutors = []
       this.#answerTick = this.wheel.tick
-      // The next check may be far off, and is now to look at this as well.
+      // The next check may be far off; the wait for queued answers has to be checked from the next tick.
       this.wheel.scheduleTicks(this, 1)
     }
     this.#waitingExecutors.push(resume)
@@ -229,6 +236,15 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     for (const resume of waiting) resume()
   }
 
+  hasPeerTaken(position: number): boolean {
+    if (position <= this.#takenPosition) return true
+    if (position > this.#pingPosition && this.end === undefined) {
+      this.#heartbeat.want()
+      this.#check()
+    }
+    return false
+  }
+
   guard(channel: ChannelCore, hook: () => void): void {
     try {
       hook()
@@ -242,7 +258,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.#channels?.delete(channel.localId)
     if (channel.isOwn) this.ownChannels--
-    // A peer that has said both ends has nothing more to say.
+    // A peer that has ended both directions sends nothing more on this channel.
     if (!(channel.input.hasPeerEnded && channel.output.hasPeerStopped)) {
       this.#tombstones ??= new Tombstones()
       this.#tombstones.add(channel.localId, channel.input.window, this.#clock.now())
@@ -287,24 +303,28 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     try {
       this.#options.onError?.(error)
     } catch {
-      // A reporter that throws has nobody left to tell.
+      // An error hook that throws has no other place to report to.
     }
   }
 
-  /** The one deadline of the link itself: the peer's Hello at first, then the heartbeat. */
+  /** The link's own deadline: first for the peer's Hello, then the heartbeat. */
   onDeadline(): void {
-    if (this.#phase === 'AwaitingHello') {
+    if (!this.#hasHello) {
       this.finish({ kind: 'Timeout', reason: 'no Hello' })
       return
     }
-    const tick = this.wheel.tick
-    const now = this.#clock.now()
-    if (this.#tombstones?.isStale(now)) this.#tombstones = undefined
-    const stalledTicks = this.#waitingExecutors === undefined ? 0 : tick - this.#answerTick
-    if (stalledTicks >= this.#maxStallTicks) {
+    if (this.#tombstones?.isStale(this.#clock.now())) this.#tombstones = undefined
+    if (this.#stalledTicks >= this.#maxStallTicks) {
       this.#tooSlow('the peer takes no answers')
       return
     }
+    this.#check()
+  }
+
+  /** Performs the step that the heartbeat asks for. */
+  #check(): void {
+    const tick = this.wheel.tick
+    const now = this.#clock.now()
     const step = this.#heartbeat.check(
       tick,
       now,
@@ -326,9 +346,26 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
       case 'Wait':
         break
     }
-    let next = this.#heartbeat.nextCheck(tick, this.#receivedTick)
-    if (this.#waitingExecutors) next = Math.min(next, this.#maxStallTicks - stalledTicks)
+    this.#scheduleCheck()
+  }
+
+  #scheduleCheck(): void {
+    let next = this.#heartbeat.nextCheck(this.wheel.tick, this.#receivedTick)
+    if (this.#waitingExecutors) next = Math.min(next, this.#maxStallTicks - this.#stalledTicks)
     this.wheel.scheduleTicks(this, next)
+  }
+
+  /** Ticks during which answers were queued and none left. */
+  get #stalledTicks(): number {
+    return this.#waitingExecutors === undefined ? 0 : this.wheel.tick - this.#answerTick
+  }
+
+  get #hasHello(): boolean {
+    return this.#helloTick > 0
+  }
+
+  get #ticksSinceHello(): number {
+    return this.wheel.tick - this.#helloTick
   }
 
   get #maxStallTicks(): number {
@@ -345,13 +382,9 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
 
   #receiveFrame(message: Uint8Array): void {
     if (message.length > this.limits.maxFrameBytes) throw new FrameError('frame too large')
-    if (this.#phase !== 'Running') {
-      if (this.#phase === 'AwaitingHello') {
-        this.#receiveHello(message)
-        return
-      }
-      this.#phase = 'Running'
-      this.isPeerLegacy = message[0] === TAG.ping && this.wheel.tick - this.#helloTick <= LEGACY_PING_TICKS
+    if (!this.#hasHello) {
+      this.#receiveHello(message)
+      return
     }
     const rates = this.#rates
     rates.roll(this.wheel.tick)
@@ -365,11 +398,17 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
       case TAG.ping:
         if (++rates.pings > this.limits.pingsPerSecond) throw new FrameError('too many pings')
         this.#countControl()
+        if (this.#peerAge === 'Unknown') {
+          this.#peerAge = this.#ticksSinceHello <= LEGACY_PING_TICKS ? 'Legacy' : 'Current'
+        }
+        this.#heartbeat.peerPinged()
         this.outgoing.send(PONG)
         break
       case TAG.pong:
         this.#countControl()
         if (!this.#heartbeat.pong(this.#clock.now())) throw new FrameError('pong without ping')
+        this.#takenPosition = this.#pingPosition
+        this.#scheduleCheck()
         break
       default:
         this.#receiveOther(decodeFrame(message))
@@ -383,9 +422,8 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (!frame.magic.every((byte, index) => byte === MAGIC[index])) {
       throw new FrameError('wrong protocol magic')
     }
-    this.#phase = 'AwaitingSecond'
     this.#helloTick = this.wheel.tick
-    this.wheel.schedule(this, this.#options.pingIntervalMs ?? 5000)
+    this.wheel.scheduleTicks(this, this.#heartbeat.begin(this.#helloTick))
   }
 
   #receiveData(message: Uint8Array): void {
@@ -402,10 +440,10 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (message.length < 17) throw new FrameError('frame too short')
     const localId = readId(message, 1)
     const channel = this.#channels?.get(localId)
-    // Adjusts that answer data are as many as that data was, however fast it flows.
+    // Adjusts after data are as many as that data requires, so their rate is not limited.
     if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
     if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
-    // 0/0 adds nothing and old peers may send it, so it is tolerated; it was counted above.
+    // 0/0 adds nothing and old peers may send it, so it is tolerated. It was counted above.
     else if (!channel.output.receiveAdjust(readU32(message, 9), readU32(message, 13))) {
       throw new FrameError('credit overflow')
     }
@@ -470,7 +508,10 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#channels.set(channel.localId, channel)
   }
 
-  /** Forwards that are held back do not count: it is their own affair how long they wait. */
+  /**
+   * True when queued answers leave room for more. Data of forwards does not count: a slow forward must not block
+   * actions.
+   */
   #hasRoomForAnswers(): boolean {
     let waitingBytes = 0
     for (const { output } of this.#channels?.values() ?? [])
@@ -482,7 +523,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.finish({ kind: 'ConsumerTooSlow', reason })
   }
 
-  /** An error of this package itself costs one link and nothing else. */
+  /** An error of this package ends only this link, not the process. */
   #bug(error: unknown): void {
     this.report(error)
     this.finish({ kind: 'LocalClose', reason: 'internal error' })

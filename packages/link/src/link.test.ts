@@ -75,7 +75,7 @@ describe('violations', () => {
     expectViolation(peer, 'text message')
   })
 
-  it('takes frames of 1 MiB and nine bytes and none longer', () => {
+  it('accepts frames of 1 MiB and nine bytes and none longer', () => {
     for (const tag of [0x13, 0x20]) {
       const peer = new RawPeer()
       peer.send({ type: 'Ping' })
@@ -101,7 +101,7 @@ describe('violations', () => {
     expectViolation(peer, 'control payload too large')
   })
 
-  it('ends on answers to requests that nobody sent', () => {
+  it('ends on answers to requests that were not sent', () => {
     const accept = new RawPeer()
     accept.accept(1, 1)
     expectViolation(accept, 'accept without request')
@@ -126,7 +126,7 @@ describe('violations', () => {
     await expect(opening).rejects.toThrow('link ended: Violation: channel id 0')
   })
 
-  it('hears nothing after the end', () => {
+  it('ignores frames after the end', () => {
     const peer = new RawPeer()
     peer.link.receiveText()
     peer.sent()
@@ -140,7 +140,7 @@ describe('violations', () => {
   })
 })
 
-describe('rates', () => {
+describe('limits of rate', () => {
   const perSecond = (
     send: (peer: RawPeer, index: number) => void,
     limit: number,
@@ -158,21 +158,21 @@ describe('rates', () => {
     return peer
   }
 
-  it('takes 8 Pings a second', () => {
+  it('accepts 8 Pings a second', () => {
     expectViolation(
       perSecond(peer => peer.send({ type: 'Ping' }), 8),
       'too many pings',
     )
   })
 
-  it('takes 64 channel requests a second', () => {
+  it('accepts 64 channel requests a second', () => {
     expectViolation(
       perSecond((peer, index) => peer.request(index + 1, 'x'), 64, {}),
       'too many channel requests',
     )
   })
 
-  it('takes 128 frames for unknown channels a second, whatever they are', () => {
+  it('accepts 128 frames of any type for unknown channels a second', () => {
     const send = (peer: RawPeer, index: number): void => {
       if (index % 4 === 0) peer.sendData(99, Uint8Array.of(1))
       if (index % 4 === 1) peer.send({ type: 'ChannelAdjust', receiverId: 99, frameCredit: 1, byteCredit: 1 })
@@ -182,7 +182,7 @@ describe('rates', () => {
     expectViolation(perSecond(send, 128), 'too many frames for unknown channels')
   })
 
-  it('takes 8192 control frames a second', () => {
+  it('accepts 8192 control frames a second', () => {
     const peer = new RawPeer(acceptAll)
     peer.request(1, 'x')
     for (let i = 0; i < 8191; i++) {
@@ -218,7 +218,7 @@ describe('channel requests', () => {
     expect(peer.sentTypes()).toEqual(['ChannelAccept'])
   })
 
-  it('rejects endpoints that are not UTF-8, and all when nobody serves any', () => {
+  it('rejects endpoints that are not UTF-8, and every endpoint without a request handler', () => {
     const peer = new RawPeer(acceptAll)
     peer.request(1, Uint8Array.of(0xff, 0xfe))
     expect(peer.sent()).toMatchObject([{ receiverId: 1, reason: Buffer.from('invalid endpoint') }])
@@ -242,7 +242,7 @@ describe('channel requests', () => {
     expect(peer.sent().filter(frame => frame.type === 'ChannelReject')).toMatchObject([{ receiverId: 33 }])
   })
 
-  it('decides each request once, and for the application when it takes a minute', () => {
+  it('decides each request once, and rejects it when the application takes a minute', () => {
     const requests: ChannelRequest[] = []
     const peer = new RawPeer({ onRequest: request => requests.push(request) })
     peer.request(1, 'accepted')
@@ -277,7 +277,7 @@ describe('channel requests', () => {
     expect(peer.sent()).toEqual([])
   })
 
-  it('gives a closed channel to whoever accepts too late', async () => {
+  it('gives a closed channel when the application accepts too late', async () => {
     const requests: ChannelRequest[] = []
     const peer = new RawPeer({
       onRequest: request => requests.push(request),
@@ -326,7 +326,7 @@ describe('channel requests', () => {
 })
 
 describe('the end of a link', () => {
-  it('is told to the peer with the reason when it is ours', async () => {
+  it('is sent to the peer with the reason when it is ours', async () => {
     const peer = new RawPeer()
     const { ended } = peer.link
     peer.link.close('maintenance')
@@ -337,7 +337,7 @@ describe('the end of a link', () => {
     expect(peer.link.isOpen).toBe(false)
   })
 
-  it('is PeerClose after a Close frame, with its words', () => {
+  it('is PeerClose after a Close frame, with its reason', () => {
     const peer = new RawPeer()
     peer.send({ type: 'Close', reason: Uint8Array.of(0x62, 0x79, 0x65, 0xff) })
     expect(peer.link.end).toEqual({ kind: 'PeerClose', reason: 'bye\ufffd' })
@@ -361,28 +361,28 @@ describe('the end of a link', () => {
     expect(await aborted.a.ended).toEqual({ kind: 'TransportClosed', reason: '' })
   })
 
-  it('is told once, to a method of the options, when everything else about the link is over', () => {
-    const told: unknown[] = []
+  it('calls onEnded once, as a method of the options, after everything else has ended', () => {
+    const reported: unknown[] = []
     class Owner {
       readonly link: Link = new Link(
-        { bufferedBytes: 0, send: () => {}, close: () => told.push('closed') },
+        { bufferedBytes: 0, send: () => {}, close: () => reported.push('closed') },
         this,
       )
       onEnded(end: unknown): void {
-        told.push(end, this.link.isOpen)
+        reported.push(end, this.link.isOpen)
         throw new Error('a hook')
       }
       onError(error: unknown): void {
-        told.push(error)
+        reported.push(error)
       }
     }
     const { link } = new Owner()
     link.close('enough')
     link.transportClosed()
-    expect(told).toEqual(['closed', { kind: 'LocalClose', reason: 'enough' }, false, new Error('a hook')])
+    expect(reported).toEqual(['closed', { kind: 'LocalClose', reason: 'enough' }, false, new Error('a hook')])
   })
 
-  it('does not follow from an error in this package alone', () => {
+  it('follows from an internal error, which is reported', () => {
     const errors: unknown[] = []
     const transport = {
       bufferedBytes: 0,

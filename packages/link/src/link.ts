@@ -8,35 +8,42 @@ import type { ChannelRequest } from './request.ts'
 import type { Transport } from './transport.ts'
 import { wheelOf } from './wheel.ts'
 
-/** What a link does beyond the protocol's rules. The hooks are called as methods of this object. */
+/** Options of a link. The hooks are called as methods of this object. */
 export interface LinkOptions {
-  /** Decides on channel requests of the peer, sooner or later; without it every endpoint is unknown. */
+  /** Accepts or rejects channel requests of the peer, at once or later. Without it every request is rejected. */
   readonly onRequest?: ((request: ChannelRequest) => void) | undefined
-  /** Takes what hooks of the application threw; the channel concerned is closed. */
+  /** Receives errors thrown by hooks of the application; the channel concerned is closed. */
   readonly onError?: ((error: unknown) => void) | undefined
-  /** Told the link's end when everything else about it is over; `ended` tells it to those who wait. */
+  /** Called with the link's end after all its channels have ended. `ended` is the promise for the same. */
   readonly onEnded?: ((end: LinkEnd) => void) | undefined
-  /** Bounds that differ from DEFAULT_LIMITS; links given the same object share memory. */
+  /** Limits that differ from DEFAULT_LIMITS. Links given the same object share the merged result. */
   readonly limits?: Partial<LinkLimits> | undefined
   /** The system's clock by default. */
   readonly clock?: Clock | undefined
-  /** Time between Pings (protocol 2.9), 5,000 by default. */
+  /** Milliseconds between Pings (protocol 2.9), 5,000 by default. */
   readonly pingIntervalMs?: number | undefined
   /**
-   * Time between Pings to a peer whose own frames show that it lives, the same as to a silent one by default: on a hub with many
-   * idle devices, which ping by themselves, further ones would tell nothing.
+   * Milliseconds between Pings to a peer whose own frames show that it is alive; `pingIntervalMs` by default. A hub
+   * with many idle devices, which ping by themselves, can save most of its Pings. A peer that pings by itself counts as
+   * silent after 1.5 times `pingIntervalMs`, so that its own Ping comes before ours.
    */
   readonly maxPingIntervalMs?: number | undefined
-  /** Time for a Pong from a peer that sends nothing else, 15,000 by default. */
+  /** Milliseconds for a Pong from a peer that sends nothing else, 15,000 by default. */
   readonly pongTimeoutMs?: number | undefined
 }
+
+/**
+ * Age of a peer's multiplexer: `Legacy` is older than 2026-07-27. `Unknown` until the peer's first Ping, at most for 5
+ * s after its Hello (protocol 1.7).
+ */
+export type PeerAge = 'Unknown' | 'Legacy' | 'Current'
 
 const NO_OPTIONS: LinkOptions = {}
 
 /**
- * One multiplexed connection: channels in both directions over a transport (protocol 2). Whoever owns the
- * transport passes its messages to receive(), and tells when its buffer drained and when it ended. A peer
- * that breaks the rules ends its own link and nothing else.
+ * One multiplexed connection: channels in both directions over a transport (protocol 2). The owner of the transport
+ * passes its messages to receive(), calls drained() when its buffer drained and transportClosed() when it ended. A peer
+ * that breaks the rules ends only its own link.
  */
 export class Link {
   readonly #core: LinkCore
@@ -48,41 +55,41 @@ export class Link {
   }
 
   /**
-   * Takes one binary message of the transport. Never throws. The memory must not be used again: channels
-   * keep views of it until their data was read.
+   * Handles one binary message of the transport. Never throws. The memory must not be reused: channels keep views of it
+   * until their data was read.
    */
   receive(message: Uint8Array): void {
     this.#core.receive(message)
   }
 
-  /** Takes note of a text message, which ends the link (R-5). */
+  /** Reports a text message, which ends the link (R-5). */
   receiveText(): void {
     this.#core.finish({ kind: 'Violation', reason: 'text message' })
   }
 
   /**
-   * To be called when the transport's bufferedBytes went down, at the latest when they fall below the limit
-   * `transportBufferBytes`: what waits there waits for this call.
+   * Call this when the transport's bufferedBytes went down, at the latest when they fall below the limit
+   * `transportBufferBytes`. Queued frames are sent only then.
    */
   drained(): void {
     this.#core.drained()
   }
 
-  /** To be called when the transport ended, however it did. */
+  /** Call this when the transport ended for any reason. */
   transportClosed(reason = ''): void {
     this.#core.transportClosed(reason)
   }
 
   /**
-   * Asks the peer for a channel. Waits while too many are open or asked for (R-17), and tries again when the
-   * peer says that it has too many. Rejects with ChannelRejectedError, with LinkEndedError, or with the
-   * signal's reason.
+   * Requests a channel from the peer. Waits while too many are open or requested (R-17), and retries when the peer
+   * rejects because of too many channels. Rejects with ChannelRejectedError, with LinkEndedError, or with the signal's
+   * reason.
    */
   open(endpoint: string, options?: OpenOptions): Promise<Channel> {
     return this.#core.open(endpoint, options)
   }
 
-  /** Tells the peer and ends the link and its channels; data that has not left is dropped (R-15). */
+  /** Sends Close to the peer and ends the link with its channels; data that has not left is dropped (R-15). */
   close(reason = ''): void {
     this.#core.finish({ kind: 'LocalClose', reason })
   }
@@ -102,12 +109,12 @@ export class Link {
     return this.#core.end === undefined
   }
 
-  /** Smoothed round trip of Pings in milliseconds, once one was answered. */
+  /** Smoothed round trip of Pings in milliseconds; undefined before the first Pong. */
   get roundTripMs(): number | undefined {
     return this.#core.roundTripMs
   }
 
-  /** Time of the clock at which the last frame came, to within a tenth of a second; at first the link's start. */
+  /** Clock time of the last received frame, to within 100 ms; the link's start before the first frame. */
   get lastReceivedAt(): number {
     return this.#core.lastReceivedAt
   }
@@ -118,10 +125,10 @@ export class Link {
   }
 
   /**
-   * True for peers of before 2026-07-27, told by a Ping right after their Hello (protocol 1.7). They may not
-   * know `RateLimited` (R-19), and their ends of data are handled with care (R-12, R-13).
+   * Age of the peer. A peer that is not `Current` may not know `RateLimited` (R-19), and needs special handling of both
+   * ends of its data (R-12, R-13).
    */
-  get isPeerLegacy(): boolean {
-    return this.#core.isPeerLegacy
+  get peerAge(): PeerAge {
+    return this.#core.peerAge
   }
 }

@@ -5,29 +5,29 @@ import type { WheelEntry } from './wheel.ts'
 const FIRST_RETRY_MS = 200
 const MAX_RETRY_MS = 2000
 
-/** How long to wait for a channel, and how to give up earlier. */
+/** Timeout and cancellation of open(). */
 export interface OpenOptions {
-  /** Gives up; open() rejects with the signal's reason. */
+  /** When aborted, open() rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Time for the peer's answer, the wait for a free place included; 30,000 by default. */
+  /** Milliseconds for the peer's answer, including the wait for a free slot; 30,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Whoever waits for a channel: the promise of one open(). */
+/** Resolve and reject functions of one open() promise. */
 export interface OpenWaiter {
   resolve(channel: Channel): void
   reject(error: unknown): void
 }
 
-/** What an opening reports to the list it is in. */
+/** Callbacks of an opening to the list that contains it. */
 export interface OpeningOwner {
-  /** The deadline or the time of the next attempt has come. */
+  /** The deadline or the time of the next attempt was reached. */
   openingDue(opening: Opening): void
   /** The caller's signal was aborted. */
   openingAborted(opening: Opening, reason: unknown): void
 }
 
-/** One open() that has no channel yet: it waits for a place, for the peer's answer, or to try again. */
+/** One open() without a channel yet: it waits for a slot, for the peer's answer, or for its next attempt. */
 export class Opening implements WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -35,9 +35,9 @@ export class Opening implements WheelEntry {
   readonly endpoint: Uint8Array
   readonly endpointText: string
   readonly deadlineTick: number
-  /** The peer's last refusal that allows another attempt. */
+  /** The peer's last rejection that allows another attempt. */
   lastRefusal: ChannelRejectedError | undefined = undefined
-  /** True once the promise is settled; the peer's answer may still be due. */
+  /** True once the promise is settled; the peer may still answer. */
   isSettled = false
   #retryMs = FIRST_RETRY_MS
   readonly #owner: OpeningOwner
@@ -64,7 +64,7 @@ export class Opening implements WheelEntry {
     }
   }
 
-  /** Milliseconds to the next attempt, longer each time. */
+  /** Milliseconds until the next attempt; doubles with each call. */
   takeRetryMs(): number {
     const delay = this.#retryMs
     this.#retryMs = Math.min(MAX_RETRY_MS, delay * 2)

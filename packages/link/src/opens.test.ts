@@ -6,7 +6,7 @@ const words = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text))
 const requestIds = (frames: Frame[]): number[] =>
   frames.flatMap(frame => (frame.type === 'ChannelRequest' ? [frame.senderId] : []))
 
-/** Answers Pings while time passes, and gives the other frames. */
+/** Answers Pings while time passes; returns the other frames. */
 function passTime(peer: RawPeer, ms: number): Frame[] {
   const frames: Frame[] = []
   for (let passed = 0; passed < ms; passed += 100) {
@@ -56,13 +56,13 @@ describe('open', () => {
     await expect(peer.link.open('c')).rejects.toMatchObject({ end: { kind: 'TransportClosed' } })
   })
 
-  it('rejects an endpoint over 4096 bytes without asking', async () => {
+  it('rejects an endpoint over 4096 bytes without sending a request', async () => {
     const peer = new RawPeer()
     await expect(peer.link.open('x'.repeat(4097))).rejects.toThrow('channel endpoint too large')
     expect(peer.sent()).toEqual([])
   })
 
-  it('gives up after its time, and closes the channel that comes too late', async () => {
+  it('gives up after its timeout, and closes the channel that comes too late', async () => {
     const peer = new RawPeer()
     const opening = peer.link.open('x', { timeoutMs: 1000 })
     peer.clock.advance(1000)
@@ -83,7 +83,7 @@ describe('open', () => {
     expect(peer.link.isOpen).toBe(true)
   })
 
-  it('gives up after 30 s by itself', async () => {
+  it('gives up after 30 s by default', async () => {
     const peer = new RawPeer()
     const opening = peer.link.open('x')
     passTime(peer, 29_900)
@@ -91,7 +91,7 @@ describe('open', () => {
     await expect(opening).rejects.toThrow('timed out')
   })
 
-  it('says that others were in the way when its turn has not come in time', async () => {
+  it('names the queue as the reason when no request was sent in time', async () => {
     const peer = new RawPeer({ limits: { maxOpensInFlight: 1 } })
     const [first, second] = ['a', 'b'].map(name => peer.link.open(name, { timeoutMs: 1000 }))
     peer.clock.advance(1000)
@@ -119,7 +119,7 @@ describe('open', () => {
   })
 })
 
-describe('R-17: what this side opens', () => {
+describe('R-17: limits of opens', () => {
   it('has at most 16 in flight and 16 open', async () => {
     const peer = new RawPeer({ limits: { opensPerSecond: 1000 } })
     const openings = Array.from({ length: 40 }, (_, index) => peer.link.open(`e${index}`))
@@ -155,7 +155,7 @@ describe('R-17: what this side opens', () => {
     await Promise.allSettled(openings)
   })
 
-  it('asks well under 64 times in any second', async () => {
+  it('sends well under 64 requests in any second', async () => {
     const peer = new RawPeer({
       limits: { maxOpenedChannels: 1000, maxChannels: 1000, maxOpensInFlight: 1000 },
     })

@@ -9,30 +9,30 @@ import { TICK_MS, type Wheel, type WheelEntry } from './wheel.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
 
-/** What the peer's Accept said. */
+/** Contents of the peer's ChannelAccept. */
 export interface AcceptedChannel {
   readonly senderId: number
   readonly frameCredit: number
   readonly byteCredit: number
 }
 
-/** What opens need of their link. */
+/** The parts of a link that opens use. */
 export interface OpensHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
-  /** Channels open, and those asked for in either direction. */
+  /** Channels open or requested, both directions together. */
   readonly takenSlots: number
-  /** Open channels that this side asked for. */
+  /** Open channels that this side requested. */
   readonly ownChannels: number
   takeId(): number
   sendControl(frame: Uint8Array): void
-  /** Makes the channel that the peer accepted. */
+  /** Creates the channel that the peer accepted. */
   adoptChannel(endpoint: string, localId: number, accepted: AcceptedChannel): Channel
 }
 
 /**
- * The channels that this side asks for. No more are in flight, open, or asked for in a second than a device
- * takes (R-17); the rest waits its turn, and so does what the peer refuses for the moment only.
+ * Channels requested by this side. The limits of requests in flight, open channels and requests per second are those
+ * that devices accept (R-17). Further opens wait, and so do opens that the peer rejected only for the moment.
  */
 export class Opens implements OpeningOwner, WheelEntry {
   wheelTick = 0
@@ -77,13 +77,13 @@ export class Opens implements OpeningOwner, WheelEntry {
     })
   }
 
-  /** Takes a ChannelAccept; false when nothing was asked for, which is fatal. */
+  /** Handles a ChannelAccept; false when no request was outstanding, which is fatal. */
   accepted(localId: number, accepted: AcceptedChannel): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
     const channel = this.#host.adoptChannel(opening.endpointText, localId, accepted)
     if (opening.isSettled) {
-      // Its caller had given up.
+      // The caller has given up meanwhile.
       channel.close()
       this.pump()
     } else {
@@ -92,7 +92,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     return true
   }
 
-  /** Takes a ChannelReject; false when nothing was asked for, which is fatal. */
+  /** Handles a ChannelReject; false when no request was outstanding, which is fatal. */
   rejected(localId: number, reason: string): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
@@ -110,7 +110,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     return true
   }
 
-  /** Sends the requests for which there is room. */
+  /** Sends waiting requests as far as the limits allow. */
   pump(): void {
     const host = this.#host
     const { limits } = host
@@ -139,7 +139,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     }
   }
 
-  /** Rejects everybody who waits: the link is gone. */
+  /** Rejects every open: the link is gone. */
   linkEnded(end: LinkEnd): void {
     this.#host.wheel.cancel(this)
     for (const opening of [...this.#waiting, ...this.#resting, ...this.#inFlight.values()]) {
@@ -157,7 +157,7 @@ export class Opens implements OpeningOwner, WheelEntry {
 
   openingDue(opening: Opening): void {
     if (this.#host.wheel.tick >= opening.deadlineTick) {
-      // One that was never asked for tells nothing of the peer.
+      // A request that was never sent gives no information about the peer, so the reason names the queue.
       const reason = this.#waiting.includes(opening) ? 'too many channels are waiting' : 'timed out'
       this.#giveUp(opening, opening.lastRefusal ?? new ChannelRejectedError(reason))
       return
@@ -173,7 +173,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     this.#giveUp(opening, reason)
   }
 
-  // What is in flight keeps its place until the peer has answered.
+  // A request in flight keeps its slot until the peer has answered.
   #giveUp(opening: Opening, error: unknown): void {
     this.#resting.delete(opening)
     const index = this.#waiting.indexOf(opening)

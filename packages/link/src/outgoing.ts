@@ -8,8 +8,8 @@ export interface DataSource {
 }
 
 /**
- * The way out of one link. The transport's own buffer is kept short; behind it wait first the frames other
- * than data, then the channels with data, which take turns frame by frame (protocol 2.5 R-9, 2.9 R-16).
+ * Output queue of one link. The transport's own buffer is kept short. Behind it wait first the frames other than data,
+ * then the channels with data, which send one frame each in rotation (protocol 2.5 R-9, 2.9 R-16).
  */
 export class Outgoing {
   /** Data bytes waiting in channels. */
@@ -19,8 +19,8 @@ export class Outgoing {
   #sentBytes = 0
   #controlBytes = 0
   #control: Uint8Array[] | undefined
-  #turns: (DataSource | undefined)[] | undefined
-  #turn = 0
+  #sources: (DataSource | undefined)[] | undefined
+  #nextSource = 0
   #isPumping = false
   #isStopped = false
 
@@ -29,16 +29,16 @@ export class Outgoing {
     this.#limits = limits
   }
 
-  /** True when data may leave right now without overtaking anything. */
+  /** True when data can be sent now without overtaking queued frames. */
   get isClear(): boolean {
     return (
       this.#control === undefined &&
-      this.#turns === undefined &&
+      this.#sources === undefined &&
       this.#transport.bufferedBytes < this.#limits.transportBufferBytes
     )
   }
 
-  /** True when more frames other than data wait than the limits allow: the peer takes them too slowly. */
+  /** True when more frames other than data are queued than the limits allow: the peer reads too slowly. */
   get isControlOverfull(): boolean {
     return (
       this.#control !== undefined &&
@@ -47,23 +47,23 @@ export class Outgoing {
     )
   }
 
-  /** True when more data waits than the limits allow. */
+  /** True when more data is queued than `maxQueuedBytes` allows. */
   get isDataOverfull(): boolean {
     return this.queuedBytes + this.#transport.bufferedBytes > this.#limits.maxQueuedBytes
   }
 
-  /** True while less waits than what makes writers wait. */
+  /** True while the queued bytes are below the link's high-water mark. */
   get hasRoom(): boolean {
     return this.queuedBytes + this.#transport.bufferedBytes < this.#limits.linkHighWaterBytes
   }
 
-  /** Hands a frame to the transport at once: for data whose turn it is, for Pings and Pongs. */
+  /** Hands a frame to the transport at once: data when the channel is next, Pings and Pongs. */
   send(frame: Uint8Array): void {
     this.#sentBytes += frame.length
     this.#transport.send(frame)
   }
 
-  /** A position in what has been sent, for isPast(). */
+  /** Bytes sent so far: a position for isPast(). */
   get position(): number {
     return this.#sentBytes
   }
@@ -73,7 +73,7 @@ export class Outgoing {
     return this.#transport.bufferedBytes <= this.#sentBytes - position
   }
 
-  /** Sends a frame other than data, behind earlier ones and ahead of waiting data. */
+  /** Sends a frame other than data, after queued ones and ahead of queued data. */
   sendControl(frame: Uint8Array): void {
     if (this.#isStopped) return
     if (this.#control === undefined && this.#transport.bufferedBytes < this.#limits.transportBufferBytes) {
@@ -85,14 +85,16 @@ export class Outgoing {
     this.#controlBytes += frame.length
   }
 
-  /** Gives a channel turns until its sendFrame() says false; a channel must not be added twice. */
+  /**
+   * Calls sendFrame() of a channel in rotation with others until it returns false. A channel must not be added twice.
+   */
   addSource(source: DataSource): void {
-    this.#turns ??= []
-    this.#turns.push(source)
+    this.#sources ??= []
+    this.#sources.push(source)
     this.pump()
   }
 
-  /** Sends what waits, as far as the transport has room. */
+  /** Sends queued frames as far as the transport has room. */
   pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -108,8 +110,8 @@ export class Outgoing {
         }
         if (sent === control.length) this.#control = undefined
         else control.splice(0, sent)
-      } else if (this.#turns !== undefined) {
-        this.#takeTurn(this.#turns)
+      } else if (this.#sources !== undefined) {
+        this.#sendFromNext(this.#sources)
       } else {
         break
       }
@@ -117,11 +119,11 @@ export class Outgoing {
     this.#isPumping = false
   }
 
-  /** Hands every waiting frame other than data to the transport, forgets the channels, and sends no more. */
+  /** Hands all queued frames other than data to the transport, forgets the channels, and sends nothing more. */
   stop(lastFrame?: Uint8Array): void {
     const control = this.#control
     this.#control = undefined
-    this.#turns = undefined
+    this.#sources = undefined
     if (lastFrame !== undefined) {
       for (const frame of control ?? []) this.send(frame)
       this.send(lastFrame)
@@ -129,18 +131,18 @@ export class Outgoing {
     this.#isStopped = true
   }
 
-  #takeTurn(turns: (DataSource | undefined)[]): void {
-    const source = turns[this.#turn]!
-    turns[this.#turn++] = undefined
-    if (source.sendFrame()) turns.push(source)
-    // The call may have stopped this side for good.
-    if (this.#turns !== turns) return
-    if (this.#turn === turns.length) {
-      this.#turns = undefined
-      this.#turn = 0
-    } else if (this.#turn >= 64) {
-      turns.splice(0, this.#turn)
-      this.#turn = 0
+  #sendFromNext(sources: (DataSource | undefined)[]): void {
+    const source = sources[this.#nextSource]!
+    sources[this.#nextSource++] = undefined
+    if (source.sendFrame()) sources.push(source)
+    // The call may have stopped this queue for good.
+    if (this.#sources !== sources) return
+    if (this.#nextSource === sources.length) {
+      this.#sources = undefined
+      this.#nextSource = 0
+    } else if (this.#nextSource >= 64) {
+      sources.splice(0, this.#nextSource)
+      this.#nextSource = 0
     }
   }
 }

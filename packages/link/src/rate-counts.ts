@@ -2,7 +2,7 @@ import { TICK_MS } from './wheel.ts'
 
 const WINDOW_TICKS = 1000 / TICK_MS
 
-/** Counts of what a peer sent in the current second, in fixed windows (protocol 2.10). */
+/** Counts of the peer's frames in the current second, in fixed windows (protocol 2.10). */
 export class RateCounts {
   requests = 0
   control = 0
@@ -10,7 +10,7 @@ export class RateCounts {
   unknown = 0
   #startedTick = 0
 
-  /** Starts a new window when the second is over; to be called before counting. */
+  /** Starts a new window if the second is over. Call it before counting. */
   roll(tick: number): void {
     if (tick - this.#startedTick < WINDOW_TICKS) return
     this.#startedTick = tick

@@ -5,15 +5,15 @@ import type { LinkLimits } from './limits.ts'
 type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
 
 /**
- * What the peer may still send on one channel, and when to give credit back (protocol 2.5, R-8, R-11).
- * Credit is charged when a frame arrives and returned when half of the window has been consumed: waiting
- * longer would deadlock with old peers, which stop below 512 bytes.
+ * The peer's remaining credit on one channel, and when to return credit (protocol 2.5, R-8, R-11). Credit is charged
+ * when a frame arrives and returned when half of the window has been consumed. Waiting longer would deadlock with old
+ * peers, which stop sending below 512 bytes of credit.
  */
 export class ReceiveWindow {
-  /** Credit of the peer that is left, for late data of a channel that ended. */
+  /** The peer's remaining credit, also used to judge late data of an ended channel. */
   leftFrames: number = FRAME.initialFrameCredit
   leftBytes: number = FRAME.initialByteCredit
-  /** What the last grant() gave. */
+  /** Credit granted by the last grant(). */
   grantedFrames = 0
   grantedBytes = 0
   #maxFrames: number = FRAME.initialFrameCredit
@@ -21,6 +21,11 @@ export class ReceiveWindow {
   #usedFrames = 0
   #usedBytes = 0
   #lastGrantAt = Number.NEGATIVE_INFINITY
+
+  /** True while the peer has credit for at least one byte. */
+  get isOpen(): boolean {
+    return this.leftFrames > 0 && this.leftBytes > 0
+  }
 
   /** Charges one frame; false when the peer had no credit for it, which is fatal. */
   arrived(length: number): boolean {
@@ -30,7 +35,7 @@ export class ReceiveWindow {
     return true
   }
 
-  /** Notes what was consumed; true when it is time to grant(). */
+  /** Notes consumed frames and bytes; true when it is time to call grant(). */
   consumed(frames: number, bytes: number): boolean {
     this.#usedFrames += frames
     this.#usedBytes += bytes
@@ -38,8 +43,8 @@ export class ReceiveWindow {
   }
 
   /**
-   * Returns all consumed credit, and doubles a window that was half used up within `horizonMs` of the
-   * last grant. The result is in grantedFrames and grantedBytes, never both 0 after consumed() was true.
+   * Returns all consumed credit, and doubles a window if half of it was consumed within `horizonMs` of the last grant.
+   * Sets grantedFrames and grantedBytes; they are never both 0 after consumed() returned true.
    */
   grant(now: number, horizonMs: number, limits: WindowLimits): void {
     let growFrames = 0

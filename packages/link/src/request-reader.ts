@@ -1,12 +1,12 @@
-import type { ByteBudget } from './byte-budget.ts'
+import type { InputBudget } from './byte-budget.ts'
 import { emptyBytes } from './bytes.ts'
 import { EXECUTOR } from './executor-format.ts'
 import { FieldReader } from './field-reader.ts'
 import { readU32 } from './frames.ts'
 
 /**
- * What next() found: a request, one whose input was dropped for want of memory, a header over the limits
- * after which the stream means nothing, or too few bytes.
+ * Result of next(): a complete request; a request whose input was dropped for lack of memory; a header over the limits,
+ * after which the stream cannot be parsed; or too few bytes.
  */
 export type RequestStep = 'Request' | 'Dropped' | 'OverLimit' | 'NeedMore'
 
@@ -14,33 +14,33 @@ type Stage = 'NameLength' | 'Name' | 'InputLength' | 'Input'
 
 /** Reassembles executor requests from pieces cut anywhere (protocol 2.6, 3.2). */
 export class RequestReader {
-  /** Name and input of the request found last; the input may be a view of what was fed. */
+  /** Name and input of the last request; the input may be a view of a fed piece. */
   name: Uint8Array = emptyBytes()
   input: Uint8Array = emptyBytes()
   readonly #fields: FieldReader
   #stage: Stage = 'NameLength'
   #length = 0
 
-  constructor(budget: ByteBudget) {
+  constructor(budget: InputBudget) {
     this.#fields = new FieldReader(budget)
   }
 
-  /** True between two requests. */
+  /** True between two requests with no byte left over. */
   get isIdle(): boolean {
     return this.#stage === 'NameLength' && !this.#fields.hasRest
   }
 
-  /** True when the next bytes begin a request. */
+  /** True when the next bytes start a request. */
   get isBetweenRequests(): boolean {
     return this.#stage === 'NameLength'
   }
 
-  /** Adds the next piece, after next() said NeedMore. */
+  /** Adds the next piece, after next() returned NeedMore. */
   feed(piece: Uint8Array): void {
     this.#fields.feed(piece)
   }
 
-  /** Finds the next request. */
+  /** Parses the next request. */
   next(): RequestStep {
     const fields = this.#fields
     for (;;) {
@@ -79,14 +79,14 @@ export class RequestReader {
     }
   }
 
-  /** Lets go of the request found last. */
+  /** Drops the last request and its memory. */
   release(): void {
     this.name = emptyBytes()
     this.input = emptyBytes()
     this.#fields.release()
   }
 
-  /** Forgets everything. */
+  /** Drops all buffered bytes. */
   clear(): void {
     this.release()
     this.#fields.clear()

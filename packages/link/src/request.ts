@@ -2,37 +2,37 @@ import type { Channel } from './channel.ts'
 import type { Link } from './link.ts'
 import type { WheelEntry } from './wheel.ts'
 
-/** The peer's wish for a channel; whoever gets it decides sooner or later. */
+/** A channel request of the peer. The application must accept or reject it, at once or later. */
 export interface ChannelRequest {
-  /** What the peer wants, for instance `executor` (protocol 3.1); always valid UTF-8. */
+  /** Requested endpoint, for instance `executor` (protocol 3.1); always valid UTF-8. */
   readonly endpoint: string
   readonly link: Link
-  /** False once it was decided, its time was up, or the link ended. */
+  /** False once it was decided, timed out, or the link ended. */
   readonly isPending: boolean
   /**
-   * Makes the channel. After the link's end, or when the request's time was up, the channel is closed from
-   * the start. Throws when the request was decided before.
+   * Creates the channel. After the link's end or the request's timeout the returned channel is already closed. Throws
+   * if the request was decided before.
    */
   accept(): Channel
-  /** Refuses with a reason for people, cut to 4 KiB (R-6). Nothing happens when it was decided before. */
+  /** Rejects with a reason for people, cut to 4 KiB (R-6). Does nothing if the request was decided before. */
   reject(reason: string): void
 }
 
-/** What a request reports its decision to. */
+/** Callbacks of a request that carry out its decision. */
 export interface RequestOwner {
   readonly link: Link
   accept(request: IncomingRequest): Channel
   reject(request: IncomingRequest, reason: string): void
 }
 
-/** What the peer's frame said. */
+/** Contents of the peer's ChannelRequest. */
 export interface RequestedChannel {
   readonly senderId: number
   readonly frameCredit: number
   readonly byteCredit: number
 }
 
-/** A request as the link keeps it until it is decided. */
+/** A request of the peer until it is decided. */
 export class IncomingRequest implements ChannelRequest, WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined

@@ -6,27 +6,27 @@ import type { Link, LinkOptions } from './link.ts'
 import { IncomingRequest, type RequestOwner } from './request.ts'
 import type { Wheel } from './wheel.ts'
 
-/** What requests of the peer need of their link. */
+/** The parts of a link that the peer's requests use. */
 export interface RequestsHost {
   readonly link: Link
   readonly wheel: Wheel
   readonly limits: LinkLimits
-  /** Channels open, and those asked for in either direction. */
+  /** Channels open or requested, both directions together. */
   readonly takenSlots: number
   sendControl(frame: Uint8Array): void
-  /** Makes the channel of a request that is pending, or a closed one for another. */
+  /** Creates the channel of a pending request; for a decided one a closed channel. */
   acceptChannel(request: IncomingRequest): Channel
-  /** A place became free. */
+  /** Called when a slot became free. */
   slotFreed(): void
-  /** Reports what the application threw. */
+  /** Reports an error thrown by the application. */
   report(error: unknown): void
 }
 
-/** The channels that the peer asks for (protocol 2.4, 2.10): refused at once, or given to the application. */
+/** Channels requested by the peer (protocol 2.4, 2.10): rejected at once, or passed to the application. */
 export class Requests implements RequestOwner {
   readonly #host: RequestsHost
   readonly #options: Pick<LinkOptions, 'onRequest'>
-  // Only while there are any: most links have none for most of their life.
+  // Created on demand: most links have no pending request for most of their life.
   #pending: Set<IncomingRequest> | undefined = undefined
 
   constructor(host: RequestsHost, options: Pick<LinkOptions, 'onRequest'>) {
@@ -43,7 +43,7 @@ export class Requests implements RequestOwner {
     return this.#host.link
   }
 
-  /** Takes a ChannelRequest. */
+  /** Handles a ChannelRequest. */
   receive(frame: Frame & { type: 'ChannelRequest' }): void {
     const { limits, takenSlots } = this.#host
     if (frame.endpoint.length > FRAME.maxControlPayloadBytes) {
@@ -57,10 +57,10 @@ export class Requests implements RequestOwner {
     const endpoint = decodeText(frame.endpoint)
     if (endpoint === undefined) this.#sendReject(frame.senderId, 'invalid endpoint')
     else if (this.#options.onRequest === undefined) this.#sendReject(frame.senderId, 'unknown endpoint')
-    else this.#ask(new IncomingRequest(this, endpoint, frame))
+    else this.#pass(new IncomingRequest(this, endpoint, frame))
   }
 
-  /** Forgets everything: the link is gone. */
+  /** Drops all pending requests: the link is gone. */
   linkEnded(): void {
     for (const request of this.#pending ?? []) this.#forget(request)
   }
@@ -77,7 +77,7 @@ export class Requests implements RequestOwner {
     this.#host.slotFreed()
   }
 
-  #ask(request: IncomingRequest): void {
+  #pass(request: IncomingRequest): void {
     this.#pending ??= new Set()
     this.#pending.add(request)
     this.#host.wheel.schedule(request, this.#host.limits.requestDecisionMs)

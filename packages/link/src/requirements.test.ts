@@ -6,8 +6,8 @@ import { ManualClock } from './testing/manual-clock.ts'
 import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
 import { HELLO, RawPeer, serve } from './testing/raw-peer.ts'
 
-// The numbered requirements of the protocol notes that are not tested with the executor (R-1, R-14, R-19) or
-// with opens (R-17).
+// The numbered requirements of docs/protocol.md. Those of executors (R-1, R-14, R-19) and of opens (R-17) are tested
+// beside their modules.
 
 const none = new Uint8Array(0)
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
@@ -71,7 +71,7 @@ it('R-9: sends only what both counters allow, in frames of at most 16 KiB', () =
 
 describe('R-10', () => {
   it('never sends empty data', async () => {
-    const [peer, channel] = serve({}, { frames: 5, bytes: 0 })
+    const [peer, channel] = serve({}, { frames: 5, bytes: 0 }, 'Current')
     channel.tryWrite(none)
     await channel.write(none)
     channel.tryWrite(bytes(3))
@@ -81,7 +81,7 @@ describe('R-10', () => {
     expect(peer.sent()).toMatchObject([{ payload: Buffer.alloc(3) }, { type: 'ChannelClosed' }])
   })
 
-  it('takes empty data as nothing, but counts its frame', () => {
+  it('ignores empty data, but charges its frame', () => {
     const [peer, channel] = serve()
     let calls = 0
     channel.onReadable = () => calls++
@@ -159,22 +159,27 @@ describe('R-11', () => {
 })
 
 describe('R-12', () => {
-  it('keeps a distance between data and its end towards old peers', () => {
-    const [peer, channel] = serve({}, undefined, true)
-    expect(peer.link.isPeerLegacy).toBe(true)
+  it('delays the end after data towards old peers', () => {
+    const [peer, channel] = serve({}, undefined, 'Legacy')
+    expect(peer.link.peerAge).toBe('Legacy')
     channel.tryWrite(bytes(10))
     channel.end()
     expect(peer.transport.bufferedBytes).toBeGreaterThan(0)
     peer.clock.advance(1000)
-    expect(peer.sentTypes()).toEqual(['ChannelData'])
+    // Data may lie in buffers until the peer answers the Ping behind them.
+    expect(peer.sentTypes()).toEqual(['ChannelData', 'Ping'])
+    peer.clock.advance(1000)
+    expect(peer.sent()).toEqual([])
+    peer.send({ type: 'Pong' })
     peer.clock.advance(300)
     expect(peer.sent()).toEqual([])
-    peer.clock.advance(300)
+    peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
-    const [fast, soon] = serve({}, undefined, true)
+    const [fast, soon] = serve({}, undefined, 'Legacy')
     soon.tryWrite(bytes(10))
-    fast.clock.advance(2000)
-    fast.sent()
+    fast.clock.advance(5000)
+    expect(fast.sentTypes()).toEqual(['ChannelData', 'Ping'])
+    fast.send({ type: 'Pong' })
     soon.end()
     fast.clock.advance(200)
     expect(fast.sent()).toEqual([])
@@ -182,59 +187,123 @@ describe('R-12', () => {
     expect(fast.sentTypes()).toEqual(['ChannelClosed'])
   })
 
-  it('holds the end back while the credit tells that an old peer has not read everything', () => {
-    const [peer, channel] = serve({}, { frames: 128, bytes: 16_384 }, true)
+  it('delays the end while the credit shows that an old peer has not read everything', () => {
+    const [peer, channel] = serve({}, { frames: 128, bytes: 16_384 }, 'Legacy')
     channel.tryWrite(bytes(16_384))
     channel.end()
+    peer.send({ type: 'Pong' })
     peer.clock.advance(5_000)
     expect(peer.sentTypes()).not.toContain('ChannelClosed')
-    // Half of the window: what is left may be unread as well, but nothing would ever tell.
+    // Half of the window is open. The rest may be unread as well, but no further Adjust would show that it was read.
     peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 8_192 })
     peer.clock.advance(600)
     expect(peer.sentTypes()).toContain('ChannelClosed')
   })
 
   it('ends at once when nothing was sent, when the peer reads no more, and towards newer peers', () => {
-    const [quiet, silent] = serve({}, undefined, true)
+    const [quiet, silent] = serve({}, undefined, 'Legacy')
     silent.end()
     expect(quiet.sentTypes()).toEqual(['ChannelClosed'])
-    const [stopping, stopped] = serve({}, undefined, true)
+    const [stopping, stopped] = serve({}, undefined, 'Legacy')
     stopped.tryWrite(bytes(10))
     stopped.end()
     stopping.send(stop)
-    expect(stopping.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
-    const [newer, channel] = serve()
+    expect(stopping.sentTypes()).toEqual(['ChannelData', 'Ping', 'ChannelClosed'])
+    const [newer, channel] = serve({}, undefined, 'Current')
     channel.tryWrite(bytes(10))
     channel.end()
     expect(newer.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
-    const [closing, closed] = serve({}, undefined, true)
+    const [closing, closed] = serve({}, undefined, 'Legacy')
     closed.tryWrite(bytes(10))
     closed.end()
     closed.close()
-    expect(closing.sentTypes()).toEqual(['ChannelData', 'ChannelClosed', 'ChannelClose'])
+    expect(closing.sentTypes()).toEqual(['ChannelData', 'Ping', 'ChannelClosed', 'ChannelClose'])
     closing.clock.advance(2000)
     expect(closing.sent()).toEqual([])
   })
 
-  it('knows old peers by a Ping right after their Hello', () => {
-    const late = new RawPeer()
-    late.clock.advance(2900)
-    late.send({ type: 'Ping' })
-    expect(late.link.isPeerLegacy).toBe(true)
-    const slow = new RawPeer()
-    slow.clock.advance(4000)
-    slow.send({ type: 'Ping' })
-    expect(slow.link.isPeerLegacy).toBe(false)
-    const other = new RawPeer({ onRequest: request => void request.accept() })
-    other.request(1, 'x')
-    other.send({ type: 'Ping' })
-    expect(other.link.isPeerLegacy).toBe(false)
+  it('I1: knows old peers by a Ping within 3 s of their Hello, whatever came before it', () => {
+    const ageAfter = (ms: number, ping: boolean, hasRequested = false) => {
+      const peer = new RawPeer({ onRequest: request => void request.accept() })
+      if (hasRequested) peer.request(1, 'x')
+      peer.clock.advance(ms)
+      if (ping) peer.send({ type: 'Ping' })
+      return peer.link.peerAge
+    }
+    for (const hasRequested of [false, true]) {
+      expect(ageAfter(0, true, hasRequested)).toBe('Legacy')
+      expect(ageAfter(2900, true, hasRequested)).toBe('Legacy')
+      expect(ageAfter(4000, true, hasRequested)).toBe('Current')
+      expect(ageAfter(4900, false, hasRequested)).toBe('Unknown')
+      expect(ageAfter(5000, false, hasRequested)).toBe('Current')
+    }
+    const early = new RawPeer({}, false)
+    early.clock.advance(9000)
+    expect(early.link.peerAge).toBe('Unknown')
+  })
+
+  it('I1: keeps the delay after the process was blocked', () => {
+    const [peer, channel] = serve({}, undefined, 'Legacy')
+    peer.clock.stall(900)
+    channel.tryWrite(bytes(10))
+    peer.sent()
+    channel.end()
+    peer.send({ type: 'Pong' })
+    peer.clock.jump(0)
+    peer.clock.advance(300)
+    expect(peer.sentTypes()).toEqual(['Ping'])
+    peer.clock.advance(200)
+    expect(peer.sentTypes()).toEqual(['ChannelClosed'])
+  })
+
+  it('I1: checks the arrival of data with at most four Pings a second for any number of channels', () => {
+    const channels: Channel[] = []
+    const peer = new RawPeer({ onRequest: request => void channels.push(request.accept()) })
+    for (let id = 1; id <= 20; id++) peer.request(id, 'x')
+    peer.sent()
+    let pings = 0
+    let ends = 0
+    for (let ms = 0; ms < 3000; ms += 20) {
+      const channel = channels[ms / 40]
+      channel?.tryWrite(bytes(10))
+      channel?.end()
+      for (const type of peer.sentTypes()) {
+        if (type === 'ChannelClosed') ends++
+        if (type !== 'Ping') continue
+        pings++
+        peer.send({ type: 'Pong' })
+      }
+      peer.clock.advance(20)
+    }
+    expect(ends).toBe(20)
+    expect(pings).toBeLessThanOrEqual(6)
+  })
+
+  it('I1: keeps the delay while the age is unknown, and no longer than that', () => {
+    const [peer, channel] = serve()
+    channel.tryWrite(bytes(10))
+    channel.end()
+    expect(peer.sentTypes()).toEqual(['ChannelData', 'Ping'])
+    peer.send({ type: 'Pong' })
+    peer.clock.advance(300)
+    expect(peer.sent()).toEqual([])
+    peer.clock.advance(100)
+    expect(peer.sentTypes()).toEqual(['ChannelClosed'])
+    // The closed window shows that a peer reads slowly. Once it is known as current, its end is sent at once.
+    const [slow, unread] = serve()
+    unread.tryWrite(bytes(16_384))
+    unread.end()
+    slow.clock.advance(4900)
+    expect(slow.sentTypes()).toEqual(['ChannelData', 'ChannelData', 'Ping'])
+    slow.send({ type: 'Pong' })
+    slow.clock.advance(500)
+    expect(slow.sentTypes()).toContain('ChannelClosed')
   })
 })
 
 describe('R-13', () => {
   it('delivers what came before ChannelClose and fails later writes', async () => {
-    const [peer, channel] = serve()
+    const [peer, channel] = serve({}, undefined, 'Current')
     let stops = 0
     channel.onPeerStopped = () => stops++
     expect(channel.onPeerStopped).toBeDefined()
@@ -250,7 +319,7 @@ describe('R-13', () => {
   })
 
   it('takes it as the end of data from old peers, which send nothing else', async () => {
-    const [peer, channel] = serve({}, undefined, true)
+    const [peer, channel] = serve({}, undefined, 'Legacy')
     peer.sendData(1, bytes(7))
     peer.send(stop)
     expect(await channel.read()).toHaveLength(7)
@@ -258,9 +327,69 @@ describe('R-13', () => {
     expect(peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
     expect(peer.link.channelCount).toBe(0)
   })
+
+  it('I1: takes it as the end of data from peers of unknown age after 300 ms without data', async () => {
+    const [peer, channel] = serve()
+    peer.sendData(1, bytes(7))
+    peer.send(stop)
+    expect(await channel.read()).toHaveLength(7)
+    for (let i = 0; i < 20; i++) {
+      peer.clock.advance(290)
+      peer.sendData(1, bytes(8))
+      expect(channel.tryRead()).toHaveLength(8)
+    }
+    const [silent, other] = serve()
+    silent.send(stop)
+    silent.clock.advance(200)
+    expect(other.tryRead()).toBeUndefined()
+    silent.clock.advance(300)
+    expect(other.tryRead()).toBeNull()
+    expect(silent.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
+    const [known, ended] = serve()
+    known.send(stop, { type: 'Ping' })
+    known.clock.advance(300)
+    expect(ended.tryRead()).toBeNull()
+  })
+
+  it('I1: does not count the silence of a peer without credit, nor that of a blocked process', () => {
+    const [peer, channel] = serve()
+    peer.send(stop)
+    peer.sendData(1, bytes(16_384))
+    peer.clock.advance(2000)
+    expect(channel.tryRead()).toHaveLength(16_384)
+    expect(peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelAdjust'])
+    peer.clock.advance(290)
+    peer.sendData(1, bytes(9))
+    expect(channel.tryRead()).toHaveLength(9)
+    peer.clock.jump(4000)
+    peer.sendData(1, bytes(10))
+    expect(channel.tryRead()).toHaveLength(10)
+  })
+
+  it('I1: all of 1 MiB arrives that a new peer sends after ChannelClose within its first second', () => {
+    const [peer, channel] = serve()
+    let received = 0
+    channel.onReadable = () => {
+      for (let piece = channel.tryRead(); piece; piece = channel.tryRead()) received += piece.length
+    }
+    peer.clock.advance(900)
+    peer.send(stop)
+    let credit = 16_384
+    for (let sent = 0; sent < 1024 * 1024; ) {
+      const length = Math.min(credit, 16_000, 1024 * 1024 - sent)
+      if (length > 0) peer.sendData(1, bytes(length))
+      sent += length
+      credit -= length
+      peer.clock.advance(20)
+      for (const frame of peer.sent()) if (frame.type === 'ChannelAdjust') credit += frame.byteCredit
+    }
+    peer.send(end)
+    expect(received).toBe(1024 * 1024)
+    expect(channel.tryRead()).toBeNull()
+  })
 })
 
-it('R-14: answers the end of the peer with both ends once there is nothing more to send', async () => {
+it('R-14: answers the end of the peer with both ends once nothing is left to send', async () => {
   const [peer, channel] = serve()
   peer.send(end)
   expect(await channel.read()).toBeNull()
@@ -271,7 +400,7 @@ it('R-14: answers the end of the peer with both ends once there is nothing more 
   expect(peer.link.channelCount).toBe(0)
 })
 
-it('R-15: says Close before closing the transport, behind frames that still wait', () => {
+it('R-15: sends Close before closing the transport, behind frames that still wait', () => {
   const peer = new RawPeer({ limits: { transportBufferBytes: 30 } })
   const openings = [peer.link.open('a'), peer.link.open('b')]
   peer.link.close('bye')
@@ -311,6 +440,35 @@ describe('R-16', () => {
     expect(peer.clock.now() - peer.link.lastReceivedAt).toBeLessThanOrEqual(5000)
   })
 
+  it.each(['Legacy', 'Current'])('O12: a %s peer that pings by itself gets one Ping a minute', age => {
+    const peer = new RawPeer({ maxPingIntervalMs: 60_000 })
+    let pings = 0
+    const answer = () => {
+      for (const type of peer.sentTypes()) {
+        if (type !== 'Ping') continue
+        pings++
+        peer.send({ type: 'Pong' })
+      }
+    }
+    if (age === 'Legacy') peer.send({ type: 'Ping' })
+    for (let minute = 1; minute <= 10; minute++) {
+      for (let n = 0; n < 12; n++) {
+        // The peer's timer runs as late as ours, and slightly later than that.
+        peer.clock.advance(5_000)
+        answer()
+        peer.clock.advance(30)
+        peer.send({ type: 'Ping' })
+        answer()
+      }
+      expect(pings).toBe(minute)
+    }
+    // The peer falls silent: a Ping follows after 7.5 s, the end 15 s later.
+    peer.clock.advance(7_600)
+    expect(peer.sentTypes()).toEqual(['Ping'])
+    peer.clock.advance(15_100)
+    expect(peer.link.end).toEqual({ kind: 'Timeout', reason: 'no Pong' })
+  })
+
   it('drops a silent peer 15 s after the Ping', () => {
     const peer = new RawPeer()
     peer.clock.advance(5000)
@@ -323,7 +481,7 @@ describe('R-16', () => {
     expect(peer.sent()).toEqual([])
   })
 
-  it('bears a late Pong while other frames come, for a minute', () => {
+  it('tolerates a late Pong while other frames come, for a minute', () => {
     const [peer] = serve()
     peer.clock.advance(5000)
     peer.sent()
@@ -343,7 +501,7 @@ describe('R-16', () => {
     expect(late.sentTypes()).toEqual(['Ping'])
   })
 
-  it('drops a peer that takes nothing for 30 s', () => {
+  it('drops a peer that reads nothing for 30 s', () => {
     const peer = new RawPeer()
     peer.clock.advance(5000)
     peer.clock.advance(29_900)
@@ -352,7 +510,7 @@ describe('R-16', () => {
     expect(peer.link.end).toEqual({ kind: 'ConsumerTooSlow', reason: 'the peer takes no data' })
   })
 
-  it('ends on a Pong that nobody asked for', () => {
+  it('ends on a Pong without a Ping', () => {
     const peer = new RawPeer()
     peer.send({ type: 'Pong' })
     expect(peer.link.end).toEqual({ kind: 'Violation', reason: 'pong without ping' })
@@ -395,7 +553,7 @@ describe('the outgoing queue (2.10)', () => {
     expect(requests).toBeLessThan(1100)
   })
 
-  it('and once too many bytes wait', () => {
+  it('a peer that reads nothing ends as ConsumerTooSlow once too many bytes wait', () => {
     const peer = new RawPeer({
       limits: { transportBufferBytes: 100, maxQueuedBytes: 50_000, requestsPerSecond: 1e6 },
       onRequest: request => request.reject('x'.repeat(4096)),
@@ -406,7 +564,7 @@ describe('the outgoing queue (2.10)', () => {
     expect(requests).toBeLessThan(16)
   })
 
-  it('frames that waited leave in order when the peer reads again', () => {
+  it('queued frames leave in order when the peer reads again', () => {
     const peer = new RawPeer({ limits: { transportBufferBytes: 100, requestsPerSecond: 1e6 } })
     for (let id = 1; id <= 500; id++) peer.request(id, 'x')
     const order = peer.sentAll().map(frame => (frame.type === 'ChannelReject' ? frame.receiverId : 0))

@@ -1,6 +1,6 @@
 import { FRAME } from './frames.ts'
 
-/** What the peer allows us to send on one channel, in frames and in bytes (protocol 2.5, R-9). */
+/** The credit that the peer has granted on one channel, in frames and in bytes (protocol 2.5, R-9). */
 export class SendWindow {
   frames: number
   bytes: number
@@ -10,18 +10,18 @@ export class SendWindow {
     this.bytes = bytes
   }
 
-  /** The longest payload that may be sent as one frame right now. */
+  /** Longest payload that may be sent now as one frame. */
   get sendable(): number {
     return this.frames === 0 ? 0 : Math.min(this.bytes, FRAME.chunkBytes)
   }
 
-  /** Takes the credit of one frame. */
+  /** Charges the credit of one frame. */
   spend(length: number): void {
     this.frames--
     this.bytes -= length
   }
 
-  /** Adds the peer's credit; false when a counter would pass 2^32-1, which is fatal. */
+  /** Adds granted credit; false when a counter would pass 2^32-1, which is fatal. */
   add(frames: number, bytes: number): boolean {
     this.frames += frames
     this.bytes += bytes

@@ -1,15 +1,15 @@
-/** What carries one link: an ordered stream of byte messages, for instance a WebSocket. */
+/** Connection below one link: an ordered stream of byte messages, for example a WebSocket. */
 export interface Transport {
   /**
-   * Sends one binary message. Never throws, never calls back into the link; after the end it is a no-op. The
-   * message must not be changed: some are shared between links.
+   * Sends one binary message. Never throws and never calls back into the link; after the end it does nothing. The
+   * message must not be changed, because some messages are shared between links.
    */
   send(message: Uint8Array): void
   /** Bytes accepted by send() and not yet taken by the operating system. */
   readonly bufferedBytes: number
   /**
-   * Ends the transport; `abort` = at once without delivering what is buffered. The code is one of WebSocket's: 1000 unless given,
-   * 1013 for a peer that was too slow and may try again.
+   * Ends the transport; with `abort` at once, without delivering buffered data. The code is a WebSocket close code:
+   * 1000 by default, 1013 (try again later) for a peer that was too slow.
    */
   close(abort?: boolean, code?: 1000 | 1013): void
 }

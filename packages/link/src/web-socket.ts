@@ -1,10 +1,10 @@
 import type { Link } from './link.ts'
 import type { Transport } from './transport.ts'
 
-/** How long a peer may take to answer the closing handshake, in milliseconds. */
+/** Milliseconds for the peer to answer the closing handshake. */
 const CLOSE_TIMEOUT_MS = 5_000
 
-/** What a link needs of a WebSocket; those of the `ws` package fit. */
+/** The subset of a WebSocket that a link uses; sockets of the `ws` package match it. */
 interface WebSocketLike {
   readonly readyState: number
   readonly OPEN: number
@@ -17,30 +17,33 @@ interface WebSocketLike {
   on(event: 'close', listener: (code: number, reason: Uint8Array) => void): unknown
 }
 
-/** The forms in which a WebSocket hands a message over. */
+/** Types in which a WebSocket delivers a message. */
 type WebSocketData = ArrayBuffer | Buffer | Buffer[]
 
-/** The socket below a WebSocket. */
+/** The TCP or TLS socket below a WebSocket. */
 interface SocketLike {
   cork(): void
   uncork(): void
   on(event: 'drain', listener: () => void): unknown
 }
 
-/** Where what delivers to a link keeps it: listeners that all connections share take less memory than some for each. */
+/**
+ * Property of a WebSocket that holds its link. Listeners shared by all connections take less memory than closures for
+ * each.
+ */
 const LINK = Symbol('link')
 type Delivering = { [LINK]?: Link }
 
 /**
- * A WebSocket as the transport of a link (protocol 2.1). What is sent in one turn of the event loop leaves in one write, which is
- * what makes many small acknowledgements cheap.
+ * A WebSocket as the transport of a link (protocol 2.1). Frames sent in one turn of the event loop leave in one write,
+ * which makes many small acknowledgements cheap.
  */
 export class WebSocketTransport implements Transport {
   readonly #webSocket: WebSocketLike
   readonly #socket: SocketLike
   #isCorked = false
 
-  /** Both must be connected; the socket is the one below the WebSocket. */
+  /** Both must be connected; `socket` is the one below the WebSocket. */
   constructor(webSocket: WebSocketLike, socket: SocketLike) {
     this.#webSocket = webSocket
     this.#socket = socket
@@ -69,7 +72,7 @@ export class WebSocketTransport implements Transport {
     setTimeout(() => this.#webSocket.terminate(), CLOSE_TIMEOUT_MS).unref()
   }
 
-  /** Hands everything that the WebSocket receives to the link, up to and including its end. No listener throws. */
+  /** Passes everything that the WebSocket receives to the link, up to and including its end. No listener throws. */
   deliverTo(link: Link): void {
     ;(this.#webSocket as Delivering)[LINK] = link
     this.#webSocket.on('message', onMessage)
@@ -79,14 +82,14 @@ export class WebSocketTransport implements Transport {
     this.#socket.on('drain', onDrain)
   }
 
-  /** Lets go what was sent in this turn. */
+  /** Sends the frames of this turn. */
   uncork(): void {
     this.#isCorked = false
     this.#socket.uncork()
   }
 }
 
-/** Those that sent something in this turn of the event loop. */
+/** Transports that sent something in this turn of the event loop. */
 let corked: WebSocketTransport[] = []
 
 function uncorkAll(): void {

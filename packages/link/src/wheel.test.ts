@@ -7,7 +7,7 @@ function entry(onDeadline: () => void): WheelEntry {
   return { wheelTick: 0, wheelNext: undefined, wheelPrevious: undefined, onDeadline }
 }
 
-it('calls each entry once at its deadline, also far beyond one turn of the wheel', () => {
+it('calls each entry once at its deadline, also many rotations of the wheel later', () => {
   const clock = new ManualClock(0)
   const wheel = new Wheel(clock)
   const fired: string[] = []
@@ -21,7 +21,7 @@ it('calls each entry once at its deadline, also far beyond one turn of the wheel
   expect(fired).toEqual(['100@100', '150@200', '5000@5000', '51200@51200', '51300@51300', '200000@200000'])
 })
 
-it('moves and forgets deadlines', () => {
+it('moves and cancels deadlines', () => {
   const clock = new ManualClock(0)
   const wheel = new Wheel(clock)
   const fired: string[] = []
@@ -124,4 +124,21 @@ it('works on the system clock, which counts from the epoch and does not hold the
     })
   })
   expect(calls).toBe(1)
+})
+
+it('I1: lets no deadline come early after a blocked event loop', () => {
+  const clock = new ManualClock()
+  const wheel = new Wheel(clock)
+  const fired: string[] = []
+  const firing = (name: string) => entry(() => fired.push(name))
+  wheel.schedule(firing('long'), 60_000)
+  for (const stallMs of [50, 350, 1_000, 5_000]) {
+    clock.stall(stallMs)
+    wheel.schedule(firing(`after ${stallMs}`), 300)
+    clock.jump(0)
+    clock.advance(290)
+    expect(fired).toEqual([])
+    clock.advance(110)
+    expect(fired.splice(0)).toEqual([`after ${stallMs}`])
+  }
 })

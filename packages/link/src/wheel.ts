@@ -1,16 +1,16 @@
 import type { Clock } from './clock.ts'
 
-/** Length of one tick of the wheel: deadlines of this package are kept to within one tick. */
+/** Length of one tick. Deadlines of this package are accurate to one tick. */
 export const TICK_MS = 100
 
 const SLOTS = 512
-// A process that was blocked or suspended catches up at most this much: bytes that arrived
-// meanwhile are still unread then, and must not be taken for a peer's silence.
+// Limit of ticks made up after the process was blocked or suspended. Bytes that arrived meanwhile are still unread
+// then, so the lost time must not count as the peer's silence.
 const MAX_CATCH_UP_MS = 1000
 
-/** Something with one deadline. The fields belong to the wheel, so that scheduling allocates nothing. */
+/** An object with one deadline. The fields belong to the wheel, so that scheduling allocates nothing. */
 export interface WheelEntry {
-  /** Tick of the deadline, or 0 while not scheduled. */
+  /** Tick of the deadline, 0 while not scheduled. */
   wheelTick: number
   wheelNext: WheelEntry | undefined
   wheelPrevious: WheelEntry | undefined
@@ -22,6 +22,11 @@ export interface WheelEntry {
 export class Wheel {
   /** Ticks since the wheel was made. */
   tick = 1
+  /**
+   * Number of times that the timer fired. A blocked process makes up for several ticks in one round, before it reads
+   * its sockets.
+   */
+  rounds = 1
   readonly #clock: Clock
   readonly #slots = new Array<WheelEntry | undefined>(SLOTS).fill(undefined)
   #count = 0
@@ -38,9 +43,14 @@ export class Wheel {
     return this.#count
   }
 
-  /** Sets the entry's deadline, replacing an earlier one. */
+  /**
+   * Sets the entry's deadline, replacing an earlier one. It never fires early: after a blocked event loop the current
+   * tick lags behind the clock.
+   */
   schedule(entry: WheelEntry, delayMs: number): void {
-    this.scheduleTicks(entry, Math.ceil(delayMs / TICK_MS))
+    const lastTickAt = this.#nextTickAt - TICK_MS
+    const lateMs = this.#stop === undefined ? 0 : Math.max(0, this.#clock.now() - lastTickAt)
+    this.scheduleTicks(entry, Math.ceil((Math.min(lateMs, MAX_CATCH_UP_MS + TICK_MS) + delayMs) / TICK_MS))
   }
 
   /** Sets the entry's deadline in ticks from now, at least one. */
@@ -59,7 +69,7 @@ export class Wheel {
     }
   }
 
-  /** Forgets the entry's deadline, if it has one. */
+  /** Removes the entry's deadline, if it has one. */
   cancel(entry: WheelEntry): void {
     if (entry.wheelTick === 0) return
     const next = entry.wheelNext
@@ -75,6 +85,7 @@ export class Wheel {
   }
 
   #advance(): void {
+    this.rounds++
     const now = this.#clock.now()
     this.#nextTickAt = Math.max(this.#nextTickAt, now - MAX_CATCH_UP_MS)
     while (now >= this.#nextTickAt) {
@@ -93,7 +104,7 @@ export class Wheel {
     while (this.#cursor !== undefined) {
       const entry: WheelEntry = this.#cursor
       this.#cursor = entry.wheelNext
-      // Entries of later turns of the wheel share the slot.
+      // The slot also holds entries of later rotations of the wheel.
       if (entry.wheelTick !== this.tick) continue
       this.cancel(entry)
       entry.onDeadline()
@@ -103,7 +114,7 @@ export class Wheel {
 
 const wheels = new WeakMap<Clock, Wheel>()
 
-/** The one wheel of a clock. */
+/** Returns the wheel shared by all users of a clock. */
 export function wheelOf(clock: Clock): Wheel {
   let wheel = wheels.get(clock)
   if (wheel === undefined) {

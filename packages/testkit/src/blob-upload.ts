@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** A digest of bytes as it is written on the wire: `sha256_…` unless told otherwise. */
+/** Digest of bytes in the format of the wire: `sha256_…` by default. */
 export function digestOf(bytes: Uint8Array, algorithm = 'sha256'): string {
   return `${algorithm.replace('-', '_')}_${createHash(algorithm).update(bytes).digest('hex')}`
 }
 
-/** Sends bytes to an upload address, as command lines do. */
+/** Sends bytes to an upload address, like the command line. */
 export function putBytes(
   url: string,
   bytes: Uint8Array,

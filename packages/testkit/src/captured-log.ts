@@ -1,9 +1,9 @@
 import { createLog, type LOG_LEVELS, type Logger } from '@muster/hub/log'
 
-/** One line of the hub's log, parsed. */
+/** One parsed line of the hub's log. */
 export type LogLine = { level: string; msg: string; [field: string]: unknown }
 
-/** A log of the hub whose lines a test reads. */
+/** A log of the hub whose lines are available to a test. */
 export type CapturedLog = {
   log: Logger
   lines: LogLine[]
@@ -11,7 +11,7 @@ export type CapturedLog = {
   named(message: string): LogLine[]
 }
 
-/** A log for `testHub` that keeps its lines. */
+/** Makes a log for `testHub` that stores its lines. */
 export function capturedLog(level: (typeof LOG_LEVELS)[number] = 'debug'): CapturedLog {
   const lines: LogLine[] = []
   const log = createLog(level, { write: line => void lines.push(JSON.parse(line) as LogLine) })

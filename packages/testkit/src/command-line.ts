@@ -8,18 +8,18 @@ const MAIN = join(import.meta.dirname, '../../../apps/cli/muster.js')
 
 export type Ran = { code: number | null; out: string; err: string }
 
-/** The command line as a process of its own, in a folder that is its home as well and ends with its scope. */
+/** The command line as a separate process. Its working folder is also its home and is removed on disposal. */
 export type Muster = AsyncDisposable & {
   folder: string
-  /** Runs a command to its end; `input` is what stands on its standard input. */
+  /** Runs a command to its end; `input` is its standard input. */
   run(argv: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ran>
-  /** Runs a command that must succeed, and reads what it prints with `--json`. */
+  /** Runs a command that must succeed, and parses its output of `--json`. */
   json<T>(...argv: string[]): Promise<T>
-  /** Starts a command that goes on. */
+  /** Starts a command that keeps running. */
   start(argv: string[]): { child: ChildProcess; out: () => string; err: () => string; ended: Promise<Ran> }
 }
 
-/** A command line with these variables in its environment. */
+/** Makes a command line with these environment variables. */
 export async function muster(environment: Record<string, string> = {}): Promise<Muster> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-cli-'))
   const start = (argv: string[], env: Record<string, string> = {}) => {
@@ -39,7 +39,7 @@ export async function muster(environment: Record<string, string> = {}): Promise<
   }
   const run: Muster['run'] = ([...argv], { input = '', env } = {}) => {
     const { child, ended } = start(argv, env)
-    // A command that does not read its input closes it.
+    // A command that does not read its input closes it, which would emit an error here.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     return ended
@@ -50,7 +50,7 @@ export async function muster(environment: Record<string, string> = {}): Promise<
     start: argv => start(argv),
     async json(...argv) {
       const { code, out, err } = await run([...argv, '--json'])
-      if (code !== 0) throw new Error(`muster ${argv.join(' ')} ended with ${code}: ${err}`)
+      if (code !== 0) throw new Error(`muster ${argv.join(' ')} exited with ${code}: ${err}`)
       return JSON.parse(out)
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to a hub that breaks when told to. */
+/** A TCP proxy in front of a hub that breaks connections on request. */
 export type CuttingProxy = Disposable & {
   url: string
   port: number
-  /** Where connections lead. */
+  /** Sets the port that connections are forwarded to. */
   leadTo(port: number): void
-  /** Breaks the next connection that carries so many bytes in that direction. */
+  /** Breaks the next connection that carries `afterBytes` bytes in that direction. */
   cutOnce(direction: 'up' | 'down', afterBytes: number): void
-  /** Breaks all connections; while it is down new ones are refused. */
+  /** True breaks all connections and refuses new ones; false accepts new ones again. */
   down(isDown: boolean): void
-  /** Bytes that went up and down so far, and how often it cut. */
+  /** Bytes carried up and down so far, and number of cuts. */
   carried: { up: number; down: number; cuts: number }
 }
 
-/** Starts one on a port of its own. */
+/** Starts a cutting proxy on a free port. */
 export async function cuttingProxy(): Promise<CuttingProxy> {
   let target = 0
   let isDown = false
@@ -33,7 +33,7 @@ export async function cuttingProxy(): Promise<CuttingProxy> {
       socket.on('error', () => {})
       socket.once('close', () => {
         open.delete(socket)
-        // What came before a cut still arrives.
+        // Bytes received before a cut are still delivered.
         other.end()
       })
     }

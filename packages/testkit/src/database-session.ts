@@ -2,15 +2,15 @@ import pg from 'pg'
 import type { TestHub } from './test-hub.ts'
 import { until } from './until.ts'
 
-/** A session on a hub's database beside the hub's own, to stand in its way and to see what it does. */
+/** An extra session on a hub's database, for blocking the hub and for observing it. */
 export type DatabaseSession = AsyncDisposable & {
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>
-  /** Locks a table against everything until `release()` or the end of the session. */
+  /** Locks a table against all other statements until `release()` or the end of the session. */
   lock(table: string): Promise<void>
   release(): Promise<void>
-  /** Resolves when so many statements of others wait for a lock. */
+  /** Resolves when `count` statements of other sessions wait for a lock. */
   waitingStatements(count: number): Promise<void>
-  /** Ends every other session on this database, as a restart of the server does; returns how many there were. */
+  /** Terminates every other session on this database, like a restart of the server; returns their number. */
   terminateOthers(): Promise<number>
 }
 
@@ -29,7 +29,7 @@ export async function databaseSession(hub: Pick<TestHub, 'pool'>): Promise<Datab
     release: async () => void (await query('rollback')),
     async waitingStatements(count) {
       await until(`${count} statements wait`, async () => {
-        // Within a transaction the server shows what it showed first.
+        // Within a transaction PostgreSQL repeats its first snapshot of the statistics.
         await query('select pg_stat_clear_snapshot()')
         const waiting = await query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

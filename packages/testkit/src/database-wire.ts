@@ -3,35 +3,35 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ScratchDatabase } from './scratch-database.ts'
 
-/** What PostgreSQL's clients call the socket in the folder that is their host. */
+/** File name of the socket in the folder that PostgreSQL clients use as host. */
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** A wire to a database server that holds answers back or loses them when told to. */
+/** A proxy in front of a database server that delays or drops answers on request. */
 export type DatabaseWire = AsyncDisposable & {
-  /** The database for `MUSTER_DATABASE_URL`, over this wire. */
+  /** URL of the database through this proxy, for `MUSTER_DATABASE_URL`. */
   url: string
-  /** The same under another name of this machine. */
+  /** The same URL with another host name of this machine. */
   urlAt(host: string): string
-  /** How to reach it over the wire. */
+  /** Connection settings through this proxy. */
   connection: { host: string; port: number; user: string; password: string; database: string }
-  /** Holds all answers back. */
+  /** Holds back all answers until release(). */
   hold(): void
   release(): void
-  /** From now on nothing comes or goes on the connections of now; later ones are well. */
-  silence(): void
-  /** Breaks all connections. */
+  /** Stops all traffic on the existing connections; later connections work. */
+  freeze(): void
+  /** Resets all connections. */
   cut(): void
-  /** Breaks the connection that has sent `after` and sends `text` next, when the answer is there, which is lost. */
+  /** Drops the answer to the next `text` on a connection that has sent `after`, and resets that connection. */
   loseAnswer(text: string, after?: string): void
-  /** Answers that were lost so. */
+  /** Number of answers dropped by loseAnswer(). */
   lost: number
 }
 
-/** Lays a wire to a scratch database. */
+/** Starts a proxy in front of a scratch database. */
 export async function databaseWire({ connection }: ScratchDatabase): Promise<DatabaseWire> {
   const { host, user, password, database } = connection as Record<string, string>
   const replies = new Set<Socket>()
-  const silent = new WeakSet<Socket>()
+  const frozen = new WeakSet<Socket>()
   let isHeld = false
   let losing: { text: string; after: string } | undefined
   const server = createServer(client => {
@@ -41,7 +41,7 @@ export async function databaseWire({ connection }: ScratchDatabase): Promise<Dat
     let sent = ''
     let isLost = false
     client.on('data', (bytes: Buffer) => {
-      if (silent.has(upstream)) return
+      if (frozen.has(upstream)) return
       if (losing) {
         sent += bytes.toString('latin1')
         if (sent.includes(losing.text) && sent.includes(losing.after)) {
@@ -52,7 +52,7 @@ export async function databaseWire({ connection }: ScratchDatabase): Promise<Dat
       upstream.write(bytes)
     })
     upstream.on('data', (bytes: Buffer) => {
-      if (silent.has(upstream)) return
+      if (frozen.has(upstream)) return
       if (!isLost) return client.write(bytes)
       wire.lost++
       client.destroy()
@@ -62,7 +62,7 @@ export async function databaseWire({ connection }: ScratchDatabase): Promise<Dat
       [upstream, client],
     ] as const) {
       one.on('error', () => {})
-      one.on('close', () => silent.has(upstream) || other.destroy())
+      one.on('close', () => frozen.has(upstream) || other.destroy())
     }
     upstream.on('close', () => replies.delete(upstream))
   }).listen(0, '127.0.0.1')
@@ -82,8 +82,8 @@ export async function databaseWire({ connection }: ScratchDatabase): Promise<Dat
       isHeld = false
       for (const upstream of replies) upstream.resume()
     },
-    silence() {
-      for (const upstream of replies) silent.add(upstream)
+    freeze() {
+      for (const upstream of replies) frozen.add(upstream)
     },
     cut() {
       for (const upstream of replies) upstream.destroy()

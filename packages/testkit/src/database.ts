@@ -9,18 +9,22 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** How to reach the test run's PostgreSQL; the database `muster` in it is the migrated template. */
+    /** The test run's PostgreSQL. Its database `muster` is the migrated template. */
     database: { host: string; user: string; password: string }
   }
 }
 
-/** Files run side by side, each with up to three hubs at once and sessions of its own. */
+/** Test files run in parallel, each with up to three hubs and sessions of its own. */
 const MAX_CONNECTIONS = 200
 
-/** Global set-up of the test run: one real PostgreSQL with a migrated template that each test hub's database is cloned from. */
+/**
+ * Global set-up of a test run: starts one real PostgreSQL with a migrated template, which the database of each test hub
+ * is cloned from.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'))
-  // As root the server runs under another account, which has to get in; else its files would be elsewhere and stay there.
+  // As root the server runs under another account, which must be able to enter the folder; otherwise it would use
+  // another one and leave it behind.
   await chmod(folder, 0o755)
   const log = createLog('error')
   const database = await startEmbeddedDatabase(folder, log, { maxConnections: MAX_CONNECTIONS })

@@ -1,18 +1,21 @@
 import { Agent, type IncomingMessage, type RequestOptions, request, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { type ChannelRequest, spliceSocket } from '@muster/link'
+import { type ChannelRequest, pipeSocket } from '@muster/link'
 import { connectDevice, type FakeDevice } from './fake-device.ts'
 import type { TestHub, TestUser } from './test-hub.ts'
 import { until } from './until.ts'
 
-/** A web server on a device, and a browser's way to it. */
+/** A web server on a device, and access to it like a browser's. */
 export type DevicePage = AsyncDisposable & {
   device: FakeDevice
   owner: TestUser
-  /** The device's own host, and the cookie that opens it. */
+  /** The device's own host name, and the cookie that grants access. */
   host: string
   cookie: string
-  /** Asks the device's page through the hub on a kept connection; resolves with the answer's beginning, `body` sends the request's. */
+  /**
+   * Requests the device's page through the hub on a keep-alive connection. Resolves with the head of the answer; `body`
+   * sends the request's body.
+   */
   ask(
     path: string,
     options?: RequestOptions,
@@ -20,7 +23,7 @@ export type DevicePage = AsyncDisposable & {
   ): Promise<IncomingMessage>
 }
 
-/** Connects a device that forwards to a server of this process, and opens its page. */
+/** Connects a device that forwards to a server of this process, and obtains access to its page. */
 export async function devicePage(hub: TestHub, server: Pick<Server, 'address'>): Promise<DevicePage> {
   const { owner, token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
@@ -58,10 +61,13 @@ export async function devicePage(hub: TestHub, server: Pick<Server, 'address'>):
   }
 }
 
-/** What agents do with a forward: the port of this machine, or its refusal; both ends on their own, at the pace of the slower side. */
+/**
+ * Handles a forward like an agent: connects to the port of this machine or rejects; each direction ends on its own, at
+ * the pace of the slower side.
+ */
 export function forwardLocally(wish: ChannelRequest): void {
   const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])
   const socket = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
   socket.once('error', () => wish.reject('local TCP forwarding target is unavailable'))
-  socket.once('connect', () => void spliceSocket(wish.accept(), socket))
+  socket.once('connect', () => void pipeSocket(wish.accept(), socket))
 }

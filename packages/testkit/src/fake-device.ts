@@ -7,11 +7,11 @@ import { ExecutorClient, Link, type LinkOptions } from '@muster/link'
 import { X509CertificateGenerator } from '@peculiar/x509'
 import { WebSocket } from 'ws'
 
-/** What makes a device the same device again: its fingerprint and its certificate. */
+/** Fingerprint and certificate, by which the hub recognises a device. */
 export type DeviceIdentity = {
   fingerprint: string
   certificatePem: string
-  /** Key of the certificate, for TLS. */
+  /** Private key of the certificate, for TLS. */
   keyPem?: string
 }
 
@@ -19,16 +19,16 @@ export type FakeDeviceOptions = {
   url: string
   token: string
   identity?: DeviceIdentity
-  /** Whether the connection counts as the device's own; on unless told otherwise. */
+  /** True registers the connection as the device's own; true by default. */
   register?: boolean
-  /** Headers that replace those a proper agent sends; `undefined` leaves one out. */
+  /** Headers that replace those of an agent; `undefined` removes one. */
   headers?: Record<string, string | undefined>
   link?: LinkOptions
-  /** Certificate and key for TLS, where the hub speaks it. */
+  /** Certificate and key for TLS, if the hub uses TLS. */
   tls?: TlsCredentials
 }
 
-/** What a device shows in TLS; a session of an earlier connection spares both sides the whole handshake. */
+/** TLS settings of a device. A session of an earlier connection avoids the full handshake. */
 export type TlsCredentials = { cert?: string; key?: string; session?: Buffer }
 
 export type FakeDevice = AsyncDisposable & {
@@ -40,7 +40,7 @@ export type FakeDevice = AsyncDisposable & {
   invoke(name: string, input: unknown): Promise<unknown>
 }
 
-/** The answer to a connection that was refused. */
+/** The hub refused the upgrade with an HTTP status. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused'
   readonly status: number
@@ -53,7 +53,7 @@ export class ConnectionRefused extends Error {
   }
 }
 
-/** A new identity with a self-signed P-256 certificate, like the public agent makes. */
+/** Creates an identity with a self-signed P-256 certificate, in the form of the public agent's. */
 export async function deviceIdentity(notAfter = new Date('4096-01-01T00:00:00Z')): Promise<DeviceIdentity> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
@@ -73,7 +73,7 @@ export async function deviceIdentity(notAfter = new Date('4096-01-01T00:00:00Z')
   }
 }
 
-/** The headers of a device's request, as an agent sends them. */
+/** Request headers of a device, as sent by an agent. */
 export function deviceHeaders(
   { token, register, headers }: FakeDeviceOptions,
   identity: DeviceIdentity,
@@ -92,7 +92,7 @@ export function deviceHeaders(
   >
 }
 
-/** A WebSocket to the hub's gateway; rejects with `ConnectionRefused`. */
+/** Opens a WebSocket to the hub's gateway; rejects with `ConnectionRefused`. */
 export async function openWebSocket(
   url: string,
   headers: Record<string, string>,
@@ -101,11 +101,11 @@ export async function openWebSocket(
   const webSocket = new WebSocket(`${url.replace(/^http/, 'ws')}/api/v1/connect/ws`, {
     headers,
     perMessageDeflate: false,
-    // The hub's own certificate in tests is signed by nobody.
+    // The hub's certificate in tests is self-signed.
     rejectUnauthorized: false,
     ...tls,
   })
-  // What the hub sends right behind its answer must not be missed.
+  // Keep messages that the hub sends right after its answer, before a listener is attached.
   const early: [Buffer, boolean][] = []
   const keep = (data: Buffer, isBinary: boolean): number => early.push([data, isBinary])
   webSocket.on('message', keep)
@@ -114,7 +114,7 @@ export async function openWebSocket(
   return { webSocket, early }
 }
 
-/** Connects a device over a real socket, as an agent does over plain HTTP. Rejects with `ConnectionRefused`. */
+/** Connects a device over a real socket, like an agent over plain HTTP. Rejects with `ConnectionRefused`. */
 export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDevice> {
   const identity = options.identity ?? (await deviceIdentity())
   const opened = await openWebSocket(options.url, deviceHeaders(options, identity), options.tls)
@@ -137,7 +137,7 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
   }
 }
 
-/** Opens the link of a command line, which has a user token and nothing of a device. Rejects with `ConnectionRefused`. */
+/** Opens the link of a command line, with a user token and without a device. Rejects with `ConnectionRefused`. */
 export async function connectPerson(url: string, userToken: string): Promise<Link & AsyncDisposable> {
   const opened = await openWebSocket(url, {
     authorization: `Bearer ${userToken}`,
@@ -148,19 +148,19 @@ export async function connectPerson(url: string, userToken: string): Promise<Lin
   return Object.assign(linkOver(opened), { [Symbol.asyncDispose]: dispose })
 }
 
-/** The socket below a WebSocket, for what no WebSocket does. */
+/** The socket below a WebSocket, for tests of the raw connection. */
 export function socketOf(webSocket: WebSocket): Socket {
   return (webSocket as unknown as { _socket: Socket })._socket
 }
 
-/** The link that speaks over an open WebSocket. */
+/** Makes the link on an open WebSocket. */
 function linkOver(
   { webSocket, early }: Awaited<ReturnType<typeof openWebSocket>>,
   options?: LinkOptions,
 ): Link {
   const link = new Link(
     {
-      // What waits for room goes on when something has left.
+      // The send callback runs when a message has left, so queued frames can follow.
       send: message => webSocket.send(message, () => link.drained()),
       get bufferedBytes() {
         return webSocket.bufferedAmount

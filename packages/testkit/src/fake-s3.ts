@@ -5,41 +5,41 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { AwsV4Signer } from 'aws4fetch'
 
-/** What a store does instead of what it should: to every request, or to those of one method. */
-type Mischief = {
+/** A fault of the store, for all requests or those of one method. */
+type Fault = {
   method?: string
-  /** How many requests; all without it. */
+  /** Number of faulty requests; all if absent. */
   times?: number
 } & (
   | { does: 'answers'; status: number; code?: string; headers?: Record<string, string> }
-  /** Sends half of a body and ends the connection. */
+  /** Sends half of a body and closes the connection. */
   | { does: 'cuts' }
-  /** Takes the request and says nothing. */
+  /** Accepts the request and never answers. */
   | { does: 'hangs' }
-  /** Answers as it should, but only then. */
+  /** Handles the request correctly, but only after `until`. */
   | { does: 'hesitates'; until: Promise<unknown> }
-  /** Sends what lay there when it was asked, but only later. */
+  /** Reads the object at once and sends it after `for`. */
   | { does: 'waits'; for: Promise<unknown> }
-  /** Sends a body without an end. */
-  | { does: 'pours' }
-  /** Stores other bytes than it was sent, and says that all is well. */
+  /** Sends an endless body. */
+  | { does: 'streams-forever' }
+  /** Stores other bytes than those sent, and answers with success. */
   | { does: 'spoils' }
 )
 
-/** An object store in memory that checks signatures and hashes, and misbehaves when it is told to. */
+/** An in-memory object store that checks signatures and hashes, with faults on request. */
 export type FakeS3 = AsyncDisposable & {
   endpoint: string
   bucket: string
   region: string
   accessKeyId: string
   secretAccessKey: string
-  /** What lies in the bucket, by key. */
+  /** Objects in the bucket, by key. */
   objects: Map<string, Buffer>
-  /** Methods and keys of all requests so far. */
+  /** Methods and keys of all requests. */
   requests: string[]
-  /** Bytes that were sent out so far, as bodies of objects. */
+  /** Bytes sent as bodies of objects. */
   sentBytes(): number
-  misbehave(mischief: Mischief): void
+  misbehave(fault: Fault): void
   behave(): void
 }
 
@@ -56,14 +56,14 @@ export async function fakeS3({
   const keys = { accessKeyId: 'AKIATEST', secretAccessKey }
   const objects = new Map<string, Buffer>()
   const requests: string[] = []
-  let mischief: Mischief | undefined
+  let fault: Fault | undefined
   let sentBytes = 0
 
-  const mischiefFor = (method: string): Mischief | undefined => {
-    if (!mischief || (mischief.method !== undefined && mischief.method !== method)) return undefined
-    const told = mischief
-    if (told.times !== undefined && --told.times <= 0) mischief = undefined
-    return told
+  const faultFor = (method: string): Fault | undefined => {
+    if (!fault || (fault.method !== undefined && fault.method !== method)) return undefined
+    const current = fault
+    if (current.times !== undefined && --current.times <= 0) fault = undefined
+    return current
   }
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -72,17 +72,17 @@ export async function fakeS3({
     const key = parts.map(decodeURIComponent).join('/')
     const method = request.method!
     requests.push(`${method} ${key}`)
-    const told = mischiefFor(method)
+    const current = faultFor(method)
     const refuse = (status: number, code: string, more = ''): void => {
       const text = `<?xml version="1.0"?><Error><Code>${code}</Code>${more}</Error>`
       response.writeHead(status, { 'content-length': Buffer.byteLength(text), connection: 'close' })
       response.end(method === 'HEAD' ? undefined : text)
     }
-    if (told?.does === 'hangs') return
-    if (told?.does === 'hesitates') await told.until
-    if (told?.does === 'answers') {
-      for (const [name, value] of Object.entries(told.headers ?? {})) response.setHeader(name, value)
-      return refuse(told.status, told.code ?? 'Told')
+    if (current?.does === 'hangs') return
+    if (current?.does === 'hesitates') await current.until
+    if (current?.does === 'answers') {
+      for (const [name, value] of Object.entries(current.headers ?? {})) response.setHeader(name, value)
+      return refuse(current.status, current.code ?? 'Told')
     }
     const wrong = await signatureProblem(request, url, { ...keys, region })
     if (wrong)
@@ -99,9 +99,9 @@ export async function fakeS3({
       const body = await buffer(request).catch(() => undefined)
       if (!body) return
       const hash = request.headers['x-amz-content-sha256']
-      if (told?.does !== 'spoils' && /^[0-9a-f]{64}$/.test(String(hash)) && sha256(body) !== hash)
+      if (current?.does !== 'spoils' && /^[0-9a-f]{64}$/.test(String(hash)) && sha256(body) !== hash)
         return refuse(400, 'XAmzContentSHA256Mismatch')
-      objects.set(key, told?.does === 'spoils' ? spoilt(body) : body)
+      objects.set(key, current?.does === 'spoils' ? spoilt(body) : body)
       response.writeHead(200, { etag: `"${createHash('md5').update(body).digest('hex')}"` }).end()
       return
     }
@@ -112,7 +112,7 @@ export async function fakeS3({
     }
     const object = objects.get(key)
     if (!object) return refuse(404, 'NoSuchKey')
-    if (told?.does === 'pours') {
+    if (current?.does === 'streams-forever') {
       const piece = Buffer.alloc(64 * 1024)
       for (let isOpen = true; isOpen; sentBytes += piece.length)
         isOpen = await new Promise(sent => response.write(piece, error => sent(!error)))
@@ -124,14 +124,14 @@ export async function fakeS3({
       ...(disposition && { 'content-disposition': disposition }),
     })
     if (method === 'HEAD') return void response.end()
-    if (told?.does === 'waits') await told.for
+    if (current?.does === 'waits') await current.for
     sentBytes += object.length
-    if (told?.does !== 'cuts') return void response.end(object)
+    if (current?.does !== 'cuts') return void response.end(object)
     response.write(object.subarray(0, object.length >> 1), () => response.destroy())
   }
 
   const server = createServer((request, response) => void handle(request, response))
-  // Who asks first is told before the body is read.
+  // With `Expect: 100-continue` the answer is decided before the body is read.
   server.on('checkContinue', (request, response) => void handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -144,10 +144,10 @@ export async function fakeS3({
     requests,
     sentBytes: () => sentBytes,
     misbehave(next) {
-      mischief = { ...next }
+      fault = { ...next }
     },
     behave() {
-      mischief = undefined
+      fault = undefined
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -158,7 +158,7 @@ export async function fakeS3({
 
 type Keys = { accessKeyId: string; secretAccessKey: string; region: string }
 
-/** Signs a request again and compares (Signature Version 4, in the header or in the address). */
+/** Recomputes the request's signature and compares it (Signature Version 4, in the header or in the query). */
 async function signatureProblem(
   { method, headers, url: target }: IncomingMessage,
   url: URL,
@@ -198,7 +198,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** The same number of bytes, one of them wrong. */
+/** The same number of bytes with one byte changed. */
 function spoilt(bytes: Buffer): Buffer {
   const other = Buffer.from(bytes)
   if (other.length > 0) other[other.length - 1]! ^= 1

@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Ports below those that systems give out by themselves, so that nobody is given one between the look and its use. */
+/** Range below the ephemeral ports, so that the system does not assign a port between the check and its use. */
 const FROM = 20_000
 const BEFORE = 32_000
 
-/** A port that nothing listens on, for a program that cannot choose one by itself. */
+/** A free port, for programs that cannot choose one themselves. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FROM, BEFORE)

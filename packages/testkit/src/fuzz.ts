@@ -3,30 +3,30 @@ import { HELLO, mutatedFrame, seededRandom } from '@muster/link/testing'
 import type { WebSocket } from 'ws'
 import { deviceHeaders, deviceIdentity, openWebSocket, socketOf } from './fake-device.ts'
 
-/** Frames that leave in one turn, after which the hub must have taken them: those behind a fatal one would tell nothing. */
+/** Frames sent together, after which the hub must have read them: frames behind a fatal one are never read. */
 const FRAMES_A_TURN = 32
-/** One write in so many is junk below the frames of WebSocket. */
+/** One write in this many is junk below the level of WebSocket frames. */
 const JUNK_EVERY = 2_000
 
 type FuzzOptions = {
   url: string
   token: string
   seed: number
-  /** Connections at once. */
+  /** Number of simultaneous connections. */
   parallel: number
-  /** No further frame is sent once this many were. */
+  /** Total number of frames to send. */
   maxFrames: number
-  /** Nor after this time, in milliseconds, once at least so many were. */
+  /** Stops after this many milliseconds, once `minFrames` frames were sent. */
   maxMs: number
   minFrames?: number
 }
 
-/** Frames that the hub read on connections that were open after them, and how many connections that took. */
+/** Frames that the hub read on connections still open afterwards, and the number of connections used. */
 export type Fuzzed = { frames: number; connections: number }
 
 /**
- * Sends mutated frames to a hub over real sockets, from devices that it knows. What is sent follows from the seed, when it arrives
- * does not. Each connection lives until the hub ends it.
+ * Sends mutated frames to a hub over real sockets, from devices known to it. The frames are determined by the seed,
+ * their timing is not. Each connection lives until the hub ends it.
  */
 export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
   const { url, token, seed, parallel, maxFrames, maxMs, minFrames = 0 } = options
@@ -39,7 +39,8 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
     const random = seededRandom(seed + index)
     const identity = await deviceIdentity()
     while (!isOver()) {
-      // A device's own connection now and then, one-shots otherwise, whose rows nobody keeps.
+      // One connection in ten is the device's registered one; the others are unregistered, for which the hub writes no
+      // rows.
       const headers = deviceHeaders({ url, token, register: random(10) === 0 }, identity)
       const { webSocket } = await openWebSocket(url, headers)
       webSocket.on('error', () => {})
@@ -59,7 +60,7 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
   return total
 }
 
-/** Whether a hub is still there once it has read everything so far: below frames, WebSocket has pings of its own. */
+/** True if the connection is still open after the hub has read everything so far, checked by a WebSocket ping. */
 function hasTaken(webSocket: WebSocket): Promise<boolean> {
   return new Promise(resolve => {
     if (webSocket.readyState !== webSocket.OPEN) return resolve(false)

@@ -1,25 +1,25 @@
 import type { TestHub, TestUser } from './test-hub.ts'
 
-/** What the hub answered, as it came. */
+/** An HTTP answer of the hub. */
 export type Answer = {
   status: number
   headers: Headers
   text: string
-  /** The parsed body; throws when it is no JSON. */
+  /** The parsed body; throws if it is not JSON. */
   json<T = Record<string, unknown>>(): T
 }
 
-/** How to ask: JSON by a person with a cookie and their own origin unless told otherwise. */
+/** Options of a request. By default JSON is sent with the cookie and origin of a person. */
 export type AskOptions = {
   method?: string
-  /** Sent as JSON; a string or bytes go as they are. */
+  /** Sent as JSON; strings and bytes are sent unchanged. */
   body?: unknown
   as?: TestUser
   token?: string
   headers?: Record<string, string>
 }
 
-/** One plain request to the hub's HTTP door, for tests that look at status, headers and text. */
+/** Sends one HTTP request to the hub, for tests of status, headers and text. */
 export async function ask(
   { url }: Pick<TestHub, 'url'>,
   path: string,

@@ -1,10 +1,10 @@
 import type { LiveChange } from '@muster/actions'
 import type { TestHub, TestUser } from './test-hub.ts'
 
-/** What a console of a person is told, as it comes. */
+/** The live notices sent to a person's console. */
 export type LiveStream = AsyncDisposable & { changes: LiveChange[] }
 
-/** Opens the live stream of a person as a console does; resolves when the hub has said its first word. */
+/** Opens the live stream of a person like the console; resolves after the hub's first event. */
 export async function liveStream(hub: Pick<TestHub, 'url'>, { cookie }: TestUser): Promise<LiveStream> {
   const stop = new AbortController()
   const response = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie }, signal: stop.signal })

@@ -3,31 +3,31 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { parseMail, type ReceivedMail } from './mail.ts'
 
-/** A mail with the recipients that its sender named to the server. */
+/** A mail with its SMTP envelope recipients. */
 export type DeliveredMail = ReceivedMail & { envelope: string[] }
 
-/** A real mail server on a free port of this machine. */
+/** A real SMTP server on a free port of this machine. */
 export type MailServer = AsyncDisposable & {
-  /** For `smtpUrl` of a hub. */
+  /** Address for `smtpUrl` of a hub. */
   url: string
-  /** What came, oldest first. */
+  /** Received mails, oldest first. */
   mails: DeliveredMail[]
-  /** How many times somebody tried to hand over a mail, taken or not. */
+  /** Number of attempts to deliver a mail, accepted or refused. */
   attempts(): number
-  /** Answers the next so many recipients with this status instead of taking them. */
+  /** Refuses the next `count` recipients with this status. */
   refuseNext(count: number, status: number): void
-  /** Takes mails and never answers. */
+  /** Accepts mails and never answers. */
   hang(): void
-  /** Ends the server; its port refuses connections. */
+  /** Stops the server; its port then refuses connections. */
   stop(): Promise<void>
 }
 
 type MailServerOptions = {
-  /** One that is to be known or used again; any free one without it. */
+  /** Port to listen on; any free one by default. */
   port?: number
-  /** TLS from the first byte, with a certificate that nobody vouches for. */
+  /** TLS from the first byte, with a self-signed certificate. */
   secure?: boolean
-  /** Who sends has to know it. */
+  /** Password that clients have to authenticate with. */
   password?: string
 }
 
@@ -54,7 +54,7 @@ export async function mailServer({
     onRcptTo(_address, _session, done) {
       attempts++
       if (refusals.count-- > 0) {
-        done(Object.assign(new Error('told to refuse'), { responseCode: refusals.status }))
+        done(Object.assign(new Error('refused by the test'), { responseCode: refusals.status }))
       } else done()
     },
     onData(stream, session, done) {

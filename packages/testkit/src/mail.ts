@@ -2,23 +2,23 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { type Email } from 'postal-mime'
 
-/** A mail as its reader gets it. */
+/** A received mail. */
 export type ReceivedMail = {
-  /** Addresses in its head. */
+  /** Addresses of the header `To`. */
   to: string[]
   from: string
   subject: string
   text: string
   html: string
-  /** The first link in its text. */
+  /** First link in the text. */
   link: string
-  /** Everything else, parsed. */
+  /** The fully parsed mail. */
   email: Email
-  /** As it came. */
+  /** Source text of the mail. */
   raw: string
 }
 
-/** Reads the text of a mail. */
+/** Parses a mail. */
 export async function parseMail(raw: Buffer): Promise<ReceivedMail> {
   const email = await PostalMime.parse(raw)
   const text = email.text ?? ''
@@ -34,7 +34,7 @@ export async function parseMail(raw: Buffer): Promise<ReceivedMail> {
   }
 }
 
-/** The mails in the outbox of a hub without a mail server, oldest first. */
+/** Mails in the outbox folder of a hub without a mail server, oldest first. */
 export async function mailsIn(dataDir: string): Promise<ReceivedMail[]> {
   const folder = join(dataDir, 'outbox')
   const names = await readdir(folder).catch(() => [])

@@ -2,12 +2,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const EVERY_MS = 250
-/** The work under test has at least so much of the time: looking stops everything else in this process. */
+/** Minimum share of time for the measured work, because each measurement stops the process. */
 const WORK_SHARE = 0.75
 
 /**
- * Runs something and tells how many bytes more than before this process held at the worst moment, its end included; what only waits
- * to be collected is not held.
+ * Runs `work` and returns the largest growth of live memory in bytes compared with the start, at any moment up to its
+ * end. Collectable garbage is not counted.
  */
 export async function heldDuring<Result>(
   work: () => Promise<Result>,
@@ -23,7 +23,7 @@ export async function heldDuring<Result>(
   const before = inUse()
   let heldBytes = 0
   const look = (): void => {
-    // Buffers are freed beside the program, and for certain when the next collection begins.
+    // Buffers are freed in the background, and at the latest when the next collection begins.
     if (inUse() - before > heldBytes) heldBytes = Math.max(heldBytes, inUse() - before)
   }
   let timer: NodeJS.Timeout

@@ -1,7 +1,7 @@
 import { type Answer, ask } from './http.ts'
 import type { TestHub } from './test-hub.ts'
 
-/** Tries to sign in, as the console's form does. */
+/** Signs in through the same endpoint as the console's form. */
 export function signIn(
   hub: Pick<TestHub, 'url'>,
   email: string,
@@ -11,7 +11,7 @@ export function signIn(
   return ask(hub, '/api/private/login', { body: { email, password }, headers })
 }
 
-/** The JWT in the newest link that was mailed to an account and not opened yet; throws when there is none. */
+/** JWT of the newest unopened link mailed to an account; throws if there is none. */
 export async function mailedJwt(
   hub: Pick<TestHub, 'db' | 'jwts'>,
   purpose: 'Activation' | 'PasswordReset',

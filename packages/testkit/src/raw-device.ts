@@ -9,20 +9,20 @@ import {
   openWebSocket,
 } from './fake-device.ts'
 
-/** A device that says what the test says, frame by frame, and answers nothing by itself. */
+/** A device whose frames are sent by the test; it answers nothing automatically. */
 export type RawDevice = AsyncDisposable & {
   identity: DeviceIdentity
   webSocket: WebSocket
-  /** Frames of the hub so far. */
+  /** Frames received from the hub. */
   received: Frame[]
   send(...frames: Frame[]): void
-  /** Sends a Hello and asks for an executor channel, whose number at the hub it returns. */
+  /** Sends Hello and requests an executor channel; resolves to its number at the hub. */
   openExecutor(senderId?: number): Promise<number>
-  /** Resolves when the hub ended the connection. */
+  /** Resolves when the connection was closed. */
   closed: Promise<void>
 }
 
-/** Connects a device that is nothing but its socket. Rejects with `ConnectionRefused`. */
+/** Connects such a device. Rejects with `ConnectionRefused`. */
 export async function rawDevice(options: FakeDeviceOptions): Promise<RawDevice> {
   const identity = options.identity ?? (await deviceIdentity())
   const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity))

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { newId } from '@muster/actions'
 import type { TestHub } from './test-hub.ts'
 
-/** One audit row as a test reads it. */
+/** An audit row in the form used by tests. */
 export type AuditRow = { action: string; actor: unknown; data: unknown; status: string }
 
-/** Audit rows of the hub in order, of one action when it is named. */
+/** Audit rows in order, optionally of one action. */
 export async function auditRows(hub: Pick<TestHub, 'db'>, action?: string): Promise<AuditRow[]> {
   let query = hub.db
     .selectFrom('audit_action')
@@ -16,7 +16,7 @@ export async function auditRows(hub: Pick<TestHub, 'db'>, action?: string): Prom
   return query.execute()
 }
 
-/** One audit event as a test reads it. */
+/** An audit event in the form used by tests. */
 export type EventRow = {
   event: string
   actor: unknown
@@ -27,7 +27,7 @@ export type EventRow = {
   deviceId: string | null
 }
 
-/** Audit events of the hub in order, each with the action that caused it; of one kind when it is named. */
+/** Audit events in order, each with the action that caused it; optionally of one kind. */
 export async function auditEvents(hub: Pick<TestHub, 'db'>, event?: string): Promise<EventRow[]> {
   let query = hub.db
     .selectFrom('audit_event as e')
@@ -47,13 +47,13 @@ export async function auditEvents(hub: Pick<TestHub, 'db'>, event?: string): Pro
   return query.execute()
 }
 
-/** Empties the audit log, so that what comes next is all that is there. */
+/** Empties the audit log, so that a test sees only later rows. */
 export async function clearAudit(hub: Pick<TestHub, 'db'>): Promise<void> {
   await hub.db.deleteFrom('audit_event').execute()
   await hub.db.deleteFrom('audit_action').execute()
 }
 
-/** A blob that was uploaded, or is about to be: its row and no bytes; returns its id. */
+/** Inserts the row of an uploaded or pending blob without its bytes; returns its id. */
 export async function assetRow(
   hub: Pick<TestHub, 'db'>,
   repositoryId: string,
@@ -87,7 +87,7 @@ type DeviceValues = {
   pendingCertificates?: number
 }
 
-/** A device that never connected, for lists: its row and nothing else; returns its id. */
+/** Inserts the row of a device that never connected, for lists; returns its id. */
 export async function deviceRow(
   hub: Pick<TestHub, 'db'>,
   projectId: string,
@@ -110,7 +110,7 @@ export async function deviceRow(
   return deviceId
 }
 
-/** A certificate fingerprint that nobody else has. */
+/** A unique random certificate fingerprint. */
 export function randomFingerprint(): string {
   return (randomBytes(32).toString('hex').toUpperCase().match(/../g) ?? []).join(':')
 }

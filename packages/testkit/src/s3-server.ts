@@ -4,32 +4,30 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
-import { isInstalled } from './debian.ts'
 import { freePort } from './free-port.ts'
+import { hasPrograms } from './programs.ts'
 import { until } from './until.ts'
 
-const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object']
-const PROXY = '/usr/bin/swift-proxy-server'
 const START_MS = 60_000
 
-/** A real object store that speaks S3, on loopback. */
+/** A real S3 server on loopback. */
 export type S3Server = AsyncDisposable & {
   endpoint: string
   bucket: string
   region: string
   accessKeyId: string
   secretAccessKey: string
-  /** Keys of the objects in the bucket. */
+  /** Keys of all objects in the bucket. */
   keys(): Promise<string[]>
-  /** An object as it lies there; nothing when there is none. */
+  /** Bytes of a stored object; undefined if there is none. */
   object(key: string): Promise<Buffer | undefined>
-  /** Replaces an object behind everybody's back. */
+  /** Replaces an object without the hub's knowledge. */
   replace(key: string, bytes: Uint8Array): Promise<void>
 }
 
-/** Whether an S3 server can be started here: Debian's OpenStack Swift, which is installed when the tests run as root. */
+/** True if an S3 server can be started here: Debian's OpenStack Swift, which needs root. */
 export function hasS3Server(): boolean {
-  return process.getuid?.() === 0 && isInstalled(PROXY, ...PACKAGES)
+  return process.getuid?.() === 0 && hasPrograms('swift')
 }
 
 /** Starts OpenStack Swift with its S3 interface and an empty bucket: one disk, one replica, four processes. */
@@ -43,7 +41,7 @@ export async function s3Server(): Promise<S3Server> {
     freePort(),
   ])
   const backends = { account, container, object }
-  // Free one by one; the same one twice would be found here.
+  // Each port was free when checked, but the same port may have been returned twice: then try again.
   if (new Set([port, ...Object.values(backends)]).size < 4) return s3Server()
   writeFileSync(join(folder, 'swift.conf'), '[swift-hash]\nswift_hash_path_suffix = muster\n')
   for (const [kind, at] of Object.entries(backends)) {
@@ -56,8 +54,8 @@ export async function s3Server(): Promise<S3Server> {
       stdio: ['ignore', 'ignore', 'pipe'],
     }),
   )
-  let told = ''
-  for (const server of servers) server.stderr.on('data', chunk => (told += chunk))
+  let errorOutput = ''
+  for (const server of servers) server.stderr.on('data', chunk => (errorOutput += chunk))
   const place = {
     endpoint: `http://127.0.0.1:${port}`,
     bucket: 'artifacts',
@@ -70,7 +68,7 @@ export async function s3Server(): Promise<S3Server> {
   const addressOf = (key: string): string => `${address}/${key.split('/').map(encodeURIComponent).join('/')}`
   const answers = async (): Promise<boolean> => {
     const ended = servers.find(({ exitCode }) => exitCode !== null)
-    if (ended) throw new Error(`swift ended: ${told}`)
+    if (ended) throw new Error(`swift ended: ${errorOutput}`)
     const answer = await client.fetch(address, { method: 'PUT' }).catch(() => undefined)
     return answer?.status === 200 || answer?.status === 409
   }
@@ -82,7 +80,7 @@ export async function s3Server(): Promise<S3Server> {
     await until('the S3 server answers', answers, START_MS)
   } catch (error) {
     await end()
-    throw new Error(told, { cause: error })
+    throw new Error(errorOutput, { cause: error })
   }
   return {
     ...place,
@@ -105,7 +103,7 @@ export async function s3Server(): Promise<S3Server> {
   }
 }
 
-/** Where each kind of thing lies: all of it on the one disk. */
+/** Writes Swift's ring files, which place all data on the one disk. */
 function makeRings(folder: string, ports: Record<string, number>): void {
   const script = `
 import json, sys
@@ -121,7 +119,7 @@ for kind, port in ports.items():
   const { status, stderr } = spawnSync('/usr/bin/python3', ['-c', script, folder, JSON.stringify(ports)], {
     encoding: 'utf8',
   })
-  if (status !== 0) throw new Error(`no rings were made: ${stderr}`)
+  if (status !== 0) throw new Error(`ring files were not created: ${stderr}`)
 }
 
 function general(folder: string, port: number): string {

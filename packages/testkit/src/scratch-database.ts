@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** A database that no hub works on. */
+/** A database without a hub. */
 export type ScratchDatabase = AsyncDisposable & {
   connection: pg.PoolConfig
-  /** The same for `MUSTER_DATABASE_URL`. */
+  /** URL for `MUSTER_DATABASE_URL`. */
   url: string
   query: (text: string) => Promise<unknown[]>
 }
 
-/** Makes a database that ends with its scope: empty, or migrated with the template `muster`. */
+/** Makes a database that is dropped on disposal: empty, or migrated with the template `muster`. */
 export async function scratchDatabase(
   template: 'template0' | 'muster' = 'template0',
 ): Promise<ScratchDatabase> {
@@ -28,7 +28,7 @@ export async function scratchDatabase(
   }
 }
 
-/** Makes a database for a test, which whoever asked for it drops. */
+/** Makes a database for a test; the caller has to drop it. */
 export async function makeDatabase(template: 'template0' | 'muster') {
   const database = `test_${randomUUID().replaceAll('-', '')}`
   const server = inject('database')

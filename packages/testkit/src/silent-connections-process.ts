@@ -1,11 +1,11 @@
-// Forked by `silent-connections.ts`: opens connections, says Hello on each, and answers nothing.
+// Forked by `silent-connections.ts`: opens connections, sends Hello on each, and answers nothing.
 import { encodeFrame } from '@muster/link'
 import { HELLO } from '@muster/link/testing'
 import { openWebSocket } from './fake-device.ts'
 
-/** What the process is asked for. */
+/** Job of the process. */
 export type SilentOrder = { url: string; headers: Record<string, string>; count: number }
-/** What it tells again and again. */
+/** Progress that the process reports repeatedly. */
 export type SilentState = { closed: number; failure?: string }
 
 const PARALLEL = 64

@@ -9,7 +9,6 @@ import { createLog, type Logger } from '@muster/hub/log'
 import { hashPassword } from '@muster/hub/passwords'
 import { hashSecret } from '@muster/hub/secrets'
 import { mailsIn, type ReceivedMail } from './mail.ts'
-import { signIn } from './people.ts'
 import { makeDatabase } from './scratch-database.ts'
 import { until } from './until.ts'
 
@@ -18,38 +17,38 @@ const PASSWORD = 'correct horse battery'
 export type TestUser = { userId: string; email: string; password: string; invoke: Invoke; cookie: string }
 
 export type TestHub = Hub & {
-  /** Where the hub listens, for sockets. */
+  /** Origin of the hub's listener, for sockets. */
   url: string
   dataDir: string
-  /** Mails to an address that are in the outbox, oldest first, once there are so many. */
+  /** Mails to an address in the outbox, oldest first; waits until there are `count`. */
   mailsTo(address: string, count?: number): Promise<ReceivedMail[]>
-  /** Queues a job and waits until it has ended, however that is. */
+  /** Queues a job and waits until it has ended, successfully or not. */
   runJob<N extends JobName>(job: N, data: JobData[N]): Promise<ActionOutput<'jobs_Query'>['jobs'][number]>
   /** Actions without credentials. */
   anonymous: Invoke
   /** Actions with a bearer token. */
   withToken(token: string): Invoke
-  /** A new account, signed in. */
+  /** Creates an account with a session. */
   user(options?: { isAdmin?: boolean; displayName?: string }): Promise<TestUser>
-  /** A user token of an account. */
-  userToken(user: TestUser): Promise<string>
-  /** A new organization with its administrator. */
+  /** Creates a user token of an account. */
+  userToken(user: Pick<TestUser, 'userId'>): Promise<string>
+  /** Creates an organization with its administrator. */
   organization(admin: TestUser, members?: TestUser[]): Promise<string>
-  /** A new project. */
+  /** Creates a project. */
   project(owner: TestUser, organizationId: string, name?: string): Promise<string>
-  /** A new deployment token. */
+  /** Creates a deployment token. */
   token(owner: TestUser, projectId: string, autoAccept?: boolean): Promise<{ tokenId: string; token: string }>
-  /** A new repository, private unless told otherwise; its path handle is random. */
+  /** Creates a repository, private by default, with a random path handle. */
   repository(
     owner: TestUser,
     organizationId: string,
     options?: { name?: string; visibility?: 'Public' | 'Private' },
   ): Promise<string>
-  /** A new package. */
+  /** Creates a package. */
   package(owner: TestUser, repositoryId: string, name?: string): Promise<string>
-  /** A new version of a package, with tags that are not locked. */
+  /** Creates a version of a package, with unlocked tags. */
   version(owner: TestUser, packageId: string, ...tags: string[]): Promise<string>
-  /** Person, organization, project and an accepting token: what most tests start from. */
+  /** Creates a person, an organization, a project and a token with automatic acceptance: the start of most tests. */
   fleet(): Promise<{
     owner: TestUser
     organizationId: string
@@ -59,7 +58,7 @@ export type TestHub = Hub & {
   }>
 }
 
-/** A real hub on a database of its own, listening on a free port; ends with its scope. */
+/** Starts a real hub on its own database and a free port; stopped on disposal. */
 export async function testHub(
   settings: Partial<Config> = {},
   log: Logger = createLog('silent'),
@@ -75,26 +74,27 @@ export async function testHub(
     log,
   )
   const url = `${settings.tls ? 'https' : 'http'}://127.0.0.1:${hub.address.port}`
-  // Under HTTPS the hub takes writes from HTTPS pages only, whoever ends the TLS in front of it.
+  // With an HTTPS public URL the hub accepts writes only from HTTPS origins, also behind a proxy that ends TLS.
   const origin = hub.publicUrl.startsWith('https:') ? url.replace('http:', 'https:') : url
   const client = (headers: Record<string, string>): Invoke => createClient({ baseUrl: url, headers })
 
   const user: TestHub['user'] = async ({ isAdmin = false, displayName } = {}) => {
     const userId = newId('u')
     const email = `${userId}@test.example`
+    const hash = await passwordHash()
     await hub.db
       .insertInto('user')
       .values({
         user_id: userId,
         email,
-        password_hash: await passwordHash(),
+        password_hash: hash,
         is_admin: isAdmin,
         display_name: displayName ?? null,
       })
       .execute()
-    const { status, headers } = await signIn({ url }, email, PASSWORD)
-    if (status !== 200) throw new Error(`sign-in failed with ${status}`)
-    const cookie = headers.get('set-cookie')!.split(';')[0]!
+    // Opens a session without a sign-in request, whose password check takes up to a second per user on a busy machine.
+    const session = await hub.sessions.open({ userId, isAdmin, passwordHash: hash }, 'test', false)
+    const cookie = `${hub.publicUrl.startsWith('https:') ? '__Host-muster' : 'muster'}=${session!.token}`
     return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin }) }
   }
   const organization: TestHub['organization'] = async (admin, members = []) => {
@@ -181,7 +181,7 @@ export async function testHub(
 
 let hash: Promise<string> | undefined
 
-/** Test accounts share a password, so it is hashed once. */
+/** All test accounts share one password, which is hashed once. */
 function passwordHash(): Promise<string> {
   hash ??= hashPassword(PASSWORD)
   return hash

@@ -1,6 +1,6 @@
 /**
- * Polls until a condition holds and returns what it gave; throws when it does not within the time, which is what a busy machine takes
- * and less than a test has. For tests, instead of sleeping.
+ * Polls until a condition holds and returns its value. Throws after a timeout that suits a busy machine and is shorter
+ * than that of a test. Use it instead of sleeping.
  */
 export async function until<T>(
   what: string,

@@ -12,12 +12,12 @@ import { ManualClock } from './manual-clock.ts'
 const none = new Uint8Array(0)
 const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value))
 
-/** Whole numbers below a bound, from 0. */
+/** Returns a random integer from 0 to below the bound. */
 export type Random = (below: number) => number
 
-/** A small generator with a seed, so that a failure can be repeated. */
+/** A small xorshift generator with a seed, so that a failure can be repeated. */
 export function seededRandom(seed: number): Random {
-  // This kind of generator stays at 0 for ever.
+  // With state 0 the generator would only produce 0.
   let state = seed | 0 || 1
   return below => {
     state ^= state << 13
@@ -60,17 +60,19 @@ const CORPUS: Uint8Array[] = [
   ).map(frame => encodeFrame(frame)),
 ]
 
-// Requests, data, Adjusts and ends: frames that a link usually survives.
+// Indexes of requests, data, Adjusts and ends: frames that a link usually survives.
 const HARMLESS = [1, 4, 5, 6, 9, 9, 10, 10, 11, 11, 13, 14, 15, 16, 17]
 
-/** A frame, often damaged; `isGentle` lets links live long enough to have much state. */
+/**
+ * A random frame, often damaged. With `isGentle` most are harmless, so that links live long enough to build up state.
+ */
 export function mutatedFrame(random: Random, isGentle: boolean): Uint8Array {
   const index = isGentle && random(50) > 0 ? HARMLESS[random(HARMLESS.length)]! : random(CORPUS.length)
   const frame = Uint8Array.from(CORPUS[index]!)
   const kind = isGentle && random(20) > 0 ? 0 : random(10)
   if (kind < 4) return frame
   if (kind < 7) frame[random(Math.min(frame.length, 26))] = random(256)
-  // Ids and credits are where small changes still mean something.
+  // Small changes of ids and credits give frames that are still valid.
   if (kind === 7 && frame.length > 8) frame[8] = random(6)
   if (kind === 8) return frame.subarray(0, random(frame.length + 1))
   if (kind === 9) return Uint8Array.from({ length: random(40) }, () => random(256))
@@ -97,18 +99,18 @@ function onRequest(request: ChannelRequest): void {
   }
 }
 
-/** Memory of this process in use once garbage is gone, in bytes. */
+/** Bytes of live heap objects after a garbage collection. */
 export function liveBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   collect()
-  // Array buffers are freed some time later, on another thread; the objects that hold them are counted here.
+  // Array buffers are freed later on another thread, so only the objects that hold them are counted.
   return process.memoryUsage().heapUsed
 }
 
 /**
- * Gives so many mutated frames to links in memory, one after the other; resolves to how many links that took and how they ended.
- * `onFrame` is told the number of each thousandth frame.
+ * Feeds `count` mutated frames to links in memory, a new link after each end. Resolves to the number of links and how
+ * they ended. Calls `onFrame` with the index of every thousandth frame.
  */
 export async function fuzzLinks(
   count: number,
@@ -144,7 +146,7 @@ export async function fuzzLinks(
     link.receive(mutatedFrame(random, links % 2 === 0))
     if (i % 8 === 0) clock.advance(100)
     if (i % 1000 !== 0) continue
-    // Promises need their turn, or they would be the memory that grows.
+    // Let pending promises settle; otherwise they would make the memory grow.
     await new Promise(resolve => setImmediate(resolve))
     onFrame(i)
   }

@@ -1,5 +1,5 @@
 export { fuzzLinks, liveBytes, mutatedFrame, type Random, seededRandom } from './fuzz.ts'
-export { type LegacyChannel, LegacyPeer } from './legacy-peer.ts'
+export { type FirstPing, type LegacyChannel, LegacyPeer } from './legacy-peer.ts'
 export { ManualClock } from './manual-clock.ts'
 export {
   connectedLinks,

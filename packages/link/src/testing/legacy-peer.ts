@@ -2,15 +2,18 @@ import { emptyBytes } from '../bytes.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame } from '../frames.ts'
 import { HELLO } from './raw-peer.ts'
 
-/** One channel end of a LegacyPeer. */
+/** Order of a legacy peer's first frames. Real ones race their first Ping against their first request (protocol 1.7). */
+export type FirstPing = 'BeforeRequest' | 'AfterRequest'
+
+/** One end of a channel of a LegacyPeer. */
 export interface LegacyChannel {
   readonly localId: number
   remoteId: number
-  /** Bytes to be sent. */
+  /** Bytes queued to be sent. */
   outbox: Buffer
   sendFrames: number
   sendBytes: number
-  /** Frames received and not read. */
+  /** Frames received and not read yet. */
   readonly inbox: Uint8Array[]
   leftFrames: number
   leftBytes: number
@@ -23,23 +26,26 @@ export interface LegacyChannel {
 }
 
 /**
- * A peer as public clients were before 2026-07-27, with the habits that others must allow for: it ignores
- * advertised credit, sends nothing below 512 bytes of it, charges its window when data is read, throws away
- * unread data at its end, and says no more than ChannelClose when it drops a channel (protocol 2.5 to 2.9).
+ * A peer that behaves like public clients before 2026-07-27 (protocol 2.5 to 2.9). It ignores advertised credit and
+ * sends nothing below 512 bytes of credit. It charges its window when data is read and discards unread data when the
+ * end arrives. It sends only ChannelClose when it drops a channel.
  */
 export class LegacyPeer {
-  /** Frames on their way to the other side. */
+  /** Encoded frames for the other side. */
   readonly sent: Uint8Array[] = []
   readonly channels = new Map<number, LegacyChannel>()
-  /** Bytes thrown away unread because the end came too soon. */
+  /** Bytes discarded unread because the end came too soon. */
   discardedBytes = 0
   #nextId = 1
+  #owesPing = false
 
-  constructor() {
-    this.#send(HELLO, { type: 'Ping' })
+  constructor(firstPing: FirstPing = 'BeforeRequest') {
+    this.#send(HELLO)
+    if (firstPing === 'BeforeRequest') this.#send({ type: 'Ping' })
+    else this.#owesPing = true
   }
 
-  /** Asks for a channel. */
+  /** Requests a channel. */
   open(endpoint: string): LegacyChannel {
     const channel = this.#add(0)
     this.#send({
@@ -49,6 +55,8 @@ export class LegacyPeer {
       byteCredit: FRAME.initialByteCredit,
       endpoint: Buffer.from(endpoint),
     })
+    if (this.#owesPing) this.#send({ type: 'Ping' })
+    this.#owesPing = false
     return channel
   }
 
@@ -58,7 +66,7 @@ export class LegacyPeer {
     this.#pump(channel)
   }
 
-  /** Reads one frame's payload, undefined when there is none. */
+  /** Reads one frame's payload; undefined when none has arrived. */
   read(channel: LegacyChannel): Uint8Array | undefined {
     const payload = channel.inbox.shift()
     if (payload === undefined) return undefined
@@ -75,19 +83,19 @@ export class LegacyPeer {
     return payload
   }
 
-  /** Ends the own data; what is queued must have left before. */
+  /** Ends this side's data; queued data must have left before. */
   end(channel: LegacyChannel): void {
     channel.hasEnded = true
     this.#send({ type: 'ChannelClosed', receiverId: channel.remoteId, reason: emptyBytes() })
   }
 
-  /** Drops the channel, of which the other side hears only ChannelClose. */
+  /** Drops the channel; the other side gets only ChannelClose. */
   drop(channel: LegacyChannel): void {
     this.channels.delete(channel.localId)
     this.#send({ type: 'ChannelClose', receiverId: channel.remoteId, reason: emptyBytes() })
   }
 
-  /** Takes one message; throws where a real one would end the connection or panic. */
+  /** Handles one message; throws where a real peer would end the connection or panic. */
   receive(message: Uint8Array): void {
     const frame = decodeFrame(message)
     switch (frame.type) {

@@ -6,7 +6,7 @@ interface Interval {
   nextAt: number
 }
 
-/** A clock whose hands tests turn. */
+/** A clock that tests advance by hand. */
 export class ManualClock implements Clock {
   #now: number
   readonly #intervals = new Set<Interval>()
@@ -25,12 +25,12 @@ export class ManualClock implements Clock {
     return () => this.#intervals.delete(interval)
   }
 
-  /** Intervals that run. */
+  /** Number of running intervals. */
   get intervalCount(): number {
     return this.#intervals.size
   }
 
-  /** Lets time pass; every interval is called at each of its moments, as in an idle process. */
+  /** Advances time and calls every interval at each of its due times, as in an idle process. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {
@@ -46,7 +46,12 @@ export class ManualClock implements Clock {
     this.#now = end
   }
 
-  /** Lets time pass as for a blocked process: every interval is called once, late. */
+  /** Advances time without calling intervals, as in a blocked process. */
+  stall(ms: number): void {
+    this.#now += ms
+  }
+
+  /** Advances time as in a process that was blocked: every interval is called once, late. */
   jump(ms: number): void {
     this.#now += ms
     for (const interval of this.#intervals) {

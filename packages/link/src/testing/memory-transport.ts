@@ -1,15 +1,15 @@
 import { Link, type LinkOptions } from '../link.ts'
 import type { Transport } from '../transport.ts'
 
-/** One direction of an in-memory connection: what is sent waits until it is delivered. */
+/** One direction of an in-memory connection: sent messages wait until they are delivered. */
 export class MemoryTransport implements Transport {
-  /** Messages sent and not delivered. */
+  /** Messages sent and not delivered yet. */
   readonly pending: Uint8Array[] = []
   /** How the transport was closed, if it was. */
   closed: 'Graceful' | 'Abort' | undefined = undefined
   /** The code with which it was closed. */
   closeCode: number | undefined = undefined
-  /** Called after each send, to deliver some time later; unset, the test delivers. */
+  /** Called after each send, to schedule delivery. When unset, the test delivers. */
   onSend: (() => void) | undefined = undefined
   #bufferedBytes = 0
   #own: Link | undefined
@@ -34,20 +34,20 @@ export class MemoryTransport implements Transport {
     this.onSend?.()
   }
 
-  /** Names the link that sends here and the one that receives. */
+  /** Sets the link that sends here and the link that receives. */
   connect(own: Link, peer: Link): void {
     this.#own = own
     this.#peer = peer
   }
 
-  /** Takes messages out without delivering them, as a transport that wrote them would. */
+  /** Takes messages out without delivering them, like a transport that wrote them to a socket. */
   take(count = this.pending.length): Uint8Array[] {
     const taken = this.pending.splice(0, count)
     for (const message of taken) this.#bufferedBytes -= message.length
     return taken
   }
 
-  /** Delivers up to `count` messages in order, and the end once nothing is left; true when it did anything. */
+  /** Delivers up to `count` messages in order, and the end once none is left; true if it delivered anything. */
   deliver(count = this.pending.length): boolean {
     const messages = this.take(count)
     for (const message of messages) this.#peer?.receive(message)
@@ -62,26 +62,26 @@ export class MemoryTransport implements Transport {
   }
 }
 
-/** Two transports, each other's ends, and the wiring for the links on them. */
+/** The transports of both ends, and the wiring to their links. */
 export interface MemoryTransportPair {
   readonly a: MemoryTransport
   readonly b: MemoryTransport
-  /** Names the links; `a` is the one that was made with the transport `a`. */
+  /** Sets the links; `a` is the one made with the transport `a`. */
   connect(a: Link, b: Link): void
-  /** Delivers in both directions until nothing moves any more. */
+  /** Delivers in both directions until no message is left. */
   flush(): void
 }
 
 /**
- * An in-memory connection for two links. By default messages are delivered by themselves, in later turns of
- * the event loop; with `isManual` the test calls flush() or deliver().
+ * An in-memory connection for two links. By default messages are delivered automatically in later turns of the event
+ * loop. With `isManual` the test calls flush() or deliver().
  */
 export function inMemoryTransportPair(options: { readonly isManual?: boolean } = {}): MemoryTransportPair {
   const a = new MemoryTransport()
   const b = new MemoryTransport()
   const flush = (): void => {
     while (a.deliver() || b.deliver()) {
-      // Each delivery may have caused the next.
+      // Each delivery may cause further messages.
     }
   }
   if (!options.isManual) {

@@ -1,20 +1,20 @@
 import { emptyBytes } from '../bytes.ts'
 import type { Channel } from '../channel.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from '../frames.ts'
-import { Link, type LinkOptions } from '../link.ts'
+import { Link, type LinkOptions, type PeerAge } from '../link.ts'
 import { ManualClock } from './manual-clock.ts'
 import { MemoryTransport } from './memory-transport.ts'
 
-/** A Hello as every known peer sends it. */
+/** The Hello that every known peer sends. */
 export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: emptyBytes() }
 
-/** A link under test whose peer is the test itself, frame by frame, on a clock that the test turns. */
+/** A link under test whose peer is the test itself, frame by frame, on a manual clock. */
 export class RawPeer {
   readonly clock = new ManualClock()
   readonly transport = new MemoryTransport()
   readonly link: Link
 
-  /** Makes the link; unless `sayHello` is false both Hellos have been exchanged afterwards. */
+  /** Makes the link. Unless `sayHello` is false, both Hellos are exchanged. */
   constructor(options: LinkOptions = {}, sayHello = true) {
     this.link = new Link(this.transport, { clock: this.clock, ...options })
     if (!sayHello) return
@@ -22,17 +22,17 @@ export class RawPeer {
     this.send(HELLO)
   }
 
-  /** Gives frames of the peer to the link. */
+  /** Passes frames of the peer to the link. */
   send(...frames: Frame[]): void {
     for (const frame of frames) this.link.receive(encodeFrame(frame))
   }
 
-  /** Gives data for one of the link's channels. */
+  /** Passes data for one of the link's channels. */
   sendData(receiverId: number, payload: Uint8Array): void {
     this.send({ type: 'ChannelData', receiverId, payload })
   }
 
-  /** Asks the link for a channel. */
+  /** Requests a channel from the link. */
   request(senderId: number, endpoint: string | Uint8Array, credit?: { frames: number; bytes: number }): void {
     this.send({
       type: 'ChannelRequest',
@@ -43,7 +43,7 @@ export class RawPeer {
     })
   }
 
-  /** Accepts a channel that the link asked for. */
+  /** Accepts a channel that the link requested. */
   accept(receiverId: number, senderId: number, credit?: { frames: number; bytes: number }): void {
     this.send({
       type: 'ChannelAccept',
@@ -54,14 +54,14 @@ export class RawPeer {
     })
   }
 
-  /** The frames that the link sent since the last call; they count as delivered. */
+  /** Frames that the link sent since the last call; they count as delivered. */
   sent(): Frame[] {
     const frames = this.transport.take().map(message => decodeFrame(message))
     this.link.drained()
     return frames
   }
 
-  /** Like sent(), until nothing more comes out. */
+  /** Like sent(), repeated until no more frames come. */
   sentAll(): Frame[] {
     const all: Frame[] = []
     for (let frames = this.sent(); frames.length > 0; frames = this.sent()) all.push(...frames)
@@ -74,11 +74,14 @@ export class RawPeer {
   }
 }
 
-/** A channel that the peer opened as its number 5 and that is number 1 here; a legacy peer says Ping before it. */
+/**
+ * A channel that the peer opened as its number 5 and that is number 1 on the link. With `age` the link already knows
+ * the peer's age.
+ */
 export function serve(
   options: LinkOptions = {},
   credit?: { frames: number; bytes: number },
-  isLegacy = false,
+  age: PeerAge = 'Unknown',
 ): [RawPeer, Channel] {
   let channel: Channel | undefined
   const peer = new RawPeer({
@@ -87,7 +90,8 @@ export function serve(
       channel = request.accept()
     },
   })
-  if (isLegacy) peer.send({ type: 'Ping' })
+  if (age === 'Current') peer.clock.advance(3100)
+  if (age !== 'Unknown') peer.send({ type: 'Ping' })
   peer.request(5, 'x', credit)
   peer.sent()
   if (channel === undefined) throw new Error('no channel')

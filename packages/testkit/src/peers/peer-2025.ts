@@ -1,20 +1,22 @@
 import { ChannelRejectedError, decodeFrame } from '@muster/link'
-import { type LegacyChannel, LegacyPeer } from '@muster/link/testing'
+import { type FirstPing, type LegacyChannel, LegacyPeer } from '@muster/link/testing'
 import type { WebSocket } from 'ws'
 import type { Peer, PeerChannel, PeerEnd, PeerRequest } from './peer.ts'
 
-/** A client pings so long after the Pong before (protocol 2.9), in milliseconds. */
+/** Pause of a client between a Pong and its next Ping (protocol 2.9), in milliseconds. */
 const PING_MS = 5_000
 
 /**
- * The link of a public client of 2025 over a real WebSocket: it says Hello and Ping at once, ignores text, checks no magic, never
- * times out, and dies of what its age could not bear.
+ * The link of a public client of 2025 over a real WebSocket. It sends Hello and Ping at once, in the order of
+ * `firstPing`. It ignores text, does not check the magic, never times out, and crashes on the frames that crashed the
+ * real clients.
  */
 export function peer2025(
   { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },
   onRequest: (request: PeerRequest) => void = () => {},
+  firstPing?: FirstPing,
 ): Peer {
-  const legacy = new LegacyPeer()
+  const legacy = new LegacyPeer(firstPing)
   const ended = Promise.withResolvers<PeerEnd>()
   const channels = new Map<LegacyChannel, StreamOf2025>()
   const opening = new Map<LegacyChannel, PromiseWithResolvers<PeerChannel>>()
@@ -62,7 +64,7 @@ export function peer2025(
     }
     legacy.receive(message)
     if (frame.type === 'ChannelRequest') {
-      // It is accepted before anybody looks at the endpoint.
+      // The client accepts before it reads the endpoint.
       const channel = [...legacy.channels.values()].at(-1)!
       const endpoint = Buffer.from(frame.endpoint).toString()
       onRequest({
@@ -110,7 +112,7 @@ export function peer2025(
   }
 }
 
-/** One channel of such a client. What lies unread when its end arrives is lost (protocol 2.7). */
+/** One channel of such a client. Data unread when the end arrives is lost (protocol 2.7). */
 class StreamOf2025 implements PeerChannel {
   readonly #legacy: LegacyPeer
   readonly #channel: LegacyChannel

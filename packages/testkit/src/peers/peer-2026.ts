@@ -2,12 +2,12 @@ import { decodeFrame, Link } from '@muster/link'
 import type { WebSocket } from 'ws'
 import type { Peer, PeerEnd, PeerRequest } from './peer.ts'
 
-/** Its agent takes this many undecided requests of the hub (protocol 2.10). */
+/** The agent accepts this many undecided requests of the hub (protocol 2.10). */
 const LIMITS = { maxPendingRequests: 32 }
 
 /**
- * The link of a public client of 2026 over a real WebSocket. Its rules are those of our link, and those that ours does not enforce:
- * an Adjust of nothing kills it, and data without bytes is the end of its reader (protocol 2.5).
+ * The link of a public client of 2026 over a real WebSocket. It follows the rules of our link, with two more: an Adjust
+ * of 0/0 ends it, and empty data ends the reader (protocol 2.5).
  */
 export function peer2026(
   { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },
@@ -20,7 +20,7 @@ export function peer2026(
   }
   const link = new Link(
     {
-      // It never says Close: it goes (protocol 2.8).
+      // The client never sends Close; it only closes the WebSocket (protocol 2.8).
       send: message =>
         message[0] !== 0xff && webSocket.readyState === webSocket.OPEN && webSocket.send(message),
       get bufferedBytes() {
@@ -57,7 +57,7 @@ export function peer2026(
   }
 }
 
-/** What this age cannot bear and our own link can. */
+/** Frames that crash this client but not our link. */
 function flawOf(message: Buffer): string | undefined {
   const frame = decodeFrame(message)
   if (frame.type === 'ChannelAdjust' && frame.frameCredit === 0 && frame.byteCredit === 0)

@@ -1,7 +1,7 @@
 import { RemoteActionError, type WireErrorKind } from '@muster/link'
 import type { Age, Peer, PeerChannel } from './peer.ts'
 
-/** The client could not read an answer: its command fails with these words (protocol 7.2). */
+/** The client could not parse an answer; its command fails with this message (protocol 7.2). */
 export class MalformedOutput extends Error {
   override readonly name = 'MalformedOutput'
 }
@@ -11,7 +11,7 @@ const KINDS: Record<Age, string[]> = {
   '2026': ['Invalid', 'Forbidden', 'Internal', 'RateLimited'],
 }
 
-/** Actions over one executor channel, strictly one after the other (protocol 3.2). */
+/** Runs actions over one executor channel, strictly one after the other (protocol 3.2). */
 export class PeerRpc {
   readonly #age: Age
   readonly #channel: PeerChannel
@@ -26,7 +26,10 @@ export class PeerRpc {
     return new PeerRpc(age, await peer.open('executor'))
   }
 
-  /** Runs an action; rejects with `RemoteActionError` for a refusal, and with `MalformedOutput` for what this age cannot read. */
+  /**
+   * Runs an action. Rejects with `RemoteActionError` for an error of the hub, and with `MalformedOutput` for an answer
+   * that this age cannot parse.
+   */
   async invoke(name: string, input: unknown): Promise<unknown> {
     const nameBytes = Buffer.from(name)
     const inputBytes = Buffer.from(JSON.stringify(input))
@@ -35,14 +38,14 @@ export class PeerRpc {
     const inputLength = Buffer.alloc(4)
     inputLength.writeUInt32BE(inputBytes.length)
     const parts = [nameLength, nameBytes, inputLength, inputBytes]
-    // The older age writes a request at once, the newer field by field (protocol 2.6).
+    // Clients of 2025 write a request at once, those of 2026 field by field (protocol 2.6).
     for (const bytes of this.#age === '2025' ? [Buffer.concat(parts)] : parts)
       await this.#channel.write(bytes)
     const length = (await this.#take(4)).readUInt32BE(0)
     return this.#parse((await this.#take(length)).toString())
   }
 
-  /** Drops the channel, as the end of a command does. */
+  /** Drops the channel, as at the end of a command. */
   close(): void {
     this.#channel.close()
   }
@@ -58,7 +61,10 @@ export class PeerRpc {
     return taken
   }
 
-  /** Reads the envelope as strictly as clients do: exactly its two keys, and kinds of this age (protocol 0.2, 3.2). */
+  /**
+   * Parses the envelope as strictly as public clients: exactly two keys, and only error kinds known to this age
+   * (protocol 0.2, 3.2).
+   */
   #parse(text: string): unknown {
     const envelope = JSON.parse(text) as { result?: unknown; value?: unknown; error?: unknown }
     const keys = Object.keys(envelope).sort().join()

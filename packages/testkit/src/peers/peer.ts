@@ -1,45 +1,48 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** The ages of public clients (protocol 0.1): as of November 2025, called S there, and as of August 2026, called H. */
+/** Ages of public clients (protocol 0.1): November 2025 and August 2026. */
 export type Age = '2025' | '2026'
 
-/** How a public client saw its connection end; it says nothing itself (protocol 2.8). */
+/** How the connection of a public client ended. The client itself never sends Close (protocol 2.8). */
 export type PeerEnd = {
-  /** `Close`: the hub said so; `Bare`: the WebSocket ended without, over which the older age hangs; `Panic`: what kills this age. */
+  /**
+   * `Close`: the hub sent Close. `Bare`: the WebSocket closed without it, after which clients of 2025 hang. `Panic`: a
+   * frame that crashes this age.
+   */
   how: 'Close' | 'Bare' | 'Panic'
   reason: string
 }
 
-/** One channel as a public client holds it: a stream of bytes. A `Channel` of a link is one. */
+/** A channel of a public client: a stream of bytes. `Channel` of packages/link matches it. */
 export type PeerChannel = {
-  /** Bytes, or null at the end of data. */
+  /** Next bytes, or null at the end of the data. */
   read(): Promise<Uint8Array | null>
   write(bytes: Uint8Array): Promise<void>
-  /** Written and not yet sent. */
+  /** Bytes written and not sent yet. */
   readonly queuedBytes: number
-  /** Shuts the own data down (0x17). */
+  /** Ends this side's data (0x17). */
   end(): void
-  /** Drops the channel, of which each age tells the hub in its own way (protocol 2.7). */
+  /** Drops the channel. The frames sent for this depend on the age (protocol 2.7). */
   close(): void
 }
 
-/** A channel that the hub wants. */
+/** A channel request of the hub. */
 export type PeerRequest = { endpoint: string; accept(): PeerChannel; reject(reason: string): void }
 
-/** The link of a public client, whatever its age. */
+/** The link of a public client of either age. */
 export type Peer = AsyncDisposable & {
-  /** Asks the hub for a channel; rejects with `ChannelRejectedError`. */
+  /** Requests a channel from the hub; rejects with `ChannelRejectedError`. */
   open(endpoint: string): Promise<PeerChannel>
   ended: Promise<PeerEnd>
-  /** Ends like every public client does: without a word. */
+  /** Disconnects without Close, like every public client. */
   drop(): void
-  /** Kills the client, as what it cannot bear does. */
+  /** Crashes the client, as one of the fatal frames would. */
   panic(reason: string): void
 }
 
-/** Carries bytes both ways between a channel and a socket; ends when both directions are over (protocol 3.3, 3.4). */
-export async function splice(channel: PeerChannel, socket: Socket): Promise<void> {
+/** Pipes bytes both ways between a channel and a socket; resolves when both directions are over (protocol 3.3, 3.4). */
+export async function pipe(channel: PeerChannel, socket: Socket): Promise<void> {
   socket.on('error', () => {})
   const toSocket = async (): Promise<void> => {
     for (let bytes = await channel.read(); bytes !== null; bytes = await channel.read())
@@ -52,10 +55,10 @@ export async function splice(channel: PeerChannel, socket: Socket): Promise<void
       await channel.write(chunk as Buffer)
     channel.end()
   }
-  // A service that resets, and a hub that reads no more, end everything.
+  // A reset by the service, or a hub that stops reading, ends both directions.
   await Promise.all([toSocket(), toChannel()]).then(
     async () => {
-      // Dropping a channel drops what still waits for credit.
+      // Wait for queued bytes: dropping the channel would discard them.
       while (channel.queuedBytes > 0) await new Promise(resolve => setTimeout(resolve, 5))
     },
     () => {},

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import type { FirstPing } from '@muster/link/testing'
 import {
   type DeviceIdentity,
   deviceHeaders,
@@ -6,23 +7,29 @@ import {
   type FakeDeviceOptions,
   openWebSocket,
 } from '../fake-device.ts'
-import { type Age, type Peer, type PeerEnd, type PeerRequest, splice } from './peer.ts'
+import { type Age, type Peer, type PeerEnd, type PeerRequest, pipe } from './peer.ts'
 import { peer2025 } from './peer-2025.ts'
 import { peer2026 } from './peer-2026.ts'
 import { PeerRpc } from './peer-rpc.ts'
 
-type PublicAgentOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls'> & { age: Age }
+type PublicAgentOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls'> & {
+  age: Age
+  /** Order of the first frames of clients of 2025. */
+  firstPing?: FirstPing | undefined
+}
 
-/** A public agent that runs as a service, and its one-shot commands. */
+/** A public agent running as a service, with its one-shot commands. */
 export type PublicAgent = AsyncDisposable & {
   deviceId: string
   identity: DeviceIdentity
   ended: Promise<PeerEnd>
-  /** What the first update of the system information, and the newer age's other start-up actions, were answered. */
+  /** Answers to the first update of the system information and to the other start-up actions of 2026. */
   started: Promise<unknown[]>
-  /** One action as a one-shot command runs it (protocol 3.8). */
+  /** Runs one action like a one-shot command (protocol 3.8). */
   oneShot(action: string, input: object): Promise<unknown>
-  /** Breaks off like a power failure. */
+  /** Runs a one-shot command of several actions; the device's id is added to each input. */
+  command<T>(work: (run: (action: string, input: object) => Promise<unknown>) => Promise<T>): Promise<T>
+  /** Resets the connection, like a power failure. */
   drop(): void
 }
 
@@ -47,7 +54,7 @@ const SYSTEM_INFO = {
   ],
 }
 
-/** What each age publishes of itself at its start (protocol 4.2, 4.3). */
+/** Properties published by each age at its start (protocol 4.2, 4.3). */
 const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
   '2025': [{ name: 'dev.nexigon.systemInfo', value: SYSTEM_INFO }],
   '2026': [
@@ -67,8 +74,8 @@ const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
 }
 
 /**
- * Starts the public agent of an age: connects, asks who it is, and publishes what it is (protocol 3.7). Rejects with
- * `ConnectionRefused`, after which the real one ends and is started again by systemd.
+ * Starts the public agent of an age: connects, queries its actor, and publishes its properties (protocol 3.7). Rejects
+ * with `ConnectionRefused`; the real agent exits then and is restarted by systemd.
  */
 export async function publicAgent(options: PublicAgentOptions): Promise<PublicAgent> {
   const { age } = options
@@ -80,7 +87,7 @@ export async function publicAgent(options: PublicAgentOptions): Promise<PublicAg
   async function start(): Promise<unknown[]> {
     const set = (on: PeerRpc, index: number): Promise<unknown> =>
       on.invoke('devices_SetProperty', { deviceId, ...STARTUP[age][index] })
-    // The older age has one executor for its life; the newer one a second for telemetry, and gives the first one back.
+    // Agents of 2025 keep one executor. Agents of 2026 open a second one for telemetry and close the first.
     if (age === '2025') return [await set(rpc, 0)]
     const telemetry = await PeerRpc.open(age, peer)
     const work = await PeerRpc.open(age, peer)
@@ -93,40 +100,43 @@ export async function publicAgent(options: PublicAgentOptions): Promise<PublicAg
     return answers
   }
 
-  async function oneShot(action: string, input: object): Promise<unknown> {
+  const command: PublicAgent['command'] = async work => {
     const own = age === '2025' ? await connectAgent({ ...options, identity }, false) : undefined
-    const command = await PeerRpc.open(age, own ?? peer)
+    const session = await PeerRpc.open(age, own ?? peer)
     try {
-      return await command.invoke(action, { deviceId: await deviceIdOf(command), ...input })
+      const id = await deviceIdOf(session)
+      return await work((action, input) => session.invoke(action, { deviceId: id, ...input }))
     } finally {
-      // The process ends without closing anything; the newer agent's local socket gives its channel back.
+      // A one-shot process of 2025 exits without closing anything. In 2026 it uses the running agent's link and closes
+      // only its channel.
       if (own) own.drop()
-      else command.close()
+      else session.close()
     }
   }
 
   const started = start()
-  // Who goes at once leaves them unanswered.
+  // An agent that is dropped early leaves these calls unanswered.
   started.catch(() => {})
   return {
     deviceId,
     identity,
     ended: peer.ended,
     started,
-    oneShot,
+    oneShot: (action, input) => command(run => run(action, input)),
+    command,
     drop: peer.drop,
     [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
   }
 }
 
 async function connectAgent(
-  { age, url, token, tls, identity }: PublicAgentOptions & { identity: DeviceIdentity },
+  { age, url, token, tls, identity, firstPing }: PublicAgentOptions & { identity: DeviceIdentity },
   register: boolean,
   onRequest?: (request: PeerRequest) => void,
 ): Promise<Peer> {
   const headers = { ...(url.startsWith('https:') && { 'x-client-cert': undefined }) }
   const opened = await openWebSocket(url, deviceHeaders({ url, token, register, headers }, identity), tls)
-  return (age === '2025' ? peer2025 : peer2026)(opened, onRequest)
+  return age === '2025' ? peer2025(opened, onRequest, firstPing) : peer2026(opened, onRequest)
 }
 
 async function deviceIdOf(rpc: PeerRpc): Promise<string> {
@@ -135,7 +145,7 @@ async function deviceIdOf(rpc: PeerRpc): Promise<string> {
   return actor.deviceId
 }
 
-/** The older age accepts first and connects then; the newer one connects first (protocol 3.3). */
+/** Agents of 2025 accept first and connect then; those of 2026 connect first (protocol 3.3). */
 function forward(age: Age, peer: Peer, request: PeerRequest): void {
   const port = Number(FORWARD.exec(request.endpoint)?.[1])
   if (!(port <= 65_535)) {
@@ -152,5 +162,5 @@ function forward(age: Age, peer: Peer, request: PeerRequest): void {
     if (accepted) accepted.close()
     else request.reject('local TCP forwarding target is unavailable')
   })
-  socket.once('connect', () => void splice(accepted ?? request.accept(), socket))
+  socket.once('connect', () => void pipe(accepted ?? request.accept(), socket))
 }

@@ -1,25 +1,26 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import type { FirstPing } from '@muster/link/testing'
 import { openWebSocket } from '../fake-device.ts'
-import { type Age, type PeerEnd, splice } from './peer.ts'
+import { type Age, type PeerEnd, type PeerRequest, pipe } from './peer.ts'
 import { peer2025 } from './peer-2025.ts'
 import { peer2026 } from './peer-2026.ts'
 import { PeerRpc } from './peer-rpc.ts'
 
-/** The public command line while one of its commands runs. */
+/** The public command line during one of its commands. */
 export type PublicCommandLine = AsyncDisposable & {
   actor: Record<string, string>
   ended: Promise<PeerEnd>
-  /** Runs an action of a command. */
+  /** Runs an action of the command. */
   invoke(action: string, input: object): Promise<unknown>
-  /** `forward DEVICE LOCAL:REMOTE`: a local port whose connections lead to a port of a device (protocol 3.4). */
+  /** `forward DEVICE LOCAL:REMOTE`: a local port that is forwarded to a port of a device (protocol 3.4). */
   forward(
     deviceId: string,
     remotePort: number,
   ): Promise<
     {
       localPort: number
-      /** What it printed about connections that could not be opened. */
+      /** Messages printed about connections that could not be opened. */
       errors: string[]
     } & Disposable
   >
@@ -30,18 +31,22 @@ export async function publicCommandLine({
   age,
   url,
   userToken,
+  firstPing,
 }: {
   age: Age
   url: string
   userToken: string
+  /** Order of the first frames of clients of 2025. */
+  firstPing?: FirstPing | undefined
 }): Promise<PublicCommandLine> {
   const opened = await openWebSocket(url, {
     authorization: `Bearer ${userToken}`,
     'x-register-connection': 'true',
     'x-user-token': userToken,
   })
-  // It would reject what the hub opens with no reason at all; hubs open nothing.
-  const peer = (age === '2025' ? peer2025 : peer2026)(opened, request => request.reject(''))
+  // It rejects channel requests of the hub with an empty reason; the hub never sends any.
+  const rejectAll = (request: PeerRequest): void => request.reject('')
+  const peer = age === '2025' ? peer2025(opened, rejectAll, firstPing) : peer2026(opened, rejectAll)
   const rpc = await PeerRpc.open(age, peer)
   const { actor } = (await rpc.invoke('actor_GetActor', {})) as { actor: Record<string, string> }
   if (actor.actor !== 'UserToken' || !actor.userId || !actor.tokenId) throw new Error('not a user token')
@@ -54,7 +59,7 @@ export async function publicCommandLine({
       const server = createServer({ allowHalfOpen: true }, socket => {
         socket.on('error', () => {})
         peer.open(`device/${deviceId}/proxy/forward/tcp/${remotePort}`).then(
-          channel => splice(channel, socket),
+          channel => pipe(channel, socket),
           (error: Error) => {
             errors.push(error.message)
             socket.destroy()

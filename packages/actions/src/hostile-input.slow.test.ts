@@ -4,10 +4,10 @@ import type { Action } from './define.ts'
 import { MAX_ACTION_BODY_BYTES } from './limits.ts'
 import { actions } from './registry.ts'
 
-/** What a body can hold beside the rest of an input. */
+/** Longest text that fits into a body beside the rest of an input. */
 const LONGEST = MAX_ACTION_BODY_BYTES - 1024
 
-/** Texts that make a careless pattern go back and try again, each as long as a body lets it be. */
+/** Texts that cause backtracking in careless patterns, each as long as a body allows. */
 const HOSTILE: [what: string, text: string][] = [
   ...[
     'a',
@@ -35,16 +35,16 @@ const HOSTILE: [what: string, text: string][] = [
     part.repeat(Math.floor(LONGEST / Buffer.byteLength(part))),
   ]),
   ['an address with dots and a wrong end', `a@${'a.'.repeat(LONGEST / 2 - 2)}@`],
-  ['an address with blanks behind it', `a@a.${'a '.repeat(LONGEST / 2 - 4)}`],
-  ['a time with a fraction without end', `2026-11-21T12:03:04.${'1'.repeat(LONGEST - 30)}!`],
-  ['an id without end', `u_${'1'.repeat(LONGEST - 3)}`],
+  ['an address followed by blanks', `a@a.${'a '.repeat(LONGEST / 2 - 4)}`],
+  ['a time with an endless fraction', `2026-11-21T12:03:04.${'1'.repeat(LONGEST - 30)}!`],
+  ['an endless id', `u_${'1'.repeat(LONGEST - 3)}`],
   ['a good id with a wrong end', `d_ev_20261121-1203-${'1'.repeat(LONGEST - 30)}!`],
-  ['a certificate without end', `${'AA:'.repeat(LONGEST / 3 - 1)}!`],
-  ['halves of characters', '\ud800'.repeat(LONGEST / 8)],
-  ['characters of two places', '😀'.repeat(LONGEST / 4)],
+  ['an endless certificate', `${'AA:'.repeat(LONGEST / 3 - 1)}!`],
+  ['lone surrogates', '\ud800'.repeat(LONGEST / 8)],
+  ['surrogate pairs', '😀'.repeat(LONGEST / 4)],
 ]
 
-/** Time of a core that one look at such a text may take, in milliseconds: more than reading it many times over. */
+/** Limit of CPU time in milliseconds for checking one such text: several times what reading it takes. */
 const MAX_MS = 400
 
 type Def = {
@@ -58,7 +58,7 @@ type Def = {
   options?: z.core.$ZodType[]
 }
 
-/** Every schema of texts that an input holds, each once, with a place where it stands. */
+/** Every schema of text in an input, each once, with one place where it is used. */
 function textsOf(
   schema: z.core.$ZodType,
   path: string,
@@ -66,7 +66,7 @@ function textsOf(
 ): Map<z.core.$ZodType, string> {
   if (found.has(schema)) return found
   const def = schema._zod.def as unknown as Def
-  // A pipe is looked at as a whole: what it does behind its text counts too.
+  // A pipe is checked as a whole, because the steps after its text take time as well.
   if (def.type === 'string' || def.type === 'pipe') found.set(schema, path)
   for (const [name, part] of Object.entries(def.shape ?? {})) textsOf(part, `${path}.${name}`, found)
   for (const part of [def.innerType, def.element, def.in, def.keyType, def.valueType, ...(def.options ?? [])])
@@ -77,15 +77,15 @@ function textsOf(
 const texts = new Map<z.core.$ZodType, string>()
 for (const [name, { input }] of Object.entries(actions) as [string, Action][]) textsOf(input, name, texts)
 
-describe('a text that is made to waste time', () => {
-  it('has many places to go to', () => {
+describe('a text designed to waste time', () => {
+  it('can be sent in many places', () => {
     const places = [...texts.values()]
     expect(places.length).toBeGreaterThan(30)
     expect(places.some(place => place.endsWith('.email'))).toBe(true)
     expect(places.some(place => place.endsWith('.password'))).toBe(true)
   })
 
-  it.each(HOSTILE)('is answered within milliseconds everywhere: %s', (_what, text) => {
+  it.each(HOSTILE)('is rejected or accepted within milliseconds everywhere: %s', (_what, text) => {
     const slow: string[] = []
     for (const [schema, place] of texts) {
       const start = process.threadCpuUsage()

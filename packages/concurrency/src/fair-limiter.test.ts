@@ -1,0 +1,277 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { FairLimiter, type FairLimiterOptions, type Permit, type TaskOptions } from './fair-limiter.ts'
+
+afterEach(() => vi.useRealTimers())
+
+/** A limiter whose tasks run until the test ends them; `begun` are their names in the order of their beginnings. */
+function limiterOf(options: FairLimiterOptions) {
+  const limiter = new FairLimiter(options)
+  const begun: string[] = []
+  const add = (name: string, taskOptions?: TaskOptions) => {
+    const { promise, resolve: end, reject: fail } = Promise.withResolvers<string>()
+    const done = limiter.run(() => {
+      begun.push(name)
+      return promise
+    }, taskOptions)
+    // Awaited later than it may be rejected.
+    done.catch(() => {})
+    return {
+      done,
+      end: () => {
+        end(name)
+        return done
+      },
+      fail: (error: Error) => {
+        fail(error)
+        return done
+      },
+    }
+  }
+  return { limiter, begun, add, addOf: (name: string) => add(name, { owner: name[0]! }) }
+}
+
+const settle = () => new Promise(resolve => setTimeout(resolve))
+
+describe('tasks', () => {
+  it('run as many at once as allowed, the others in their order', async () => {
+    const { begun, add } = limiterOf({ max: 2 })
+    const tasks = ['0', '1', '2', '3'].map(name => add(name))
+    await settle()
+    expect(begun).toEqual(['0', '1'])
+    await tasks[1]!.end()
+    await settle()
+    expect(begun).toEqual(['0', '1', '2'])
+    await tasks[0]!.end()
+    await settle()
+    expect(begun).toEqual(['0', '1', '2', '3'])
+    expect(await Promise.all([tasks[2]!.end(), tasks[3]!.end(), ...tasks.map(({ done }) => done)])).toEqual([
+      '2',
+      '3',
+      '0',
+      '1',
+      '2',
+      '3',
+    ])
+  })
+
+  it('never run more at once than allowed, in order, also after failures', async () => {
+    const limiter = new FairLimiter({ max: 3 })
+    let [running, most] = [0, 0]
+    const order: number[] = []
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, at) =>
+        limiter.run(async () => {
+          order.push(at)
+          most = Math.max(most, ++running)
+          await new Promise(resolve => setTimeout(resolve))
+          running--
+          if (at % 4 === 0) throw new Error('odd')
+        }),
+      ),
+    )
+    expect(most).toBe(3)
+    expect(order).toEqual(Array.from({ length: 20 }, (_, at) => at))
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(5)
+  })
+
+  it('give their permit back when they fail', async () => {
+    const { limiter, add } = limiterOf({ max: 1 })
+    await expect(add('1').fail(new Error('no'))).rejects.toThrow('no')
+    await expect(
+      limiter.run(() => {
+        throw new Error('at once')
+      }),
+    ).rejects.toThrow('at once')
+    expect(await limiter.run(async () => 'yes')).toBe('yes')
+  })
+
+  it('may release their permit twice', async () => {
+    const limiter = new FairLimiter({ max: 1 })
+    const first = await limiter.enter()
+    first.release()
+    first.release()
+    const second = await limiter.enter()
+    let hasThird = false
+    const third = limiter.enter().then(() => (hasThird = true))
+    await settle()
+    expect(hasThird).toBe(false)
+    second[Symbol.dispose]()
+    await third
+  })
+
+  it('begin before newcomers when a permit is free again', async () => {
+    const { begun, add } = limiterOf({ max: 1 })
+    const first = add('first')
+    add('second')
+    const third = first.end().then(() => add('third'))
+    await third
+    await settle()
+    expect(begun).toEqual(['first', 'second'])
+  })
+})
+
+describe('owners', () => {
+  it('have their turns one after the other', async () => {
+    const { begun, addOf } = limiterOf({ max: 1 })
+    const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(addOf)
+    for (const name of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2']) {
+      await settle()
+      expect(begun.at(-1)).toBe(name)
+      await tasks[['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].indexOf(name)]!.end()
+    }
+  })
+
+  it('wait for their own tasks at their limit, while others begin', async () => {
+    const { begun, addOf } = limiterOf({ max: 2, maxPerOwner: 1, waitMs: 50 })
+    const [a1, a2, b1, c1, late] = ['a1', 'a2', 'b1', 'c1', 'a3'].map(addOf)
+    await settle()
+    expect(begun).toEqual(['a1', 'b1'])
+    // The free permit is of no use to `a`, who is at its limit.
+    await b1!.end()
+    await settle()
+    expect(begun).toEqual(['a1', 'b1', 'c1'])
+    await a1!.end()
+    await settle()
+    expect(begun).toEqual(['a1', 'b1', 'c1', 'a2'])
+    await expect(late!.done).rejects.toMatchObject({ name: 'LimiterRejection', reason: 'timeout' })
+    await Promise.all([a2!.end(), c1!.end()])
+    expect(begun).toHaveLength(4)
+  })
+})
+
+describe('a task that would wait', () => {
+  it('is rejected at once when the queue is full', async () => {
+    const { limiter, add } = limiterOf({ max: 1, maxWaiting: 1, waitMs: 1_000 })
+    const first = add('first')
+    expect(limiter.isFull).toBe(false)
+    const waiting = add('waiting')
+    expect(limiter.isFull).toBe(true)
+    await expect(add('late').done).rejects.toMatchObject({ name: 'LimiterRejection', reason: 'full' })
+    await first.end()
+    await waiting.end()
+  })
+
+  it('is rejected at once where nothing may wait', async () => {
+    const { addOf } = limiterOf({ max: 2, maxPerOwner: 1, maxWaiting: 0 })
+    const first = addOf('a1')
+    await expect(addOf('a2').done).rejects.toMatchObject({ reason: 'full' })
+    const other = addOf('b1')
+    await expect(addOf('c1').done).rejects.toMatchObject({ reason: 'full' })
+    await first.end()
+    await addOf('a3').end()
+    await other.end()
+  })
+})
+
+describe('a task that waits', () => {
+  it('is rejected after `waitMs`, and the permit goes to the next', async () => {
+    vi.useFakeTimers()
+    const { limiter } = limiterOf({ max: 1, maxWaiting: 10, waitMs: 1_000 })
+    const first = await limiter.enter()
+    const tooLong = limiter.enter()
+    vi.advanceTimersByTime(500)
+    const inTime = limiter.enter()
+    vi.advanceTimersByTime(700)
+    await expect(tooLong).rejects.toMatchObject({ reason: 'timeout' })
+    first.release()
+    ;(await inTime).release()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is rejected by its deadline though the event loop was blocked when its timer was due', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const { limiter } = limiterOf({ max: 1, waitMs: 1_000 })
+    const first = await limiter.enter()
+    const waiting = [limiter.enter(), limiter.enter()]
+    const outcomes = Promise.allSettled(waiting)
+    vi.advanceTimersByTime(5_000)
+    first.release()
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    // The permits of those that were rejected are not lost.
+    ;(await limiter.enter()).release()
+  })
+
+  it('is not rejected because the clock of the system was set', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { limiter } = limiterOf({ max: 1, maxWaiting: 10, waitMs: 1_000 })
+    const first = await limiter.enter()
+    const waiting = limiter.enter()
+    vi.setSystemTime(Date.now() + 3_600_000)
+    first.release()
+    vi.useRealTimers()
+    ;(await waiting).release()
+  })
+
+  it('leaves the queue when its signal aborts', async () => {
+    const { limiter, add } = limiterOf({ max: 1 })
+    const first = add('first')
+    const controller = new AbortController()
+    const second = add('second', { signal: controller.signal })
+    controller.abort(new Error('left'))
+    await expect(second.done).rejects.toThrow('left')
+    await expect(add('late', { signal: controller.signal }).done).rejects.toThrow('left')
+    await first.end()
+    expect(await limiter.run(async () => 'third')).toBe('third')
+  })
+
+  it('takes its listener from a signal that outlives it', async () => {
+    const { limiter } = limiterOf({ max: 1 })
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, 'addEventListener')
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    const first = await limiter.enter({ signal })
+    expect(added).not.toHaveBeenCalled()
+    const second = limiter.enter({ signal })
+    first.release()
+    ;(await second).release()
+    await settle()
+    expect(added).toHaveBeenCalledOnce()
+    expect(removed.mock.calls[0]![1]).toBe(added.mock.calls[0]![1])
+  })
+
+  it('is rejected when the signal of the limiter aborts, and so are later ones', async () => {
+    const controller = new AbortController()
+    const { add } = limiterOf({ max: 1, waitMs: 60_000, signal: controller.signal })
+    const first = add('first')
+    const waiting = add('waiting')
+    controller.abort(new Error('offline'))
+    await expect(waiting.done).rejects.toThrow('offline')
+    await expect(add('late').done).rejects.toThrow('offline')
+    expect(await first.end()).toBe('first')
+  })
+})
+
+describe('limits that change', () => {
+  it('keep the oldest tasks waiting and reject the rest', async () => {
+    const { limiter, begun, add } = limiterOf({ max: 2, maxWaiting: 10 })
+    const tasks = ['1', '2', '3', '4', '5'].map(name => add(name))
+    limiter.setLimits({ max: 1, maxWaiting: 1 })
+    for (const late of tasks.slice(3)) await expect(late.done).rejects.toMatchObject({ reason: 'full' })
+    await tasks[0]!.end()
+    await settle()
+    expect(begun).toEqual(['1', '2'])
+    await tasks[1]!.end()
+    await settle()
+    expect(begun).toEqual(['1', '2', '3'])
+  })
+
+  it('let tasks begin that waited', async () => {
+    const { limiter, begun, add } = limiterOf({ max: 1 })
+    for (const name of ['1', '2', '3', '4']) add(name)
+    limiter.setLimits({ max: 3, maxWaiting: 10 })
+    await settle()
+    expect(begun).toEqual(['1', '2', '3'])
+  })
+})
+
+it('runs tasks in browsers without Symbol.dispose', async () => {
+  class WithoutDispose extends FairLimiter {
+    override async enter(options?: TaskOptions): Promise<Permit> {
+      const { release } = await super.enter(options)
+      return { release } as Permit
+    }
+  }
+  const limiter = new WithoutDispose({ max: 1 })
+  await expect(limiter.run(async () => 1)).resolves.toBe(1)
+  await expect(limiter.run(async () => 2)).resolves.toBe(2)
+})

@@ -1,0 +1,207 @@
+/** Limits of a `FairLimiter`; an absent one is no limit. */
+export type FairLimiterOptions = {
+  /** Tasks that run at once. */
+  max: number
+  /** Tasks of one owner that run at once. */
+  maxPerOwner?: number
+  /** Tasks that wait; further ones are rejected at once. 0 rejects whatever cannot begin at once. */
+  maxWaiting?: number
+  /** Longest wait of a task in milliseconds. */
+  waitMs?: number
+  /** Ends the limiter: every task that waits, and every later one, is rejected with the signal's reason. */
+  signal?: AbortSignal
+}
+
+/** Whose a task is, and the signal that takes it out of the queue while it waits. */
+export type TaskOptions = { owner?: string; signal?: AbortSignal | undefined }
+
+/** A permit to run one task. Releasing it twice is harmless. */
+export type Permit = Disposable & { release(): void }
+
+/** Why a task did not begin: the queue was full, or the task waited longer than `waitMs`. */
+export type LimiterReason = 'full' | 'timeout'
+
+/** The rejection of a task that did not begin because of the limiter's own bounds. */
+export class LimiterRejection extends Error {
+  override name = 'LimiterRejection'
+  readonly reason: LimiterReason
+
+  constructor(reason: LimiterReason) {
+    super(reason === 'full' ? 'Too many tasks wait already.' : 'The task waited too long.')
+    this.reason = reason
+  }
+}
+
+type Waiter = {
+  owner: string
+  deadlineMs: number
+  begin: (permit: Permit) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Runs tasks with a global and a per-owner limit: round-robin between owners, first come first served inside an owner. Without owners
+ * it is a plain queue. Deadlines are measured by the monotonic clock, so a change of the system's clock moves none.
+ */
+export class FairLimiter {
+  #max: number
+  #maxWaiting: number
+  readonly #maxPerOwner: number
+  readonly #waitMs: number
+  readonly #signal: AbortSignal | undefined
+  #running = 0
+  readonly #runningByOwner = new Map<string, number>()
+  /** All waiting tasks, oldest first; as each waits equally long, this is the order of their deadlines. */
+  readonly #queue = new Set<Waiter>()
+  /** The same tasks by owner; the owner whose task began last is the last entry. */
+  readonly #queueByOwner = new Map<string, Set<Waiter>>()
+  /** One timer for the oldest task instead of one for each: tens of thousands of devices may wait. */
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(options: FairLimiterOptions) {
+    this.#max = options.max
+    this.#maxPerOwner = options.maxPerOwner ?? Number.POSITIVE_INFINITY
+    this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY
+    this.#waitMs = options.waitMs ?? Number.POSITIVE_INFINITY
+    this.#signal = options.signal
+    options.signal?.addEventListener('abort', () => this.#rejectAll(options.signal!.reason), { once: true })
+  }
+
+  /** Whether a task that has to wait would be rejected at once. */
+  get isFull(): boolean {
+    return this.#queue.size >= this.#maxWaiting
+  }
+
+  /** Runs a task when its turn comes. Rejects with `LimiterRejection`, or with the reason of a signal that aborted before that. */
+  async run<Result>(task: () => Promise<Result>, options?: TaskOptions): Promise<Result> {
+    const permit = await this.enter(options)
+    // Not `using`: browsers that the console supports lack `Symbol.dispose` (Chrome below 134, Firefox below 141, Safari).
+    try {
+      return await task()
+    } finally {
+      permit.release()
+    }
+  }
+
+  /** Resolves to a permit when the turn of a task comes; rejects as `run` does. */
+  async enter({ owner = '', signal }: TaskOptions = {}): Promise<Permit> {
+    this.#signal?.throwIfAborted()
+    signal?.throwIfAborted()
+    if (this.#hasRoomFor(owner)) return this.#permitFor(owner)
+    if (this.isFull) throw new LimiterRejection('full')
+    const { promise, resolve, reject } = Promise.withResolvers<Permit>()
+    const waiter = { owner, deadlineMs: performance.now() + this.#waitMs, begin: resolve, reject }
+    this.#add(waiter)
+    if (!signal) return promise
+    const abort = (): void => {
+      this.#remove(waiter)
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    return promise.finally(() => signal.removeEventListener('abort', abort))
+  }
+
+  /** Changes limits while tasks run and wait. Tasks beyond a smaller `maxWaiting` are rejected as `full`, newest first. */
+  setLimits({ max, maxWaiting }: { max: number; maxWaiting: number }): void {
+    this.#max = max
+    this.#maxWaiting = maxWaiting
+    for (const waiter of [...this.#queue].slice(maxWaiting)) {
+      this.#remove(waiter)
+      waiter.reject(new LimiterRejection('full'))
+    }
+    this.#beginWaiting()
+  }
+
+  #hasRoomFor(owner: string): boolean {
+    return this.#running < this.#max && (this.#runningByOwner.get(owner) ?? 0) < this.#maxPerOwner
+  }
+
+  #permitFor(owner: string): Permit {
+    this.#count(owner, 1)
+    let isReleased = false
+    const release = (): void => {
+      if (isReleased) return
+      isReleased = true
+      this.#count(owner, -1)
+      this.#beginWaiting()
+    }
+    return { release, [Symbol.dispose]: release }
+  }
+
+  #count(owner: string, change: 1 | -1): void {
+    this.#running += change
+    const running = (this.#runningByOwner.get(owner) ?? 0) + change
+    if (running === 0) this.#runningByOwner.delete(owner)
+    else this.#runningByOwner.set(owner, running)
+  }
+
+  #beginWaiting(): void {
+    this.#rejectExpired()
+    while (this.#running < this.#max) {
+      const next = this.#next()
+      if (!next) return
+      this.#remove(next)
+      const queue = this.#queueByOwner.get(next.owner)
+      if (queue) {
+        this.#queueByOwner.delete(next.owner)
+        this.#queueByOwner.set(next.owner, queue)
+      }
+      // The permit passes on directly, so that no newcomer takes it before the task continues.
+      next.begin(this.#permitFor(next.owner))
+    }
+  }
+
+  #next(): Waiter | undefined {
+    for (const [owner, queue] of this.#queueByOwner) {
+      if (this.#hasRoomFor(owner)) return queue.values().next().value
+    }
+    return undefined
+  }
+
+  #add(waiter: Waiter): void {
+    this.#queue.add(waiter)
+    const ofOwner = this.#queueByOwner.get(waiter.owner) ?? new Set()
+    this.#queueByOwner.set(waiter.owner, ofOwner.add(waiter))
+    this.#startTimer()
+  }
+
+  #remove(waiter: Waiter): void {
+    this.#queue.delete(waiter)
+    const ofOwner = this.#queueByOwner.get(waiter.owner)
+    if (ofOwner?.delete(waiter) && ofOwner.size === 0) this.#queueByOwner.delete(waiter.owner)
+    if (this.#queue.size > 0) return
+    // A timer without a purpose would keep a process alive.
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #startTimer(): void {
+    const [oldest] = this.#queue
+    if (this.#timer !== undefined || !oldest || oldest.deadlineMs === Number.POSITIVE_INFINITY) return
+    // Rounded up: timers count whole milliseconds, and one that fires early would have to be set again.
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        this.#rejectExpired()
+        this.#startTimer()
+      },
+      Math.ceil(oldest.deadlineMs - performance.now()),
+    )
+  }
+
+  #rejectExpired(): void {
+    const nowMs = performance.now()
+    for (const waiter of this.#queue) {
+      if (waiter.deadlineMs > nowMs) return
+      this.#remove(waiter)
+      waiter.reject(new LimiterRejection('timeout'))
+    }
+  }
+
+  #rejectAll(reason: unknown): void {
+    for (const waiter of this.#queue) {
+      this.#remove(waiter)
+      waiter.reject(reason)
+    }
+  }
+}

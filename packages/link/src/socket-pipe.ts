@@ -1,0 +1,70 @@
+import type { Socket } from 'node:net'
+import type { Channel } from './channel.ts'
+
+/**
+ * Pipes bytes both ways between a channel and a local socket until both directions ended, each on its own; the slower
+ * side holds up the faster one. A failure on one side ends the other (protocol 3.3). A stream that breaks off resets
+ * the socket, so that truncated data does not look complete. Resolves when both directions are over, never rejects. The
+ * socket must have `allowHalfOpen`.
+ */
+export async function pipeSocket(channel: Channel, socket: Socket): Promise<void> {
+  const { promise: socketClosed, resolve } = Promise.withResolvers<void>()
+  // Every 'error' is followed by 'close', which is handled below.
+  socket.on('error', () => {})
+  socket.once('close', () => {
+    // After the service's regular end, queued data still goes to the hub first. The hub takes "read no more" as the end
+    // of everything (R-13).
+    if (socket.readableEnded) void channel.endSent.then(() => channel.stopReading())
+    else channel.close()
+    resolve()
+  })
+  pipeToChannel(socket, channel)
+  pipeToSocket(channel, socket)
+  if (socket.destroyed) resolve()
+  await socketClosed
+  await channel.closed
+}
+
+function pipeToChannel(socket: Socket, channel: Channel): void {
+  socket.on('data', (bytes: Buffer) => {
+    // The hub may have stopped reading but still be sending: then the service's data is dropped.
+    if (channel.canWrite && !channel.tryWrite(bytes)) socket.pause()
+  })
+  socket.once('end', () => channel.end())
+  channel.onWritable = () => {
+    if (channel.canWrite || channel.hasPeerStopped) socket.resume()
+    // After the service's regular end no room is needed, and a pause must not delay the report of that end.
+    else if (!socket.readableEnded) socket.resetAndDestroy()
+  }
+}
+
+function pipeToSocket(channel: Channel, socket: Socket): void {
+  let isOver = false
+  const finish = () => {
+    isOver = true
+    // A hub that also stopped reading is gone: end the connection to the service (R-13).
+    if (channel.hasPeerStopped) socket.end(() => socket.destroy())
+    else socket.end()
+  }
+  const breakOff = () => {
+    isOver = true
+    socket.write('', () => socket.resetAndDestroy())
+  }
+  const pump = () => {
+    while (!isOver && !socket.destroyed && !socket.writableNeedDrain) {
+      const bytes = channel.tryRead()
+      if (bytes === undefined && !channel.hasPeerStopped) return
+      if (bytes) socket.write(bytes)
+      else if (bytes === null && !channel.isTruncated) finish()
+      else breakOff()
+    }
+  }
+  channel.onReadable = pump
+  channel.onPeerStopped = () => {
+    if (!isOver) pump()
+    else if (socket.writableFinished) socket.destroy()
+    else socket.once('finish', () => socket.destroy())
+  }
+  socket.on('drain', pump)
+  pump()
+}

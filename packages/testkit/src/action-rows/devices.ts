@@ -1,0 +1,104 @@
+import type { devices } from '@muster/actions'
+import { deviceRow, randomFingerprint } from '../rows.ts'
+import { addNothing, text, time, timeOf } from './list-items.ts'
+import { anotherCertificate, newFingerprint, someEvent } from './records.ts'
+import { ACTORS, MEMBERS, PEOPLE, READERS, type Rows } from './row.ts'
+
+/** Starts at 8: versions must be in order as numbers and not as texts. */
+let propertyVersion = 8
+
+export const deviceRows: Rows<typeof devices> = {
+  devices_Query: {
+    input: () => ({}),
+    may: PEOPLE,
+    list: {
+      items: 'devices',
+      id: 'deviceId',
+      sorts: { deviceId: text('deviceId') },
+      defaultSort: 'deviceId',
+      hasText: false,
+      add: addNothing, // The same devices as in the project.
+    },
+  },
+  devices_GetDetails: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
+  devices_SetName: { input: ({ deviceId }) => ({ deviceId, name: 'Gate' }), may: MEMBERS },
+  devices_Delete: {
+    input: async world => ({ deviceId: await deviceRow(world.hub, world.projectId) }),
+    may: READERS,
+  },
+  devices_AddCertificate: {
+    input: ({ deviceId }) => ({ deviceId, fingerprint: randomFingerprint(), status: 'Pending' }),
+    may: MEMBERS,
+  },
+  devices_SetCertificateStatus: {
+    input: async world => ({ certificateId: await anotherCertificate(world), status: 'Active' }),
+    may: MEMBERS,
+  },
+  devices_DeleteCertificate: {
+    input: async world => ({ certificateId: await anotherCertificate(world) }),
+    may: READERS,
+  },
+  devices_QueryProperties: { input: ({ deviceId }) => ({ deviceId }), may: [...READERS, 'ownDevice'] },
+  devices_GetProperty: {
+    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
+    may: [...READERS, 'ownDevice'],
+  },
+  devices_SetProperty: {
+    input: ({ deviceId }) => ({ deviceId, name: 'some.property', value: { a: [1] } }),
+    may: [...MEMBERS, 'ownDevice'],
+    audited: ({ deviceId, plant }) => ({ deviceId, name: 'a', value: plant() }),
+  },
+  devices_RemoveProperty: {
+    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
+    may: [...MEMBERS, 'ownDevice'],
+  },
+  devices_QueryEvents: { input: ({ deviceId }) => ({ deviceId, limit: 10 }), may: READERS },
+  devices_PublishEvents: {
+    input: ({ deviceId }) => ({ deviceId, events: [someEvent()] }),
+    may: [...MEMBERS, 'ownDevice'],
+  },
+  devices_QueryConnections: { input: ({ deviceId }) => ({ deviceId, activeOnly: false }), may: READERS },
+  devices_QueryPropertyHistory: {
+    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
+    may: READERS,
+    list: {
+      items: 'changes',
+      id: 'version',
+      sorts: { changedAt: time('changedAt') },
+      defaultSort: '-changedAt',
+      hasText: false,
+      hasNoTotal: true,
+      add: async ({ hub, deviceId }, name, index) => {
+        await hub.db
+          .insertInto('device_property_change')
+          .values({
+            device_id: deviceId,
+            name: 'some.property',
+            version: propertyVersion++,
+            value: JSON.stringify(name),
+            actor: JSON.stringify({ actor: 'System' }),
+            changed_at: timeOf(index),
+          })
+          .execute()
+      },
+    },
+  },
+  devices_Create: {
+    input: ({ projectId }) => ({ projectId, fingerprint: newFingerprint() }),
+    may: MEMBERS,
+  },
+  devices_IssueDeviceToken: {
+    input: ({ deviceId }) => ({ deviceId, validForSecs: 60, claims: { role: 'camera' } }),
+    may: [...MEMBERS, 'ownDevice'],
+    audited: ({ deviceId, plant }) => ({ deviceId, claims: { pin: plant() } }),
+  },
+  devices_ValidateDeviceToken: { input: () => ({ jwt: 'no JWT' }), may: ACTORS },
+  devices_IssueHttpProxyToken: {
+    input: ({ deviceId }) => ({ deviceId, validForSecs: 60, port: 8080 }),
+    may: MEMBERS,
+  },
+  devices_ClaimOperationWork: {
+    input: ({ deviceId }) => ({ deviceId, limit: 1, kinds: ['DeviceCommand'] }),
+    may: ['ownDevice'],
+  },
+}

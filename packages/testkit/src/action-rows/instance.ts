@@ -1,0 +1,12 @@
+import type { instance } from '@muster/actions'
+import type { Rows } from './row.ts'
+
+export const instanceRows: Rows<typeof instance> = {
+  instance_GetStatistics: { input: () => ({}), may: ['instanceAdmin'] },
+  cluster_GetDetails: { input: () => ({}), may: ['instanceAdmin'] },
+  jobs_Query: {
+    input: () => ({}),
+    may: ['instanceAdmin'], // Jobs come and go by themselves: `instance.test.ts` tests this list.
+    list: null,
+  },
+}

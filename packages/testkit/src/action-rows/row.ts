@@ -1,0 +1,108 @@
+import type { ActionInput, ActionName } from '@muster/actions'
+import type { FakeS3 } from '../fake-s3.ts'
+import type { TestHub, TestUser } from '../test-hub.ts'
+
+/** Every kind of caller, as the organization of `World` sees it. The user token belongs to the member. */
+export const ACTORS = [
+  'nobody',
+  'expiredSession',
+  'endedSession',
+  'revokedToken',
+  'stranger',
+  'member',
+  'organizationAdmin',
+  'instanceAdmin',
+  'userToken',
+  'ownDevice',
+  'siblingDevice',
+  'foreignDevice',
+  'clusterNode',
+] as const
+export type ActorName = (typeof ACTORS)[number]
+
+/** People of the organization. */
+export const MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin', 'userToken']
+/** People who may read in the organization. */
+export const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
+/** Everybody who is signed in. */
+export const PEOPLE: readonly ActorName[] = [...READERS, 'stranger']
+/** People who manage the members of the organization. */
+export const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
+/** Readers of a private repository that is linked to the project. */
+export const REPOSITORY_READERS: readonly ActorName[] = [...READERS, 'ownDevice', 'siblingDevice']
+export const ONESELF: readonly ActorName[] = ['member', 'userToken']
+export const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmin']
+
+/** A repository with what is in it. */
+export type RepositoryIds = { repositoryId: string; packageId: string; versionId: string; assetId: string }
+
+/** An account, as far as rows need it. */
+export type Person = { userId: string; email: string }
+
+/** Records that the rows act on: an organization with people and one of everything that it can own. */
+export type World = RepositoryIds & {
+  hub: TestHub
+  people: Record<'member' | 'organizationAdmin' | 'instanceAdmin' | 'stranger', TestUser>
+  organizationId: string
+  projectId: string
+  tokenId: string
+  deviceId: string
+  s3: FakeS3
+  /** Creation times in milliseconds by id, of records whose list does not show them. */
+  createdAt: Map<string, number>
+}
+
+/** The world of the audit test. It follows secrets through the database and the log. */
+export type AuditWorld = World & {
+  /** Makes a secret that must be stored nowhere. */
+  plant: () => string
+  /** Secrets that the hub made; they must be neither stored nor logged. */
+  made: string[]
+  /** Secrets in mails. They must not be stored; without a mail server the log shows their links. */
+  mailed: string[]
+}
+
+export type Item = Record<string, unknown>
+
+/** A list: where its items and their ids are, and how one more is made. */
+export type List = {
+  /** Field of the output that holds the items. */
+  items: string
+  /** Field of an item that holds its id. */
+  id: string
+  /** Sort keys, each with the value of an item that it sorts by. */
+  sorts: Record<string, (item: Item, world: World) => string | number | boolean>
+  defaultSort: string
+  /** Whether a filter by text finds names. */
+  hasText: boolean
+  /** Field of an item that holds its name; `name` by default. */
+  named?: string
+  /** Logs are not counted: they may have millions of rows. */
+  hasNoTotal?: boolean
+  /** Adds an item; does nothing where the rows of another list appear in this one. */
+  add: (world: World, name: string, index: number) => Promise<void>
+}
+
+/** An input without fields has every string as a key, so that case comes first. */
+type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
+  ? { list?: never }
+  : 'sort' extends keyof ActionInput<N>
+    ? // Null for a list whose own test covers paging and order.
+      { list: List | null }
+    : { list?: never }
+
+/** All that the tests of the registry, the audit log and the lists need to know of an action. */
+export type Row<N extends ActionName> = ListOf<N> & {
+  /**
+   * A valid input on records of the world's organization and of one person, the member by default. Records that the action deletes
+   * or changes for good are made for each call. An administrator of the instance and the organization succeeds with it.
+   */
+  input: (world: World, oneself: Person) => ActionInput<N> | Promise<ActionInput<N>>
+  /** Actors that may run it; all others are rejected. */
+  may: readonly ActorName[]
+  /** Input for the audit test, where that needs secrets or a state that would cost the other tests too much. */
+  audited?: (world: AuditWorld, oneself: TestUser) => ActionInput<N> | Promise<ActionInput<N>>
+}
+
+/** A row for each action of a part of the contract. A missing or superfluous row does not compile. */
+export type Rows<Part> = { [N in keyof Part & ActionName]: Row<N> }

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+type Program = {
+  path: string
+  /** Debian packages that contain the program. */
+  debian: readonly string[]
+}
+
+/** Programs of other projects that tests run. `npm run test:setup` installs them; tests never do. */
+export const PROGRAMS = {
+  caddy: { path: '/usr/bin/caddy', debian: ['caddy'] },
+  curl: { path: '/usr/bin/curl', debian: ['curl'] },
+  jq: { path: '/usr/bin/jq', debian: ['jq'] },
+  nginx: { path: '/usr/sbin/nginx', debian: ['nginx-light'] },
+  openssl: { path: '/usr/bin/openssl', debian: ['openssl'] },
+  pgbouncer: { path: '/usr/sbin/pgbouncer', debian: ['pgbouncer'] },
+  swift: {
+    path: '/usr/bin/swift-proxy-server',
+    debian: ['swift-proxy', 'swift-account', 'swift-container', 'swift-object'],
+  },
+  'systemd-analyze': { path: '/usr/bin/systemd-analyze', debian: ['systemd'] },
+} as const satisfies Record<string, Program>
+
+/** Python environment that `npm run test:setup` makes for schemathesis, the fuzzer of OpenAPI documents. */
+export const SCHEMATHESIS_FOLDER = join(import.meta.dirname, '../../../node_modules/.cache/schemathesis')
+
+/** True if all these programs are installed. Tests that need a missing one are skipped. */
+export function hasPrograms(...names: (keyof typeof PROGRAMS)[]): boolean {
+  return names.every(name => existsSync(PROGRAMS[name].path))
+}

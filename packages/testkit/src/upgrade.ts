@@ -1,0 +1,52 @@
+import { request } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Answer to the upgrade request of a device. */
+export type UpgradeAnswer = {
+  status: number
+  /** Error body of a refusal. */
+  body: { kind: string; message: string } | undefined
+  retryAfterSecs: number | undefined
+  /** Socket of a successful upgrade, without any frames sent. */
+  socket: Socket | undefined
+}
+
+/**
+ * Requests an upgrade with these headers, which is much cheaper than a whole device. The caller has to close the
+ * socket.
+ */
+export function askUpgrade(url: string, headers: Record<string, string>): Promise<UpgradeAnswer> {
+  return new Promise((done, failed) => {
+    const asked = request(`${url}/api/v1/connect/ws`, {
+      agent: false,
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        ...headers,
+      },
+    })
+    asked.once('error', failed)
+    asked.once('upgrade', (_response, socket: Socket) => {
+      socket.on('error', () => {})
+      // Read what the hub sends; otherwise its end would not be noticed.
+      socket.resume()
+      done({ status: 101, body: undefined, retryAfterSecs: undefined, socket })
+    })
+    asked.once('response', response => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.once('end', () => {
+        const retryAfter = response.headers['retry-after']
+        done({
+          status: response.statusCode ?? 0,
+          body: JSON.parse(Buffer.concat(chunks).toString()) as UpgradeAnswer['body'],
+          retryAfterSecs: retryAfter === undefined ? undefined : Number(retryAfter),
+          socket: undefined,
+        })
+      })
+    })
+    asked.end()
+  })
+}
