@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import '../../tools/require-node.js'
+
 // How V8 keeps its heap can only be said before it starts. What a collection of the whole heap costs, a tenth of a second for a
 // thousand devices, everybody waits for, so there should be few.
 const HEAP = [
@@ -18,7 +20,13 @@ const HEAP = [
 
 // The same process starts once more.
 if (!HEAP.every(option => process.execArgv.includes(option)))
-  process.execve(process.execPath, [process.execPath, ...HEAP, ...process.execArgv, ...process.argv.slice(1)])
+  process.execve(
+    process.execPath,
+    [process.execPath, ...HEAP, ...process.execArgv, ...process.argv.slice(1)],
+    // Node 24.0.0 passes no environment on by itself.
+    // biome-ignore lint/style/noProcessEnv: it is not read here
+    process.env,
+  )
 
 await import('../../tools/compile-cache.js')
 await import('./src/main.ts')

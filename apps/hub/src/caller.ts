@@ -1,18 +1,26 @@
 import type { Actor } from '@muster/actions'
 
-/** Who runs an action, with what the hub knows beyond the wire form. */
+/** The actor of an action, with fields that only the hub knows, such as rights and session. */
 export type Caller =
   | { actor: 'Anonymous' }
   | { actor: 'System' }
   | { actor: 'User'; userId: string; isAdmin: boolean; sessionId: string; signedInAt: Date }
   | { actor: 'UserToken'; userId: string; tokenId: string; isAdmin: boolean }
-  | { actor: 'Device'; deviceId: string; tokenId: string; projectId: string; organizationId: string }
+  | {
+      actor: 'Device'
+      deviceId: string
+      tokenId: string
+      projectId: string
+      organizationId: string
+      /** Certificate of the connection; absent while it is being registered. */
+      certificateId?: string
+    }
   | { actor: 'ClusterNode'; nodeId: string }
 
 export const ANONYMOUS: Caller = { actor: 'Anonymous' }
 export const SYSTEM: Caller = { actor: 'System' }
 
-/** The caller as it is told on the wire and kept in history. */
+/** The caller in the form of the API and of the audit log. */
 export function wireActor(caller: Caller): Actor {
   switch (caller.actor) {
     case 'Anonymous':
@@ -47,7 +55,7 @@ export function actorId(caller: Caller): string | null {
 /** A signed-in person, by session or by user token. */
 export type PersonCaller = Caller & { actor: 'User' | 'UserToken' }
 
-/** A device as who runs actions. */
+/** A device that runs actions. */
 export type DeviceCaller = Caller & { actor: 'Device' }
 
 /** The person behind a session or a user token, if it is one. */

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConfigError, loadConfig, unknownSettings } from './config.ts'
+import { ConfigError, loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
+import { LIMIT_NAMES, LIMITS } from './limits/limits.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -34,6 +35,7 @@ describe('settings', () => {
       port: 6878,
       host: '127.0.0.1',
       publicUrl: 'http://localhost:6878',
+      hosts: [],
       dataDir: resolve('.muster'),
       databaseUrl: undefined,
       nodeName: hostname(),
@@ -42,17 +44,22 @@ describe('settings', () => {
       proxyDomain: 'localhost',
       tls: undefined,
       devicePort: undefined,
+      maxDescriptors: undefined,
       allowPlaintextDevices: false,
+      diskLowBytes: 268_435_456,
+      diskReserveBytes: 67_108_864,
       eventRetentionDays: 90,
       auditRetentionDays: undefined,
       instanceKey: undefined,
       previousInstanceKey: undefined,
       s3: undefined,
       outboundAllow: [],
+      outboundDeny: [],
       signup: 'open',
       smtpUrl: undefined,
       mailFrom: 'Muster <muster@localhost>',
       logLevel: 'info',
+      limits: Object.fromEntries(LIMIT_NAMES.map(name => [name, LIMITS[name].default])),
       console: {},
     })
   })
@@ -67,6 +74,7 @@ describe('settings', () => {
       MUSTER_PORT: '8080',
       MUSTER_HOST: '::',
       MUSTER_PUBLIC_URL: 'https://hub.example:8443/',
+      MUSTER_HOSTS: 'Hub.internal, 192.168.1.7\n::1',
       MUSTER_DATA_DIR: '/var/lib/muster',
       MUSTER_DATABASE_URL: 'postgresql://muster:secret@db.example:5432/muster?sslmode=require',
       MUSTER_NODE_NAME: 'node 1',
@@ -76,7 +84,10 @@ describe('settings', () => {
       MUSTER_TLS_CERT: '/etc/hub.pem',
       MUSTER_TLS_KEY: '/etc/hub.key',
       MUSTER_DEVICE_PORT: '6879',
+      MUSTER_MAX_DESCRIPTORS: '4096',
       MUSTER_ALLOW_PLAINTEXT_DEVICES: '1',
+      MUSTER_DISK_LOW_BYTES: '10000000000',
+      MUSTER_DISK_RESERVE_BYTES: '1048576',
       MUSTER_EVENT_RETENTION_DAYS: '7',
       MUSTER_AUDIT_RETENTION_DAYS: '365',
       MUSTER_INSTANCE_KEY: '0123456789abcdef'.repeat(4),
@@ -89,6 +100,7 @@ describe('settings', () => {
       MUSTER_S3_SECRET_ACCESS_KEY: 'secret',
       MUSTER_S3_FORCE_PATH_STYLE: '0',
       MUSTER_OUTBOUND_ALLOW: '10.0.0.0/8',
+      MUSTER_OUTBOUND_DENY: '10.9.9.9',
       MUSTER_SIGNUP: 'invite',
       MUSTER_SMTP_URL: 'smtps://ada:secret@mail.example',
       MUSTER_MAIL_FROM: 'hub@example.com',
@@ -102,6 +114,7 @@ describe('settings', () => {
       port: 8080,
       host: '::',
       publicUrl: 'https://hub.example:8443',
+      hosts: ['hub.internal', '192.168.1.7', '[::1]'],
       dataDir: '/var/lib/muster',
       databaseUrl: 'postgresql://muster:secret@db.example:5432/muster?sslmode=require',
       nodeName: 'node 1',
@@ -110,7 +123,10 @@ describe('settings', () => {
       proxyDomain: 'devices.example',
       tls: { certPath: '/etc/hub.pem', keyPath: '/etc/hub.key' },
       devicePort: 6879,
+      maxDescriptors: 4096,
       allowPlaintextDevices: true,
+      diskLowBytes: 10_000_000_000,
+      diskReserveBytes: 1_048_576,
       eventRetentionDays: 7,
       auditRetentionDays: 365,
       instanceKey: '0123456789abcdef'.repeat(4),
@@ -125,12 +141,54 @@ describe('settings', () => {
         forcePathStyle: false,
       },
       outboundAllow: ['10.0.0.0/8'],
+      outboundDeny: ['10.9.9.9'],
       signup: 'invite',
       smtpUrl: 'smtps://ada:secret@mail.example',
       mailFrom: 'hub@example.com',
       logLevel: 'debug',
+      limits: loadConfig({}).limits,
       console: { termsUrl: 'https://example.com/terms#a', privacyUrl: 'https://example.com/privacy' },
     })
+  })
+
+  it.each(['https://hub.example', 'hub.example:80', 'a/b', 'hub.example, user@host', '[::1]:80'])(
+    'S13: refuse %j as host names',
+    hosts => {
+      expect(refusalOf({ MUSTER_HOSTS: hosts })).toMatch(
+        /^MUSTER_HOSTS: found ".*", expected host names or addresses, without scheme and port\.$/,
+      )
+    },
+  )
+
+  it.each([
+    ['hub.example', {}],
+    ['example', {}],
+    ['internal', { MUSTER_HOSTS: 'hub.internal' }],
+  ])(
+    'S11: refuse %j, the own name of the hub or a parent of it, as domain of device pages',
+    (domain, more) => {
+      const env = { MUSTER_PUBLIC_URL: 'https://hub.example', MUSTER_PROXY_DOMAIN: domain, ...more }
+      expect(refusalOf(env)).toMatch(
+        /^MUSTER_PROXY_DOMAIN: found [a-z.]+, expected a domain that is neither the hub's own name \(hub\.\w+\) nor a parent of it\.$/,
+      )
+    },
+  )
+
+  it('S11: take localhost and another site as domain of device pages, and warn about the same site', () => {
+    const warningsOf = (publicUrl: string, domain: string): string[] =>
+      settingWarnings(loadConfig({ MUSTER_PUBLIC_URL: publicUrl, MUSTER_PROXY_DOMAIN: domain }))
+    expect(warningsOf('http://localhost:80', 'localhost')).toEqual([])
+    expect(warningsOf('http://hub.localhost', 'localhost')).toEqual([])
+    expect(warningsOf('https://hub.example.com', 'example-devices.com')).toEqual([])
+    expect(warningsOf('https://hub.a.co.uk', 'devices.b.co.uk')).toEqual([])
+    for (const [publicUrl, domain] of [
+      ['https://hub.example.com', 'devices.example.com'],
+      ['https://example.com', 'devices.example.com'],
+      ['https://hub.a.co.uk', 'devices.a.co.uk'],
+    ] as const)
+      expect(warningsOf(publicUrl, domain)).toEqual([
+        expect.stringMatching(/^MUSTER_PROXY_DOMAIN: found devices\..*, on the same site as /),
+      ])
   })
 
   it('tell the public address from the port unless it is given', () => {
@@ -173,6 +231,8 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_TRUSTED_PROXIES', 'true', 'addresses or networks in CIDR form'],
     ['MUSTER_ALLOW_PLAINTEXT_DEVICES', 'yes', '0 or 1'],
     ['MUSTER_ALLOW_PLAINTEXT_DEVICES', 'true', '0 or 1'],
+    ['MUSTER_DISK_LOW_BYTES', '1GiB', 'a number of bytes from 1048576 to 9007199254740991'],
+    ['MUSTER_DISK_RESERVE_BYTES', '0', 'a number of bytes from 1048576 to 9007199254740991'],
     ['MUSTER_EVENT_RETENTION_DAYS', '0', days],
     ['MUSTER_EVENT_RETENTION_DAYS', '3651', days],
     ['MUSTER_EVENT_RETENTION_DAYS', '1.5', days],
@@ -219,6 +279,16 @@ describe('a setting that cannot be used', () => {
     const refusal = refusalOf({ [name]: value })
     expect(refusal).toBe(`${name}: found a value that is not shown, expected ${expected}.`)
     expect(refusal).not.toContain('hunter2')
+  })
+
+  it.each([
+    'postgresql://u:hunter2@a:5432,b:5432/muster?target_session_attrs=read-write',
+    'postgresql://a,b/muster',
+    'postgresql:///muster?host=a,b',
+  ])('O3: is a database with several hosts: %s', url => {
+    expect(refusalOf({ MUSTER_DATABASE_URL: url })).toBe(
+      'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL with one host (a name or an address that follows the primary).',
+    )
   })
 
   it('is the secret that is missing beside trusted proxies', () => {
@@ -326,6 +396,26 @@ describe('the file of the console', () => {
     expect(refusal).toContain(`MUSTER_CONFIG_JSON: found ${file} (`)
     expect(refusal).toContain(problem)
     expect(refusal).toContain(expected)
+  })
+})
+
+it('C16: names elements of a banner that the console does not show, each once', () => {
+  const text = '<b>Down</b> on <u>Sunday</u><br><IMG src="x"> 1 < 2 <a href="/x">more</a><u>!</u></i>'
+  expect(unshownBannerTags({ console: { banner: { text } } })).toEqual(['u', 'img'])
+  expect(unshownBannerTags({ console: {} })).toEqual([])
+})
+
+describe('the name of the instance', () => {
+  it('C18: is told to the console without blanks around it', () => {
+    expect(loadConfig({ MUSTER_INSTANCE_NAME: ' Halden 🏗 ' }).console.instanceName).toBe('Halden 🏗')
+    expect(loadConfig({ MUSTER_INSTANCE_NAME: '🏗'.repeat(64) }).console.instanceName).toHaveLength(128)
+    expect(loadConfig({}).console).toEqual({})
+  })
+
+  it.each(['x'.repeat(65), 'a\nb', '  ', '\ud800'])('C18: is refused as %j', name => {
+    expect(refusalOf({ MUSTER_INSTANCE_NAME: name })).toBe(
+      `MUSTER_INSTANCE_NAME: found ${JSON.stringify(name)}, expected a name of 1 to 64 characters without control characters.`,
+    )
   })
 })
 

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { isIP, isIPv6 } from 'node:net'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { isLoopback, S3 } from '@muster/actions'
+import { BANNER_TAGS, isLoopback, MAX_INSTANCE_NAME_LENGTH, S3 } from '@muster/actions'
 import { z } from 'zod'
 import type { TlsFiles } from './http/tls.ts'
-import { LOG_LEVELS } from './log.ts'
+import { LIMIT_NAMES, LIMITS, type LimitValues, settingOf } from './limits/limits.ts'
+import { LOG_LEVELS } from './runtime/log.ts'
 import { normalS3Settings, type S3Settings } from './storage/s3.ts'
 
 /** A setting that cannot be used: says which, what was found and what is expected. */
@@ -19,6 +21,16 @@ function wholeNumber(min: number, max: number, expected: string) {
     .regex(/^\d{1,9}$/, expected)
     .transform(Number)
     .pipe(z.number().min(min, expected).max(max, expected))
+}
+
+/** A size in bytes, in plain digits. */
+function byteSize(min: number) {
+  const expected = `a number of bytes from ${min} to ${Number.MAX_SAFE_INTEGER}`
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, expected)
+    .transform(Number)
+    .pipe(z.number().min(min, expected).max(Number.MAX_SAFE_INTEGER, expected))
 }
 
 const Flag = z.enum(['0', '1'], { error: '0 or 1' }).transform(value => value === '1')
@@ -40,9 +52,34 @@ const Networks = z
       }),
     ),
   )
+const HostNames = z
+  .string()
+  .transform(text => text.split(/[\s,]+/).filter(Boolean))
+  .pipe(
+    z.array(
+      z
+        .string()
+        .transform(name => hostNameOf(name) ?? '')
+        .pipe(z.string().min(1, 'host names or addresses, without scheme and port')),
+    ),
+  )
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
 
-/** Every setting of the hub: environment name, shape and default. What is expected stands in the error of each shape. */
+/** One setting for each limit, with the limit's default. */
+const LimitSettings = Object.fromEntries(
+  LIMIT_NAMES.map(name => {
+    const { max, unit, default: value } = LIMITS[name]
+    const expected = `a whole number of ${unit} from 1 to ${max}`
+    const shape = z
+      .string()
+      .regex(/^[1-9]\d{0,15}$/, expected)
+      .transform(Number)
+      .pipe(z.number().max(max, expected))
+    return [settingOf(name), shape.default(value)]
+  }),
+)
+
+/** Every setting of the hub but those of limits: environment name, shape and default. What is expected stands in the error of each shape. */
 const Settings = z.object({
   MUSTER_PORT: wholeNumber(0, 65535, 'a port number').default(6878),
   MUSTER_HOST: z
@@ -50,12 +87,23 @@ const Settings = z.object({
     .regex(/^[\w.:%-]+$/, 'an address or host name')
     .default('127.0.0.1'),
   MUSTER_PUBLIC_URL: Origin.optional(),
+  MUSTER_HOSTS: HostNames.default([]),
   MUSTER_DATA_DIR: z.string().min(1, 'a folder').default('.muster'),
-  MUSTER_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'a postgresql:// URL' }).optional(),
+  MUSTER_DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'a postgresql:// URL')
+    // libpq takes several hosts and tries them in turn; the hub's driver does not.
+    .refine(
+      text => !hasSeveralHosts(text),
+      'a postgresql:// URL with one host (a name or an address that follows the primary)',
+    )
+    .refine(text => URL.canParse(text), 'a postgresql:// URL')
+    .optional(),
   MUSTER_NODE_NAME: z.string().max(128, 'a name of at most 128 characters').default(hostname()),
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
   MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
+  MUSTER_MAX_DESCRIPTORS: wholeNumber(64, 100_000_000, 'a number of file descriptors from 64').optional(),
   MUSTER_PROXY_DOMAIN: z
     .string()
     .regex(
@@ -70,6 +118,8 @@ const Settings = z.object({
     .regex(/^[!-~][ -~]{14,}[!-~]$/, 'at least 16 ASCII characters without blanks around them')
     .optional(),
   MUSTER_ALLOW_PLAINTEXT_DEVICES: Flag.default(false),
+  MUSTER_DISK_LOW_BYTES: byteSize(1024 ** 2).default(256 * 1024 ** 2),
+  MUSTER_DISK_RESERVE_BYTES: byteSize(1024 ** 2).default(64 * 1024 ** 2),
   MUSTER_EVENT_RETENTION_DAYS: wholeNumber(1, 3650, 'a number of days from 1 to 3650').default(90),
   MUSTER_AUDIT_RETENTION_DAYS: wholeNumber(30, 36500, 'a number of days from 30 to 36500').optional(),
   MUSTER_INSTANCE_KEY: Hex32.optional(),
@@ -82,6 +132,7 @@ const Settings = z.object({
   MUSTER_S3_SECRET_ACCESS_KEY: S3.secretAccessKey.optional(),
   MUSTER_S3_FORCE_PATH_STYLE: Flag.default(true),
   MUSTER_OUTBOUND_ALLOW: Networks.default([]),
+  MUSTER_OUTBOUND_DENY: Networks.default([]),
   MUSTER_SIGNUP: z.enum(['open', 'invite', 'closed'], { error: 'open, invite or closed' }).default('open'),
   MUSTER_SMTP_URL: z
     .string()
@@ -99,9 +150,19 @@ const Settings = z.object({
     .default('Muster <muster@localhost>'),
   MUSTER_LOG_LEVEL: z.enum(LOG_LEVELS, { error: `one of ${LOG_LEVELS.join(', ')}` }).default('info'),
   MUSTER_CONFIG_JSON: z.string().min(1, 'a file').optional(),
+  MUSTER_INSTANCE_NAME: z
+    .string()
+    .trim()
+    .refine(
+      name => /^[^\p{Cc}\p{Cs}]+$/u.test(name) && [...name].length <= MAX_INSTANCE_NAME_LENGTH,
+      `a name of 1 to ${MAX_INSTANCE_NAME_LENGTH} characters without control characters`,
+    )
+    .optional(),
   MUSTER_TERMS_URL: LinkUrl.optional(),
   MUSTER_PRIVACY_URL: LinkUrl.optional(),
 })
+
+const AllSettings = Settings.extend(LimitSettings as Record<never, never>)
 
 /** A host that can stand in a Content-Security-Policy: nothing that would end its directive. */
 const POLICY_HOST = /^[\w.*:[\]-]+$/
@@ -146,42 +207,53 @@ export type Config = {
   tls: TlsFiles | undefined
   /** Port of a listener for devices alone; nothing when they share the other. */
   devicePort: number | undefined
+  /** File descriptors that the hub plans with; the limit of the process when absent. */
+  maxDescriptors: number | undefined
   /** Origin under which people and devices reach the hub. */
   publicUrl: string
+  /** Further host names under which people reach it, as browsers send them. */
+  hosts: string[]
   dataDir: string
   databaseUrl: string | undefined
   nodeName: string
   trustedProxies: string[]
   proxySecret: string | undefined
-  /** Domain below which each device has a host name for its web pages; nothing where nobody could reach one. */
+  /** Domain below which each device has a host name for its web pages; undefined when device pages are off. */
   proxyDomain: string | undefined
   allowPlaintextDevices: boolean
+  /** Free space in bytes on the embedded database's disk below which writes of devices are restricted. */
+  diskLowBytes: number
+  diskReserveBytes: number
   eventRetentionDays: number
-  /** How long sealed audit rows are kept; nothing for ever. */
+  /** Days for which sealed audit rows are kept; undefined for ever. */
   auditRetentionDays: number | undefined
-  /** Secret of the instance, shared by its nodes; nothing for the one in the data folder. */
+  /** Secret of the instance, shared by its nodes; undefined for the one in the data folder. */
   instanceKey: string | undefined
-  /** The one before, while what was encrypted with it is encrypted anew. */
+  /** The instance key before a change. Secrets encrypted with it are encrypted again at the start. */
   previousInstanceKey: string | undefined
-  /** Where blobs go whose repository brings nothing of its own; nothing for the data folder. */
+  /** Object storage for repositories without one of their own; undefined for the data folder. */
   s3: S3Settings | undefined
-  /** Networks that S3 endpoints of repositories may be in though they are not public, in CIDR form. */
+  /** Private networks in CIDR form that may contain S3 endpoints of repositories. */
   outboundAllow: string[]
+  /** Networks in CIDR form that must not contain S3 endpoints of repositories, even where allowed. */
+  outboundDeny: string[]
   signup: 'open' | 'invite' | 'closed'
-  /** Nothing for the outbox folder. */
+  /** Mail server; undefined for the outbox folder. */
   smtpUrl: string | undefined
   mailFrom: string
   logLevel: (typeof LOG_LEVELS)[number]
-  console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string }
+  /** Limits per device, token, project, organization and person. */
+  limits: LimitValues
+  console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string; instanceName?: string }
 }
 
 /** Settings from the environment; throws `ConfigError` with one line. The only reader of the environment. */
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(
-    Object.entries(env).filter(([key, value]) => Object.hasOwn(Settings.shape, key) && value !== ''),
+    Object.entries(env).filter(([key, value]) => Object.hasOwn(AllSettings.shape, key) && value !== ''),
   )
-  const parsed = Settings.safeParse(set)
+  const parsed = AllSettings.safeParse(set)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!
     const key = String(issue.path[0])
@@ -198,12 +270,15 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const publicUrl =
     settings.MUSTER_PUBLIC_URL ??
     `${settings.MUSTER_TLS_CERT ? 'https' : 'http'}://localhost:${settings.MUSTER_PORT}`
+  requireOtherDomain(settings.MUSTER_PROXY_DOMAIN, publicUrl, settings.MUSTER_HOSTS)
   return {
     port: settings.MUSTER_PORT,
     host: settings.MUSTER_HOST,
     tls: tlsFiles(settings),
     devicePort: settings.MUSTER_DEVICE_PORT,
+    maxDescriptors: settings.MUSTER_MAX_DESCRIPTORS,
     publicUrl,
+    hosts: settings.MUSTER_HOSTS,
     dataDir: resolve(settings.MUSTER_DATA_DIR),
     databaseUrl: settings.MUSTER_DATABASE_URL,
     nodeName: settings.MUSTER_NODE_NAME,
@@ -212,18 +287,25 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     // Names below `localhost` lead to the machine of whoever asks.
     proxyDomain: settings.MUSTER_PROXY_DOMAIN ?? (isLoopback(publicUrl) ? 'localhost' : undefined),
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
+    diskLowBytes: settings.MUSTER_DISK_LOW_BYTES,
+    diskReserveBytes: settings.MUSTER_DISK_RESERVE_BYTES,
     eventRetentionDays: settings.MUSTER_EVENT_RETENTION_DAYS,
     auditRetentionDays: settings.MUSTER_AUDIT_RETENTION_DAYS,
     instanceKey: settings.MUSTER_INSTANCE_KEY,
     previousInstanceKey: settings.MUSTER_INSTANCE_KEY_PREVIOUS,
     s3: s3Settings(settings),
     outboundAllow: settings.MUSTER_OUTBOUND_ALLOW,
+    outboundDeny: settings.MUSTER_OUTBOUND_DENY,
     signup: settings.MUSTER_SIGNUP,
     smtpUrl: settings.MUSTER_SMTP_URL,
     mailFrom: settings.MUSTER_MAIL_FROM,
     logLevel: settings.MUSTER_LOG_LEVEL,
+    limits: Object.fromEntries(
+      LIMIT_NAMES.map(name => [name, (parsed.data as Record<string, unknown>)[settingOf(name)]]),
+    ) as LimitValues,
     console: {
       ...readConsoleConfig(settings.MUSTER_CONFIG_JSON),
+      ...(settings.MUSTER_INSTANCE_NAME && { instanceName: settings.MUSTER_INSTANCE_NAME }),
       ...(settings.MUSTER_TERMS_URL && { termsUrl: settings.MUSTER_TERMS_URL }),
       ...(settings.MUSTER_PRIVACY_URL && { privacyUrl: settings.MUSTER_PRIVACY_URL }),
     },
@@ -233,12 +315,69 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 /** Names in the environment that look like settings and are none, so that a typing mistake is told. */
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
-  return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(Settings.shape, key))
+  return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(AllSettings.shape, key))
+}
+
+/**
+ * What an operator should know of settings that are allowed: `MUSTER_PROXY_DOMAIN` on the same site as the hub. Device pages could then
+ * set cookies for the hub's host, and browsers send the hub's `SameSite` cookies with requests from them.
+ */
+export function settingWarnings({ proxyDomain, publicUrl, hosts }: Config): string[] {
+  if (proxyDomain === undefined || proxyDomain === 'localhost') return []
+  return [new URL(publicUrl).hostname, ...hosts]
+    .filter(host => siteOf(host) === siteOf(proxyDomain))
+    .map(
+      host =>
+        `MUSTER_PROXY_DOMAIN: found ${proxyDomain}, on the same site as ${host}; a registrable domain of its own keeps cookies of device pages apart from the hub's`,
+    )
+}
+
+/** Throws `ConfigError` when the domain of device pages is a name of the hub or above one: pages and console would share cookies. */
+function requireOtherDomain(domain: string | undefined, publicUrl: string, hosts: string[]): void {
+  if (domain === undefined || domain === 'localhost') return
+  const below = [new URL(publicUrl).hostname, ...hosts].find(
+    host => host === domain || host.endsWith(`.${domain}`),
+  )
+  if (below !== undefined)
+    throw new ConfigError(
+      `MUSTER_PROXY_DOMAIN: found ${domain}, expected a domain that is neither the hub's own name (${below}) nor a parent of it.`,
+    )
+}
+
+/** A host name or address as it stands in a URL; undefined for anything else. */
+function hostNameOf(name: string): string | undefined {
+  const text = isIPv6(name) ? `[${name}]` : name
+  if (!/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/i.test(text)) return undefined
+  return URL.parse(`http://${text}`)?.hostname
+}
+
+/**
+ * The registrable domain of a host: two labels, or three below second-level domains like `co.uk`. The full list of public suffixes is
+ * not worth a dependency for a warning.
+ */
+function siteOf(host: string): string {
+  if (isIP(host.replace(/^\[|\]$/g, '')) !== 0) return host
+  const labels = host.split('.')
+  const isBelowSecondLevel = /^(ac|co|com|edu|gov|net|org)\.[a-z]{2}$/.test(labels.slice(-2).join('.'))
+  return labels.slice(isBelowSecondLevel ? -3 : -2).join('.')
+}
+
+/** Elements in the banner that the console does not show, in order, for a warning at the start. */
+export function unshownBannerTags({ console: { banner } }: Pick<Config, 'console'>): string[] {
+  const tags = [...(banner?.text ?? '').matchAll(/<([a-z][^\s/>]*)/gi)].map(([, tag]) => tag!.toLowerCase())
+  return [...new Set(tags)].filter(tag => !BANNER_TAGS.some(shown => shown === tag))
 }
 
 /** Whether there is nothing beyond scheme, host and port. */
 function isBare(url: URL): boolean {
   return url.href === `${url.origin}/`
+}
+
+/** Whether a postgresql:// URL names several hosts, before its path or as its `host`. */
+function hasSeveralHosts(text: string): boolean {
+  const [, authority = '', query = ''] = /^\w+:\/\/([^/?#]*)[^?#]*\??([^#]*)/.exec(text) ?? []
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  return host.includes(',') || (new URLSearchParams(query).get('host') ?? '').includes(',')
 }
 
 function hasPolicyHost(text: string): boolean {

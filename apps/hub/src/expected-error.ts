@@ -1,13 +1,13 @@
 import { ActionError } from '@muster/actions'
 import { NoResultError } from 'kysely'
 import { refusal } from './access/authorize.ts'
-import { isConnectionError, sqlState } from './database/connection.ts'
+import { isConnectionError, sqlState } from './database/client/errors.ts'
 
 const FOREIGN_KEY_VIOLATION = '23503'
 const QUERY_CANCELED = '57014'
 
 /**
- * The error as one that was foreseen: our own, a database out of reach or too slow, a value that it cannot hold, or something that was
+ * The error as one that was foreseen: our own, a full disk, a database out of reach or too slow, a value that it cannot hold, or something that was
  * deleted between the permission check and its use, which is answered like everything that is not there. Nothing for a bug.
  */
 export function expectedError(error: unknown): ActionError | undefined {
@@ -18,6 +18,14 @@ export function expectedError(error: unknown): ActionError | undefined {
       status: 503,
       cause: error,
     })
+  }
+  const { code } = (error ?? {}) as { code?: unknown }
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new ActionError(
+      'Internal',
+      "The disk of the hub's data folder is full: it has no space or no inodes left.",
+      { status: 507, cause: error },
+    )
   }
   if (isConnectionError(error)) {
     return new ActionError('Internal', 'The database is not available.', { status: 503, cause: error })

@@ -3,19 +3,28 @@ import type pg from 'pg'
 import type { Scope } from './access/scope.ts'
 import type { AuditEvents, EventOptions } from './audit/events.ts'
 import type { Caller, DeviceCaller } from './caller.ts'
-import type { Db, Tx } from './database/connection.ts'
-import type { Ingest } from './gateway/ingest.ts'
-import type { DeviceRegistry } from './gateway/registry.ts'
+import type { Jwts } from './credentials/jwts.ts'
+import type { Db, Tx } from './database/client/connection.ts'
+import type { DiskSpace } from './database/server/disk-space.ts'
 import type { JobData, JobName, Jobs } from './jobs/jobs.ts'
-import type { Jwts } from './jwts.ts'
+import type { LimitReports } from './limits/limit-reports.ts'
+import type { LimitValues } from './limits/limits.ts'
+import type { PropertyTotals } from './limits/property-totals.ts'
+import type { StoredBytes } from './limits/stored-bytes.ts'
+import type { WriteBudgets } from './limits/write-budgets.ts'
+import type { LinkSlots } from './links/link-slots.ts'
+import type { DeviceRegistry } from './links/registry.ts'
 import type { ProxyHosts } from './proxy/hosts.ts'
 import type { ProxyTokens } from './proxy/proxy-tokens.ts'
 import type { Blobs } from './storage/blobs.ts'
+import type { Ingest } from './telemetry/ingest.ts'
 
 /** What handlers use beyond the database. */
 export type Services = {
   ingest: Ingest
   devices: DeviceRegistry
+  /** Descriptors that connections of devices hold on this node. */
+  links: LinkSlots
   jobs: Jobs
   jwts: Jwts
   /** What links to the web pages of devices are made of. */
@@ -24,6 +33,13 @@ export type Services = {
   blobs: Blobs
   /** Who may sign up by themselves. */
   signup: 'open' | 'invite' | 'closed'
+  /** Limits in force. */
+  limits: LimitValues
+  limitReports: LimitReports
+  writeBudgets: WriteBudgets
+  propertyTotals: PropertyTotals
+  storedBytes: StoredBytes
+  diskSpace: DiskSpace
   dataDir: string
   nodeId: string
 }
@@ -49,6 +65,11 @@ export type CommandContext = CommonContext & {
   changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
   /** Queues a job that runs only if the transaction commits. */
   enqueue<N extends JobName>(job: N, data: JobData[N]): Promise<string>
+  /**
+   * Notes that the caller opened a link mailed to the owner of an account. After the commit the account's failed sign-ins are
+   * forgotten and the caller's browser is known to the account.
+   */
+  ownerProved(userId: string): void
   /** Runs after the commit; what it throws is logged and changes nothing. */
   afterCommit(effect: () => void | Promise<void>): void
 }

@@ -1,5 +1,8 @@
-import { connectDevice, testHub, until } from '@muster/testkit'
+import { execFileSync } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '@muster/testkit'
 import { expect, it } from 'vitest'
+import { greeting } from './startup/startup-banner.ts'
 
 it('shows a device that connects, with its properties and events', async () => {
   await using hub = await testHub()
@@ -29,4 +32,59 @@ it('shows a device that connects, with its properties and events', async () => {
   expect(properties['a.b']).toMatchObject({ value: { x: 1 }, version: 1, protected: false })
   const { events } = await owner.invoke('devices_QueryEvents', { deviceId, limit: 10 })
   expect(events).toMatchObject([{ body: 'hello', severity: 'Info' }])
+})
+
+it('S12: prints the first password and token to a terminal only; a command reads the token from the file', async () => {
+  await using hub = await testHub()
+  const config = { dataDir: hub.dataDir, allowPlaintextDevices: false }
+  const { password, deploymentToken, file } = hub.firstRun!
+  const onTerminal = greeting(hub, config, true)
+  expect(onTerminal).toContain(password)
+  expect(onTerminal).toContain(`--token ${deploymentToken}\n`)
+
+  const inLog = greeting(hub, config, false)
+  expect(inLog).not.toContain(password)
+  expect(inLog).not.toContain(deploymentToken)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ password, deploymentToken })
+  const [, argument] = / run .* --token (.*)\n/.exec(inLog)!
+  expect(execFileSync('sh', ['-c', `echo ${argument}`], { encoding: 'utf8' })).toBe(`${deploymentToken}\n`)
+})
+
+it('O6: tries object storage and mail server at its start, and warns with the name of the setting', async () => {
+  await using store = await fakeS3()
+  await using mail = await mailServer()
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey } = store
+  const s3 = {
+    endpoint,
+    bucket,
+    region,
+    accessKeyId,
+    secretAccessKey,
+    prefix: undefined,
+    forcePathStyle: true,
+  }
+  const { log, lines } = capturedLog('warn')
+  await using good = await testHub({ s3, smtpUrl: mail.url }, log)
+  await good.tryServers()
+  expect(lines).toEqual([])
+  expect(store.objects.size).toBe(0)
+
+  await mail.stop()
+  await using bad = await testHub({ s3: { ...s3, bucket: 'other' }, smtpUrl: mail.url }, log)
+  await bad.tryServers()
+  expect(lines.toSorted((a, b) => String(a.setting).localeCompare(String(b.setting)))).toMatchObject([
+    {
+      level: 'warn',
+      setting: 'MUSTER_S3_ENDPOINT',
+      problem: expect.any(String),
+      msg: 'the object storage of the instance cannot be used',
+    },
+    {
+      level: 'warn',
+      setting: 'MUSTER_SMTP_URL',
+      problem: expect.stringContaining('ECONNREFUSED'),
+      msg: 'the mail server cannot be used',
+    },
+  ])
 })

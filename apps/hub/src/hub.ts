@@ -4,55 +4,64 @@ import type { Server } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
-import { sql } from 'kysely'
+import { InFlight } from '@muster/concurrency'
 import type pg from 'pg'
 import { handlers } from './actions/index.ts'
-import { bootstrap, type FirstRun } from './bootstrap.ts'
 import { joinCluster } from './cluster/node.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
 import { type Config, ConfigError } from './config.ts'
-import { lockDataDir } from './data-lock.ts'
-import { type Db, openDatabase } from './database/connection.ts'
-import { type DatabaseAccess, startEmbeddedDatabase } from './database/embedded.ts'
-import { checkExternalDatabase, externalConnection } from './database/external.ts'
-import { migrate } from './database/migrate.ts'
+import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './credentials/instance-key.ts'
+import { Jwts } from './credentials/jwts.ts'
+import { type Db, openDatabase } from './database/client/connection.ts'
+import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
+import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
+import { checkExternalDatabase, externalConnection } from './database/server/external.ts'
+import { migrate } from './database/server/migrate.ts'
+import { Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
-import { Ingest } from './gateway/ingest.ts'
 import { Presence } from './gateway/presence.ts'
-import { DeviceRegistry } from './gateway/registry.ts'
 import type { Services } from './handler.ts'
-import { securityHeaders } from './http/security-headers.ts'
 import { createDeviceServer, createServer } from './http/server.ts'
-import { Sessions } from './http/sessions.ts'
 import { watchTls } from './http/tls.ts'
-import { InFlight } from './in-flight.ts'
-import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './instance-key.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
 import type { JobContext } from './jobs/handler.ts'
 import { jobHandlers } from './jobs/handlers.ts'
 import { maintainPartitions } from './jobs/MaintainPartitions.ts'
 import { type JobQueue, openQueue } from './jobs/queue.ts'
-import { Jwts } from './jwts.ts'
+import { InputBudgets } from './limits/input-budgets.ts'
+import { LimitReports } from './limits/limit-reports.ts'
+import { PropertyTotals } from './limits/property-totals.ts'
+import { RateLimits } from './limits/rate-limits.ts'
+import { StoredBytes } from './limits/stored-bytes.ts'
+import { WriteBudgets } from './limits/write-budgets.ts'
+import { LinkSlots } from './links/link-slots.ts'
+import { DeviceRegistry } from './links/registry.ts'
 import { LiveHub } from './live/live-hub.ts'
-import type { Logger } from './log.ts'
 import { createMailer } from './mail/mailer.ts'
+import { securityHeaders } from './net/security-headers.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
-import { RateLimits } from './rate-limits.ts'
+import { processDescriptors } from './runtime/descriptors.ts'
+import type { Logger } from './runtime/log.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { TokenUses } from './sessions/token-uses.ts'
+import { bootstrap, type FirstRun } from './startup/bootstrap.ts'
+import { lockDataDir } from './startup/data-lock.ts'
 import { BlobUrls } from './storage/blob-urls.ts'
 import { Blobs, type BlobsOptions } from './storage/blobs.ts'
+import { GuardedHttpClient } from './storage/guarded-http-client.ts'
 import { LocalFolder } from './storage/local-folder.ts'
 import { ObjectStores } from './storage/object-stores.ts'
-import { Outbound } from './storage/outbound.ts'
 import { SecretBox } from './storage/secret-box.ts'
+import { Ingest } from './telemetry/ingest.ts'
 
 export type { JobData, JobName } from './jobs/jobs.ts'
 
-/** How long actions under way, and after them jobs, may take when the hub stops, in milliseconds. */
+/** Time limit in milliseconds for running actions, and after them for running jobs, when the hub stops. */
 const DRAIN_TIMEOUT_MS = 5_000
-/** Connections that the kernel keeps until they are taken: a fleet comes back all at once, and who is dropped tries a second later. */
+/** Backlog of the listening socket. A whole fleet reconnects at once; a dropped SYN is repeated only a second later. */
 const BACKLOG = 4096
 
 /** What the doors lead to once the hub is ready. */
@@ -69,8 +78,7 @@ export type Core = {
   blobs: Blobs
   blobUrls: BlobUrls
   nodeId: string
-  /** Why requests cannot be served now, or nothing. */
-  readiness(): Promise<string | undefined>
+  readiness: Readiness
 }
 
 export type Hub = AsyncDisposable &
@@ -87,6 +95,8 @@ export type Hub = AsyncDisposable &
     publicUrl: string
     /** What the first start made; nothing on later ones. */
     firstRun: FirstRun | undefined
+    /** Tries the servers that settings name, and warns with the name of the setting when one cannot be used. Never throws. */
+    tryServers(): Promise<void>
   }
 
 /** Starts a hub: this list is its wiring, top to bottom; disposal runs it backwards. Throws `ConfigError` for what a setting breaks. */
@@ -116,14 +126,14 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     server.listen({ host: config.host, port: config.port, backlog: BACKLOG }),
   )
   const { address: host, port } = server.server.address() as AddressInfo
-  const deviceServer = await openDeviceServer(config, key, early, stack)
+  const deviceServer = await openDeviceServer({ config, instanceKey: key, log }, early, stack)
   if (config.tls) {
     const servers = [server.server, ...(deviceServer ? [deviceServer] : [])] as HttpsServer[]
     stack.use(watchTls(config.tls, key, servers, log))
   }
   if (config.port === 0) publicUrl = publicUrl.replace(/:0$/, `:${port}`)
 
-  const access = await databaseAccess(config, log, stack)
+  const { access, disk } = await databaseAccess(config, log, stack)
   await migrate(access.owner, log)
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
@@ -134,13 +144,26 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   )
 
   const devices = new DeviceRegistry()
+  const readiness = new Readiness(db)
+  const diskSpace = stack.use(
+    new DiskSpace({
+      disk,
+      lowBytes: config.diskLowBytes,
+      reserveBytes: config.diskReserveBytes,
+      readiness,
+      log,
+    }),
+  )
+  const maxDescriptors = config.maxDescriptors ?? processDescriptors()
+  const links = stack.use(new LinkSlots({ maxDescriptors, values: config.limits }))
   const node = stack.use(
     await joinCluster({
       db,
       name: config.nodeName,
       log,
       isAlone: config.databaseUrl === undefined,
-      onBuried: () => devices.closeWhere({}, 'the hub node was out of reach for too long'),
+      readiness,
+      onEvicted: () => devices.closeWhere({}, 'the hub node was out of reach for too long'),
     }),
   )
   await requireSharedKey(db, key, previousKey, node.nodeId, log)
@@ -148,7 +171,8 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
   const limits = new RateLimits()
-  const sessions = new Sessions(db, limits)
+  const tokenUses = stack.use(new TokenUses({ db, log }))
+  const sessions = new Sessions(db, limits, tokenUses)
   const hosts = new ProxyHosts(config, publicUrl)
   const tokens = new ProxyTokens(db, jwts)
   const proxy = createHttpProxy({ publicUrl, hosts, tokens, devices, log })
@@ -156,14 +180,29 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const blobs = await openBlobs({ config, key, previousKey, db, urls: blobUrls, live, log })
   const mailer = stack.use(createMailer({ ...config, log }))
   const jobs = stack.use(await openQueue({ pool, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
+  const limitReports = stack.use(new LimitReports({ db, log }))
+  const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
+  const writeBudgets = new WriteBudgets({
+    limits: config.limits,
+    lowDisk: () => diskSpace.lowReason(),
+    reachedTotal: subject => storedBytes.reached(subject),
+  })
+  const propertyTotals = new PropertyTotals(db, config.limits)
   const services = {
-    ingest: new Ingest(pool, live, log),
+    ingest: new Ingest({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }),
     devices,
+    links,
     jobs,
     jwts,
     proxy: { hosts, tokens, publicUrl },
     blobs,
     signup: config.signup,
+    limits: config.limits,
+    limitReports,
+    writeBudgets,
+    propertyTotals,
+    storedBytes,
+    diskSpace,
     dataDir: config.dataDir,
     nodeId: node.nodeId,
   }
@@ -181,13 +220,27 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     devices,
     live,
     limits,
+    inputs: new InputBudgets(config.limits, limitReports),
+    limitReports,
+    links,
     proxy,
     log,
   })
   early.open(gateway.upgrade)
   stack.defer(() => gateway.close())
 
-  const jobContext: JobContext = { ...config, db, mailer, jwts, key, blobs, log, publicUrl }
+  const jobContext: JobContext = {
+    ...config,
+    db,
+    mailer,
+    jwts,
+    key,
+    blobs,
+    log,
+    publicUrl,
+    limitReports,
+    storedBytes,
+  }
   await jobs.work((name, data, job) => jobHandlers[name](jobContext, data, job))
 
   core = {
@@ -201,7 +254,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     blobs,
     blobUrls,
     nodeId: node.nodeId,
-    readiness: () => readiness(db),
+    readiness,
   }
   // From here on requests get a definite answer instead of half a hub while it stops.
   stack.defer(() => {
@@ -218,6 +271,18 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     devicePort: (deviceServer?.address() as AddressInfo | undefined)?.port,
     publicUrl,
     firstRun,
+    async tryServers() {
+      const warn = (setting: string, msg: string) => (error: unknown) => {
+        // A hub that stops meanwhile has ended the attempt itself.
+        if (core !== undefined) log.warn({ setting, problem: (error as Error).message }, msg)
+      }
+      await Promise.all([
+        blobs
+          .checkInstanceStore()
+          .catch(warn('MUSTER_S3_ENDPOINT', 'the object storage of the instance cannot be used')),
+        mailer.check().catch(warn('MUSTER_SMTP_URL', 'the mail server cannot be used')),
+      ])
+    },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   }
 }
@@ -281,7 +346,10 @@ async function openBlobs({
   'db' | 'urls' | 'live' | 'log'
 >): Promise<Blobs> {
   const box = new SecretBox(key, previousKey)
-  const stores = new ObjectStores(box, new Outbound(config.outboundAllow))
+  const stores = new ObjectStores(
+    box,
+    new GuardedHttpClient(config.outboundAllow, { denied: config.outboundDeny }),
+  )
   await stores.renewSecrets(rest.db, rest.log)
   const instanceStoreId = await stores.saveInstance(rest.db, config.s3)
   const folder = new LocalFolder(join(config.dataDir, 'blobs'))
@@ -290,14 +358,13 @@ async function openBlobs({
 
 /** The listener for devices alone, if there is to be one. */
 async function openDeviceServer(
-  config: Config,
-  key: InstanceKey,
+  options: Parameters<typeof createDeviceServer>[0],
   early: EarlyUpgrades,
   stack: AsyncDisposableStack,
 ): Promise<Server | undefined> {
-  const { host, devicePort } = config
+  const { host, devicePort } = options.config
   if (devicePort === undefined) return undefined
-  const server = createDeviceServer(config, key)
+  const server = createDeviceServer(options)
   early.attach(server)
   stack.defer(async () => {
     server.close()
@@ -320,21 +387,9 @@ async function databaseAccess(
   config: Config,
   log: Logger,
   stack: AsyncDisposableStack,
-): Promise<DatabaseAccess> {
-  if (config.databaseUrl === undefined)
-    return stack.use(await startEmbeddedDatabase(config.dataDir, log)).access
+): Promise<{ access: DatabaseAccess; disk: WatchedDisk | undefined }> {
+  if (config.databaseUrl === undefined) return stack.use(await startEmbeddedDatabase(config.dataDir, log))
   await checkExternalDatabase(config.databaseUrl)
   const connection = externalConnection(config.databaseUrl)
-  return { owner: connection, hub: connection }
-}
-
-async function readiness(db: Db): Promise<string | undefined> {
-  const timeout = new Promise<string>(done =>
-    setTimeout(() => done('the database does not answer'), 2_000).unref(),
-  )
-  const check = sql`select 1`.execute(db).then(
-    () => undefined,
-    () => 'the database cannot be reached',
-  )
-  return Promise.race([check, timeout])
+  return { access: { owner: connection, hub: connection }, disk: undefined }
 }

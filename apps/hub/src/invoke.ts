@@ -9,6 +9,8 @@ import {
   MAX_JSON_DEPTH,
   RECENT_SIGN_IN_SECS,
 } from '@muster/actions'
+import { jsonDepth, stringify } from '@muster/actions/exact-json'
+import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
 import type { z } from 'zod'
 import { type Authorization, authorize } from './access/authorize.ts'
@@ -21,17 +23,18 @@ import {
 } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import { actorId, type Caller, personOf } from './caller.ts'
-import { askedAgain } from './database/asked-again.ts'
-import { type Db, isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './database/connection.ts'
+import { verifyPassword } from './credentials/passwords.ts'
+import { BATCHED_WRITES } from './database/client/batched-writes.ts'
+import type { Db } from './database/client/connection.ts'
+import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './database/client/errors.ts'
+import { retryWhileUnavailable } from './database/client/retry-while-unavailable.ts'
 import { expectedError } from './expected-error.ts'
-import { Batcher } from './gateway/batcher.ts'
 import type { CommandContext, Handlers, Services } from './handler.ts'
+import { LimitReached } from './limits/limit-reached.ts'
+import { LongQueries } from './limits/long-queries.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
 import type { LiveHub } from './live/live-hub.ts'
-import type { Logger } from './log.ts'
-import { verifyPassword } from './passwords.ts'
-import type { RateLimits } from './rate-limits.ts'
-import { jsonDepth, stringify } from './raw-json.ts'
-import { Turns } from './turns.ts'
+import type { Logger } from './runtime/log.ts'
 
 type PipelineOptions = {
   db: Db
@@ -50,12 +53,6 @@ type Prepare = (context: unknown, input: Input) => Promise<(context: CommandCont
 /** How often a command is tried again when the database broke a deadlock or a conflict. */
 const MAX_ATTEMPTS = 3
 
-/**
- * Queries that look at many rows for a few, such as lists with a filter, which may take as long as a statement may. Theirs are fewer
- * connections than a hub has, of which one person has less than all; how long they wait is what others wait for a connection.
- */
-const LONG_QUERIES = { max: 4, maxEach: 2, waitTimeoutMs: 10_000 }
-
 /** The one way to run an action, whatever door it came through. */
 export type Pipeline = {
   /** Runs an action on the JSON text of its input; resolves to the JSON text of its output, rejects with `ActionError` only. */
@@ -66,6 +63,8 @@ export type Pipeline = {
     requestId: string,
     /** Where the call came from; nothing for the hub's own. */
     address?: string,
+    /** Gets the account whose owner the caller proved to be by opening a mailed link. */
+    onOwnerProved?: (userId: string) => void,
   ): Promise<string>
   /** The same for code of the hub and its tests, with values instead of text. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
@@ -86,6 +85,7 @@ export function createPipeline({
 }: PipelineOptions): Pipeline {
   /** Audit rows that could not be closed because the database went away. It may be back at once, and the next start is far. */
   const leftOpen = new Batcher<{ actionId: string; status: FinalStatus }>({
+    ...BATCHED_WRITES,
     parallel: 1,
     maxBatch: 100,
     maxWaiting: 100_000,
@@ -96,7 +96,7 @@ export function createPipeline({
     },
   })
 
-  const longQueries = new Turns(LONG_QUERIES)
+  const longQueries = new LongQueries()
 
   async function invoke(
     caller: Caller,
@@ -104,6 +104,7 @@ export function createPipeline({
     inputText: string,
     requestId: string,
     address?: string,
+    onOwnerProved: (userId: string) => void = () => {},
   ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
@@ -116,10 +117,23 @@ export function createPipeline({
       caller.actor === 'Anonymous' && kind !== 'query' && permission !== 'anyone' ? address : undefined
     if (strangersAddress !== undefined) await limits.take('no credentials', strangersAddress)
     try {
-      const output = await dispatch(found.name, found.action, caller, input, inputText, requestId)
+      const person = personOf(caller)
+      if (found.action.isCreation && person)
+        await limits.takeCreation(person.userId, services.limits['person-creations'])
+      const output = await dispatch(
+        found.name,
+        found.action,
+        caller,
+        input,
+        inputText,
+        requestId,
+        onOwnerProved,
+      )
       if (strangersAddress !== undefined) await limits.giveBack('no credentials', strangersAddress)
       return stringify(found.action.output.parse(output))
     } catch (error) {
+      if (error instanceof LimitReached) services.limitReports.add(error.limit, error.subject, error.message)
+      services.diskSpace.note(error)
       throw asActionError(error, found.name, requestId)
     }
   }
@@ -131,6 +145,7 @@ export function createPipeline({
     input: Input,
     inputText: string,
     requestId: string,
+    onOwnerProved: (userId: string) => void,
   ): Promise<unknown> {
     const entry = {
       action: name,
@@ -140,22 +155,23 @@ export function createPipeline({
       requestId,
     }
     if (action.kind === 'command') {
-      return runCommand(handlers[name] as CommandRun, action, entry, input, inputText)
+      return runCommand(handlers[name] as CommandRun, action, entry, input, inputText, onOwnerProved)
     }
     if (action.kind === 'telemetry') {
       const run = handlers[name] as {
         byDevice: (context: unknown, input: Input) => Promise<unknown>
         byOthers: CommandRun
       }
-      if (caller.actor !== 'Device') return runCommand(run.byOthers, action, entry, input, inputText)
+      if (caller.actor !== 'Device')
+        return runCommand(run.byOthers, action, entry, input, inputText, onOwnerProved)
       const { scope } = await authorize(db, caller, action.permission, input)
       return run.byDevice({ caller, scope, services, inputText, db }, input)
     }
     const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
     const answer = (): Promise<unknown> => run({ caller, scope, services, inputText, db, pool }, input)
-    const output = looksThrough(input)
-      ? await longQueries.take(actorId(caller) ?? caller.actor, answer)
+    const output = isScan(action, input)
+      ? await longQueries.run(actorId(caller) ?? caller.actor, answer)
       : await answer()
     if (asInstanceAdmin) {
       const ids = Object.fromEntries(Object.entries(input).filter(([key]) => key.endsWith('Id')))
@@ -170,6 +186,7 @@ export function createPipeline({
     entry: Parameters<typeof openAuditAction>[1],
     input: Input,
     inputText: string,
+    onOwnerProved: (userId: string) => void,
   ): Promise<unknown> {
     const { caller, requestId } = entry
     const actionId = await openAuditAction(db, entry)
@@ -193,8 +210,8 @@ export function createPipeline({
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
-        /** What the command answers once nothing but the commit is left to do. */
-        let done: { output: unknown } | undefined
+        /** What the command answers once nothing but the commit is left to do, and the status of its audit row. */
+        let done: { output: unknown; status: FinalStatus } | undefined
         try {
           const output = await db.transaction().execute(async tx => {
             const context: CommandContext = {
@@ -213,11 +230,18 @@ export function createPipeline({
                 effects.push(() => services.jobs.wake(job))
                 return services.jobs.enqueue(tx, job, data)
               },
+              ownerProved: userId =>
+                effects.push(async () => {
+                  await limits.clear('sign-in account', userId)
+                  onOwnerProved(userId)
+                }),
               afterCommit: effect => effects.push(effect),
             }
             const output = action.output.parse(await write(context, input))
-            if (!(await closeAuditAction(tx, actionId, 'Succeeded'))) throw takenForDead()
-            done = { output }
+            const result = failedResult(action, output)
+            const status = result === undefined ? 'Succeeded' : 'Failed'
+            if (!(await closeAuditAction(tx, actionId, status, result))) throw takenForDead()
+            done = { output, status }
             return output
           })
           await runEffects(effects, requestId)
@@ -225,7 +249,7 @@ export function createPipeline({
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
           // A connection that breaks in the commit does not tell whether it came to be.
-          if (!done || !isConnectionError(error) || !(await hasCommitted(actionId))) throw error
+          if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
           await runEffects(effects, requestId)
           return done.output
         }
@@ -258,14 +282,16 @@ export function createPipeline({
     }
   }
 
-  /** Whether a command is done whose commit was not answered: its audit row tells, which is closed as Failed if it is not. */
-  async function hasCommitted(actionId: string): Promise<boolean> {
+  /**
+   * Whether a command is done whose commit was not answered: its audit row then has the status that the transaction gave it, and is
+   * closed as Failed otherwise.
+   */
+  async function hasCommitted(actionId: string, status: FinalStatus): Promise<boolean> {
     try {
       // Waits for a commit that is still under way.
-      return await askedAgain(
+      return await retryWhileUnavailable(
         async () =>
-          !(await closeAuditAction(db, actionId, 'Failed')) &&
-          (await auditStatus(db, actionId)) === 'Succeeded',
+          !(await closeAuditAction(db, actionId, 'Failed')) && (await auditStatus(db, actionId)) === status,
         () => false,
       )
     } catch {
@@ -340,6 +366,12 @@ function issueOf(issue: z.core.$ZodIssue): InputIssue {
   return { path: issue.path.join('.'), message: issue.message }
 }
 
+/** The result in an output that says that the command did not do its work, such as `InvalidToken`; nothing when it did. */
+function failedResult({ failedResults }: Action, output: unknown): string | undefined {
+  const { result } = output as { result?: string }
+  return result !== undefined && failedResults.includes(result) ? result : undefined
+}
+
 /** Another node closed the audit row as this one's legacy: effect and record must not disagree, so the effect goes too. */
 function takenForDead(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {
@@ -352,9 +384,10 @@ function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** Whether a query has a filter or a text to search for. */
-function looksThrough({ filter, text }: Input): boolean {
-  return text !== undefined || Object.values(filter ?? {}).some(condition => condition !== undefined)
+/** Whether a call of a query takes a connection of the scans: its contract declares when. */
+function isScan({ cost }: Action, { filter }: Input): boolean {
+  if (cost !== 'scan if filtered') return cost === 'scan'
+  return Object.values(filter ?? {}).some(condition => condition !== undefined)
 }
 
 function pick(input: Input, fields: readonly string[]): Input {

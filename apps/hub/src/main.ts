@@ -1,39 +1,56 @@
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isatty } from 'node:tty'
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'
-import { ConfigError, loadConfig, unknownSettings } from './config.ts'
-import { EmbeddedDatabaseError } from './database/embedded-home.ts'
-import { MigrationError } from './database/migrate.ts'
-import { startDemo } from './demo.ts'
-import { greeting } from './greeting.ts'
+import {
+  type Config,
+  ConfigError,
+  loadConfig,
+  settingWarnings,
+  unknownSettings,
+  unshownBannerTags,
+} from './config.ts'
+import { EmbeddedDatabaseError } from './database/server/embedded-home.ts'
+import { MigrationError } from './database/server/migrate.ts'
 import { createHub } from './hub.ts'
-import { createLog, writeSafely } from './log.ts'
+import { createLog } from './runtime/log.ts'
+import { output } from './runtime/output.ts'
+import { startDemo } from './startup/demo.ts'
+import { runDoctor } from './startup/doctor.ts'
+import { greeting } from './startup/startup-banner.ts'
 
 const USAGE = `Usage: muster-hub [--demo]
        muster-hub audit verify [--anchor HASH] [--json]
+       muster-hub doctor
 
-Starts the hub; --demo brings a simulated fleet along. Settings are environment variables (docs/operating.md).
+Starts the hub; --demo brings a simulated fleet along. doctor finds databases whose data folder is gone. Settings are environment variables (docs/operating.md).
 `
 
 const [command, ...words] = process.argv.slice(2)
+/** Known once the settings are. */
+let dataDir: string | undefined
 try {
   if (command === 'audit')
-    process.exitCode = await runAuditCommand(words, loadConfig(), text => writeFileSync(1, text))
+    process.exitCode = await runAuditCommand(words, settings(), text => writeFileSync(1, text))
+  else if (command === 'doctor') process.exitCode = await runDoctor(words, text => output(1).writeNow(text))
   else await runHub()
 } catch (error) {
-  // 1 says of the audit log that it was changed; that it could not be read is something else.
-  process.exitCode = command === 'audit' ? 2 : 1
-  writeSafely(2, `${lineOf(error)}\n`)
+  // 1 says of the audit log that it was changed, and of databases that some are orphaned; that it could not look is something else.
+  process.exitCode = command === 'audit' || command === 'doctor' ? 2 : 1
+  output(2).writeNow(`${lineOf(error)}\n`)
 }
 
 async function runHub(): Promise<void> {
   const flag = { type: 'boolean', default: false } as const
   const { values: options } = parseArgs({ options: { demo: flag, help: { ...flag, short: 'h' } } })
-  if (options.help) return writeSafely(1, USAGE)
-  const config = loadConfig()
+  if (options.help) return output(1).writeNow(USAGE)
+  const config = settings()
   const log = createLog(config.logLevel)
   for (const name of unknownSettings()) log.warn({ name }, 'not a setting of this hub')
+  for (const warning of settingWarnings(config)) log.warn(warning)
+  for (const tag of unshownBannerTags(config))
+    log.warn({ tag }, 'the console does not show this element of the banner')
 
   // Until it runs a signal ends it at once: what a start has half done the next one puts in order.
   await using hub = await createHub(config, log)
@@ -41,8 +58,15 @@ async function runHub(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, done)
   })
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
-  writeSafely(1, greeting(hub, config, isatty(1)))
+  output(1).writeNow(greeting(hub, config, isatty(1)))
+  void hub.tryServers()
   log.info({ signal: await stopped }, 'stopping')
+}
+
+function settings(): Config {
+  const config = loadConfig()
+  dataDir = config.dataDir
+  return config
 }
 
 /** What went wrong at the start in one line; the stack only where the fault is ours. */
@@ -55,8 +79,29 @@ function lineOf(error: unknown): string {
   )
     return error.message
   if (!(error instanceof Error)) return String(error)
-  const { code, syscall } = error as NodeJS.ErrnoException
+  const { code, syscall, path } = error as NodeJS.ErrnoException
+  const foreign =
+    code === 'EACCES' && path !== undefined && dataDir !== undefined ? foreignPath(path, dataDir) : undefined
+  if (foreign !== undefined) return foreign
   // What the system refuses, such as to write on a full disk, tells what and where by itself.
   const isClear = syscall !== undefined || code?.startsWith('ERR_PARSE_ARGS')
   return isClear ? error.message : (error.stack ?? error.message)
+}
+
+/** A path of another account, as after one start with sudo, in one line that says what to do; nothing for one of this account. */
+function foreignPath(path: string, folder: string): string | undefined {
+  const own = process.getuid?.()
+  const owner = ownerOf(path)
+  if (owner === own) return undefined
+  const folders = path.startsWith(`${folder}/`) ? folder : `${folder} ${dirname(path)}`
+  return `${path} belongs to another account (user id ${owner}, the hub runs as ${own}): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R ${own} ${folders}`
+}
+
+/** The owner of a path, or of the nearest folder above it that can be seen. */
+function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid
+  } catch {
+    return path === dirname(path) ? undefined : ownerOf(dirname(path))
+  }
 }

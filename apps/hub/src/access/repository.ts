@@ -1,4 +1,4 @@
-import { select } from '../database/connection.ts'
+import { select } from '../database/client/connection.ts'
 import { type Resolve, roleOf, type Scope } from './scope.ts'
 
 type Owner = {

@@ -1,4 +1,4 @@
-import { type Db, select } from '../database/connection.ts'
+import { type Db, select } from '../database/client/connection.ts'
 
 /** What a resource belongs to, and the role there of the person who asks. */
 export type Scope = {

@@ -1,36 +1,44 @@
-import { randomBytes } from 'node:crypto'
 import {
   type Action,
   ActionError,
-  type ActionInput,
   type ActionName,
   actions,
-  newDatedId,
   newId,
   publicIdOf,
   type Role,
-  randomBase58,
   rolesOf,
 } from '@muster/actions'
 import {
   ask,
-  assetRow,
   capturedLog,
   connectDevice,
-  deviceRow,
   type FakeDevice,
-  type FakeS3,
-  fakeS3,
-  randomFingerprint,
   type TestHub,
   type TestUser,
   testHub,
 } from '@muster/testkit'
+import { ACTION_ROWS } from '@muster/testkit/action-rows'
+import {
+  anotherCertificate,
+  anotherInvitation,
+  anotherPerson,
+  filledRepository,
+  newEmail,
+  newSession,
+} from '@muster/testkit/action-rows/records'
+import {
+  ACTORS,
+  type ActorName,
+  type Person,
+  type RepositoryIds,
+  type World,
+} from '@muster/testkit/action-rows/row'
+import { actionWorld } from '@muster/testkit/action-rows/world'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Caller } from '../caller.ts'
+import { loadConfig } from '../config.ts'
 import type { Handlers } from '../handler.ts'
-import { hashSecret } from '../secrets.ts'
 import { handlers } from './index.ts'
 
 const PROXY_SECRET = 'only our proxy knows'
@@ -78,23 +86,6 @@ const VERBS = [
   'Validate',
 ]
 
-const ACTORS = [
-  'nobody',
-  'expiredSession',
-  'endedSession',
-  'revokedToken',
-  'stranger',
-  'member',
-  'organizationAdmin',
-  'instanceAdmin',
-  'userToken',
-  'ownDevice',
-  'siblingDevice',
-  'foreignDevice',
-  'clusterNode',
-] as const
-type ActorName = (typeof ACTORS)[number]
-
 /** What each actor is to the things of the rows below, where the repository is private; the user token is the member's. */
 const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   nobody: ['anyone'],
@@ -113,431 +104,9 @@ const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
 }
 
 const WITHOUT_CREDENTIALS: readonly ActorName[] = ['nobody', 'expiredSession', 'endedSession', 'revokedToken']
-/** People of the organization; the user token is the member's. */
-const MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin', 'userToken']
-const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
-const PEOPLE: readonly ActorName[] = [...READERS, 'stranger']
-/** Who keeps the members of the organization. */
-const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
-/** Who reads a private repository that is linked to the project. */
-const REPOSITORY_READERS: readonly ActorName[] = [...READERS, 'ownDevice', 'siblingDevice']
-const ONESELF: readonly ActorName[] = ['member', 'userToken']
-const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmin']
-
-/** What the rows below act on: an organization with people and devices, and a stranger with one of their own. */
-type World = {
-  hub: TestHub
-  people: Record<'member' | 'organizationAdmin' | 'instanceAdmin' | 'stranger', TestUser>
+/** The world with connected devices of the project, and of another organization. */
+type ConnectedWorld = World & {
   devices: Record<'ownDevice' | 'siblingDevice' | 'foreignDevice', FakeDevice>
-  organizationId: string
-  projectId: string
-  tokenId: string
-  deviceId: string
-  s3: FakeS3
-} & RepositoryIds
-
-/** A repository with what is in it. */
-type RepositoryIds = { repositoryId: string; packageId: string; versionId: string; assetId: string }
-
-/** An account, as far as rows need to know it. */
-type Person = { userId: string; email: string }
-
-type Row<N extends ActionName> = {
-  /**
-   * An input that is valid, on things of the world's organization and of one person, the member unless another is given; what is
-   * deleted or changed for good is made for each call.
-   */
-  input: (world: World, oneself: Person) => ActionInput<N> | Promise<ActionInput<N>>
-  /** Who may run it; everybody else is refused. */
-  may: readonly ActorName[]
-}
-
-/** Every action, with who may run it on something of the organization. An action without a row does not compile. */
-const ROWS: { [N in ActionName]: Row<N> } = {
-  actor_GetActor: { input: () => ({}), may: ACTORS },
-  users_Query: { input: () => ({}), may: ['instanceAdmin'] },
-  users_GetDetails: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
-  users_Create: { input: () => ({ email: newEmail(), displayName: 'Eve' }), may: ['instanceAdmin'] },
-  users_Delete: {
-    input: async world => ({ userId: (await anotherPerson(world)).userId }),
-    may: ['instanceAdmin'],
-  },
-  users_SetIsAdmin: {
-    input: async world => ({ userId: (await anotherPerson(world)).userId, isAdmin: true }),
-    may: ['instanceAdmin'],
-  },
-  users_SetDisplayName: {
-    input: (_, { userId }) => ({ userId, displayName: 'Renamed' }),
-    may: ONESELF_OR_ADMIN,
-  },
-  users_SetPassword: {
-    input: ({ people }, { userId }) => ({ userId, password: people.member.password }),
-    may: ['member', 'instanceAdmin'],
-  },
-  users_ChangePassword: {
-    input: ({ people: { member } }, { userId }) => ({
-      userId,
-      currentPassword: member.password,
-      newPassword: member.password,
-    }),
-    may: ONESELF,
-  },
-  users_ResetPassword: { input: () => ({ email: newEmail() }), may: ACTORS },
-  users_CompletePasswordReset: {
-    input: ({ people }) => ({ resetToken: 'no JWT', password: people.member.password }),
-    may: ACTORS,
-  },
-  users_Register: {
-    input: ({ people }) => ({
-      email: newEmail(),
-      password: people.member.password,
-      consentedToTerms: true as const,
-    }),
-    may: ACTORS,
-  },
-  users_ResendRegistrationEmail: { input: () => ({ email: newEmail() }), may: ACTORS },
-  users_CompleteRegistration: { input: () => ({ activationToken: 'no JWT' }), may: ACTORS },
-  users_QueryOrganizations: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
-  users_QueryOrganizationInvitations: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
-  users_AcceptOrganizationInvitation: {
-    input: async (world, { email }) => ({
-      invitationId: await anotherInvitation(world, await anotherOrganization(world), email),
-    }),
-    may: ONESELF,
-  },
-  users_GetDevicePermissions: {
-    input: ({ deviceId }, { userId }) => ({ userId, deviceId }),
-    may: ONESELF_OR_ADMIN,
-  },
-  users_QuerySessions: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
-  users_TerminateSession: {
-    input: async ({ hub }, { userId }) => ({ sessionId: publicIdOf(await newSession(hub, userId)) as never }),
-    may: ONESELF,
-  },
-  users_QueryTokens: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
-  users_CreateToken: { input: (_, { userId }) => ({ userId, name: 'Another token' }), may: ['member'] },
-  users_DeleteToken: {
-    input: async ({ hub }, person) => ({ tokenId: publicIdOf(await hub.userToken(person as TestUser)) }),
-    may: ONESELF_OR_ADMIN,
-  },
-
-  organizations_Query: { input: () => ({}), may: PEOPLE },
-  organizations_Create: { input: () => ({ name: 'Another organization' }), may: PEOPLE },
-  organizations_Delete: {
-    input: async (world, person) => ({ organizationId: await anotherOrganization(world, person) }),
-    may: KEEPERS,
-  },
-  organizations_SetName: {
-    input: ({ organizationId }) => ({ organizationId, name: 'Renamed' }),
-    may: KEEPERS,
-  },
-  organizations_QueryProjects: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
-  organizations_QueryRepositories: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
-  organizations_Search: { input: ({ organizationId }) => ({ organizationId, text: 'a' }), may: READERS },
-  organizations_QueryMembers: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
-  organizations_AddMember: {
-    input: async world => ({
-      organizationId: world.organizationId,
-      userId: (await anotherPerson(world)).userId,
-    }),
-    may: ['instanceAdmin'],
-  },
-  organizations_SetMemberIsAdmin: {
-    input: async world => ({
-      organizationId: world.organizationId,
-      userId: (await anotherPerson(world, world.organizationId)).userId,
-      isAdmin: true,
-    }),
-    may: KEEPERS,
-  },
-  organizations_RemoveMember: {
-    input: async (world, person) => ({
-      organizationId: await anotherOrganization(world, person),
-      userId: person.userId,
-    }),
-    may: [...ONESELF, ...KEEPERS],
-  },
-  organizations_QueryInvitations: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
-  organizations_InviteMember: {
-    input: ({ organizationId }) => ({ organizationId, email: newEmail() }),
-    may: KEEPERS,
-  },
-  organizations_DeleteInvitation: {
-    input: async world => ({
-      invitationId: await anotherInvitation(world, world.organizationId, newEmail()),
-    }),
-    may: KEEPERS,
-  },
-  organizations_QueryAuditLog: { input: ({ organizationId }) => ({ organizationId }), may: READERS },
-
-  projects_Query: { input: () => ({}), may: PEOPLE },
-  projects_Create: {
-    input: ({ organizationId }) => ({ organizationId, name: 'Another project' }),
-    may: MEMBERS,
-  },
-  projects_GetDetails: { input: ({ projectId }) => ({ projectId }), may: READERS },
-  projects_GetSummary: { input: ({ projectId }) => ({ projectId, maxBins: 3 }), may: READERS },
-  projects_SetName: { input: ({ projectId }) => ({ projectId, name: 'Renamed' }), may: MEMBERS },
-  projects_Delete: { input: async world => ({ projectId: await anotherProject(world) }), may: READERS },
-  projects_QueryDevices: { input: ({ projectId }) => ({ projectId }), may: READERS },
-  projects_QueryDeploymentTokens: { input: ({ projectId }) => ({ projectId }), may: READERS },
-  projects_CreateDeploymentToken: {
-    input: ({ projectId }) => ({ projectId, name: 'Another token', flags: { autoAccept: true } }),
-    may: MEMBERS,
-  },
-  projects_DeleteDeploymentToken: {
-    input: async world => ({ tokenId: await anotherToken(world) }),
-    may: READERS,
-  },
-  projects_SetDeploymentTokenFlags: {
-    input: ({ tokenId }) => ({ tokenId, flags: { autoAccept: true } }),
-    may: MEMBERS,
-  },
-  projects_QueryAuditLog: { input: ({ projectId }) => ({ projectId }), may: READERS },
-  projects_QueryLinkedRepositories: { input: ({ projectId }) => ({ projectId }), may: READERS },
-  projects_LinkRepository: {
-    input: ({ projectId, repositoryId }) => ({ projectId, repositoryId }),
-    may: MEMBERS,
-  },
-  projects_UnlinkRepository: {
-    input: async world => {
-      const repositoryId = await newRepository(world.hub, world.organizationId)
-      await linkRepository(world, repositoryId)
-      return { projectId: world.projectId, repositoryId }
-    },
-    may: READERS,
-  },
-
-  repositories_Create: {
-    input: ({ organizationId }) => ({ organizationId, name: newName() }),
-    may: MEMBERS,
-  },
-  repositories_GetDetails: {
-    input: ({ repositoryId }) => ({ repositoryId }),
-    may: REPOSITORY_READERS,
-  },
-  repositories_Delete: {
-    input: async ({ hub, organizationId }) => ({ repositoryId: await newRepository(hub, organizationId) }),
-    may: READERS,
-  },
-  repositories_SetVisibility: {
-    input: async ({ hub, organizationId }) => ({
-      repositoryId: await newRepository(hub, organizationId),
-      visibility: 'Public',
-    }),
-    may: MEMBERS,
-  },
-  repositories_SetDisplayName: {
-    input: ({ repositoryId }) => ({ repositoryId, displayName: 'Renamed' }),
-    may: MEMBERS,
-  },
-  repositories_SetSlug: { input: ({ repositoryId }) => ({ repositoryId, slug: newName() }), may: MEMBERS },
-  repositories_SetOrganization: {
-    input: async ({ hub, organizationId }) => ({
-      repositoryId: await newRepository(hub, organizationId),
-      organizationId,
-    }),
-    may: ['instanceAdmin'],
-  },
-  repositories_QueryPackages: {
-    input: ({ repositoryId }) => ({ repositoryId }),
-    may: REPOSITORY_READERS,
-  },
-  repositories_QueryAssets: { input: ({ repositoryId }) => ({ repositoryId }), may: REPOSITORY_READERS },
-  repositories_QueryLinkedProjects: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
-  repositories_GetS3Config: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
-  repositories_SetS3Config: {
-    input: async ({ hub, organizationId, s3 }) => ({
-      repositoryId: await newRepository(hub, organizationId),
-      s3Endpoint: s3.endpoint,
-      s3Bucket: s3.bucket,
-      s3AccessKeyId: s3.accessKeyId,
-      s3SecretAccessKey: s3.secretAccessKey,
-    }),
-    may: MEMBERS,
-  },
-  repositories_ResolveName: { input: ({ repositoryId }) => ({ repository: repositoryId }), may: ACTORS },
-  repositories_ResolvePackageByPath: {
-    input: ({ repositoryId, packageId }) => ({ repository: repositoryId, package: packageId }),
-    may: ACTORS,
-  },
-  repositories_ResolveVersionByPath: {
-    input: ({ repositoryId, packageId, versionId }) => ({
-      repository: repositoryId,
-      package: packageId,
-      tag: versionId,
-    }),
-    may: ACTORS,
-  },
-  repositories_ResolveVersionAssetByPath: {
-    input: ({ repositoryId, packageId, versionId }) => ({
-      repository: repositoryId,
-      package: packageId,
-      tag: versionId,
-      filename: 'file',
-    }),
-    may: ACTORS,
-  },
-  repositories_GetPackageDetails: { input: ({ packageId }) => ({ packageId }), may: REPOSITORY_READERS },
-  repositories_CreatePackage: {
-    input: ({ repositoryId }) => ({ repositoryId, name: newName(), metadata: { a: 1 } }),
-    may: MEMBERS,
-  },
-  repositories_DeletePackage: {
-    input: async ({ hub, repositoryId }) => ({ packageId: await newPackage(hub, repositoryId) }),
-    may: READERS,
-  },
-  repositories_SetPackageName: { input: ({ packageId }) => ({ packageId, name: newName() }), may: MEMBERS },
-  repositories_SetPackageKind: { input: ({ packageId }) => ({ packageId, kind: 'image' }), may: MEMBERS },
-  repositories_SetPackageMetadata: {
-    input: ({ packageId }) => ({ packageId, metadata: { a: [1] } }),
-    may: MEMBERS,
-  },
-  repositories_AddPackageAsset: {
-    input: ({ packageId, assetId }) => ({ packageId, assetId, filename: newName() }),
-    may: MEMBERS,
-  },
-  repositories_RemovePackageAsset: {
-    input: async world => ({ packageId: world.packageId, filename: await newPackageFile(world) }),
-    may: MEMBERS,
-  },
-  repositories_SetPackageAssetMetadata: {
-    input: async world => ({
-      packageId: world.packageId,
-      filename: await newPackageFile(world),
-      metadata: {},
-    }),
-    may: MEMBERS,
-  },
-  repositories_QueryPackageVersions: { input: ({ packageId }) => ({ packageId }), may: REPOSITORY_READERS },
-  repositories_GetVersionDetails: { input: ({ versionId }) => ({ versionId }), may: REPOSITORY_READERS },
-  repositories_CreateVersion: {
-    input: ({ packageId }) => ({ packageId, tags: [{ tag: 'stable' }] }),
-    may: MEMBERS,
-  },
-  repositories_DeleteVersion: {
-    input: async ({ hub, packageId }) => ({ versionId: await newVersion(hub, packageId) }),
-    may: READERS,
-  },
-  repositories_SetVersionName: { input: ({ versionId }) => ({ versionId, name: 'Summer' }), may: MEMBERS },
-  repositories_SetVersionMetadata: {
-    input: ({ versionId }) => ({ versionId, metadata: { a: [1] } }),
-    may: MEMBERS,
-  },
-  repositories_TagVersion: {
-    input: ({ versionId }) => ({ versionId, tags: [{ tag: 'stable' }] }),
-    may: MEMBERS,
-  },
-  repositories_UntagVersion: {
-    input: async ({ hub, packageId, versionId }) => {
-      const tag = newName()
-      await hub.db
-        .insertInto('package_tag')
-        .values({ package_id: packageId, version_id: versionId, tag })
-        .execute()
-      return { versionId, tags: [{ tag }] }
-    },
-    may: MEMBERS,
-  },
-  repositories_AddVersionAsset: {
-    input: ({ versionId, assetId }) => ({ versionId, assetId, filename: newName() }),
-    may: MEMBERS,
-  },
-  repositories_RemoveVersionAsset: {
-    input: async world => ({ versionId: world.versionId, filename: await newVersionFile(world) }),
-    may: MEMBERS,
-  },
-  repositories_SetVersionAssetMetadata: {
-    input: async world => ({
-      versionId: world.versionId,
-      filename: await newVersionFile(world),
-      metadata: {},
-    }),
-    may: MEMBERS,
-  },
-  repositories_GetAssetDetails: { input: ({ assetId }) => ({ assetId }), may: REPOSITORY_READERS },
-  repositories_CreateAsset: {
-    input: ({ repositoryId }) => ({ repositoryId, size: 7, digest: newDigest() }),
-    may: MEMBERS,
-  },
-  repositories_DeleteAsset: {
-    input: async ({ hub, repositoryId }) => ({ assetId: await assetRow(hub, repositoryId) }),
-    may: READERS,
-  },
-  repositories_IssueAssetUploadUrl: { input: ({ assetId }) => ({ assetId }), may: MEMBERS },
-  repositories_FinalizeAssetUpload: { input: ({ assetId }) => ({ assetId }), may: MEMBERS },
-  repositories_IssueAssetDownloadUrl: {
-    input: ({ assetId }) => ({ assetId, filename: 'image.bin' }),
-    may: REPOSITORY_READERS,
-  },
-  repositories_QueryAuditLog: { input: ({ repositoryId }) => ({ repositoryId }), may: READERS },
-
-  devices_Query: { input: () => ({}), may: PEOPLE },
-  devices_GetDetails: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
-  devices_SetName: { input: ({ deviceId }) => ({ deviceId, name: 'Gate' }), may: MEMBERS },
-  devices_Delete: {
-    input: async world => ({ deviceId: await deviceRow(world.hub, world.projectId) }),
-    may: READERS,
-  },
-  devices_AddCertificate: {
-    input: ({ deviceId }) => ({ deviceId, fingerprint: randomFingerprint(), status: 'Pending' }),
-    may: MEMBERS,
-  },
-  devices_SetCertificateStatus: {
-    input: async world => ({ certificateId: await anotherCertificate(world), status: 'Active' }),
-    may: MEMBERS,
-  },
-  devices_DeleteCertificate: {
-    input: async world => ({ certificateId: await anotherCertificate(world) }),
-    may: READERS,
-  },
-  devices_QueryProperties: { input: ({ deviceId }) => ({ deviceId }), may: [...READERS, 'ownDevice'] },
-  devices_GetProperty: {
-    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
-    may: [...READERS, 'ownDevice'],
-  },
-  devices_SetProperty: {
-    input: ({ deviceId }) => ({ deviceId, name: 'some.property', value: { a: [1] } }),
-    may: [...MEMBERS, 'ownDevice'],
-  },
-  devices_RemoveProperty: {
-    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
-    may: [...MEMBERS, 'ownDevice'],
-  },
-  devices_QueryEvents: { input: ({ deviceId }) => ({ deviceId, limit: 10 }), may: READERS },
-  devices_PublishEvents: {
-    input: ({ deviceId }) => ({ deviceId, events: [someEvent()] }),
-    may: [...MEMBERS, 'ownDevice'],
-  },
-  devices_QueryConnections: { input: ({ deviceId }) => ({ deviceId, activeOnly: false }), may: READERS },
-  devices_QueryPropertyHistory: {
-    input: ({ deviceId }) => ({ deviceId, name: 'some.property' }),
-    may: READERS,
-  },
-  devices_Create: {
-    input: ({ projectId }) => ({ projectId, fingerprint: newFingerprint() }),
-    may: MEMBERS,
-  },
-  devices_IssueDeviceToken: {
-    input: ({ deviceId }) => ({ deviceId, validForSecs: 60, claims: { role: 'camera' } }),
-    may: [...MEMBERS, 'ownDevice'],
-  },
-  devices_ValidateDeviceToken: { input: () => ({ jwt: 'no JWT' }), may: ACTORS },
-  devices_IssueHttpProxyToken: {
-    input: ({ deviceId }) => ({ deviceId, validForSecs: 60, port: 8080 }),
-    may: MEMBERS,
-  },
-  devices_ClaimOperationWork: {
-    input: ({ deviceId }) => ({ deviceId, limit: 1, kinds: ['DeviceCommand'] }),
-    may: ['ownDevice'],
-  },
-  devices_QueryAuditLog: { input: ({ deviceId }) => ({ deviceId }), may: READERS },
-
-  instance_GetStatistics: { input: () => ({}), may: ['instanceAdmin'] },
-  cluster_GetDetails: { input: () => ({}), may: ['instanceAdmin'] },
-  jobs_Query: { input: () => ({}), may: ['instanceAdmin'] },
-  audit_QueryAuditLogEvents: { input: () => ({}), may: ['instanceAdmin'] },
-  audit_QueryAuditLogActions: { input: () => ({}), may: ['instanceAdmin'] },
 }
 
 const entries = Object.entries(actions) as [ActionName, Action][]
@@ -545,12 +114,11 @@ const scoped = entries.filter(([, { permission }]) => typeof permission === 'obj
 const withIds = entries.filter(([, { input }]) => idFieldsOf(input).length > 0)
 
 const captured = capturedLog()
-let world: World
+let world: ConnectedWorld
 /** A repository of the stranger's that everybody reads. */
 let open: RepositoryIds
 let expiredToken: string
 let endedToken: string
-let memberToken: string
 let revokedToken: string
 /** Everything by which a stranger would know the organization, its people, or what the instance made for itself. */
 let notForStrangers: string[]
@@ -560,18 +128,17 @@ let foreign: Record<string, string>
 beforeAll(async () => {
   // Calls may come from any address, so that no limit on one of them is met here.
   const settings = { trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }
-  const hub = await testHub({ ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
+  const { limits } = loadConfig({})
+  // Calls of all rows add certificates to one device.
+  const roomy = { ...limits, 'device-pending-certificates': 1000 }
+  const hub = await testHub({ limits: roomy, ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
     `select organization_id as id from organization union all select project_id from project
      union all select token_id from deployment_token union all select user_id from "user"`,
   )
-  const member = await hub.user()
-  const organizationAdmin = await hub.user()
-  const instanceAdmin = await hub.user({ isAdmin: true })
-  const stranger = await hub.user()
-  const organizationId = await hub.organization(organizationAdmin, [member])
-  const projectId = await hub.project(organizationAdmin, organizationId)
-  const { tokenId, token } = await hub.token(organizationAdmin, projectId)
+  const { token, ...made } = await actionWorld(hub)
+  const { organizationId, projectId, tokenId } = made
+  const { member, organizationAdmin, instanceAdmin, stranger } = made.people
   const foreignOrganizationId = await hub.organization(stranger)
   const foreignProjectId = await hub.project(stranger, foreignOrganizationId)
   const foreignToken = await hub.token(stranger, foreignProjectId)
@@ -579,17 +146,10 @@ beforeAll(async () => {
     [token, token, foreignToken.token].map(one => connectDevice({ url: hub.url, token: one })),
   )
   world = {
-    hub,
-    people: { member, organizationAdmin, instanceAdmin, stranger },
+    ...made,
     devices: { ownDevice: ownDevice!, siblingDevice: siblingDevice!, foreignDevice: foreignDevice! },
-    organizationId,
-    projectId,
-    tokenId,
     deviceId: ownDevice!.deviceId,
-    s3: await fakeS3(),
-    ...(await filledRepository(hub, organizationId)),
   }
-  await linkRepository(world, world.repositoryId)
   open = await filledRepository(hub, foreignOrganizationId, 'Public')
   const closed = await filledRepository(hub, foreignOrganizationId)
   foreign = {
@@ -613,7 +173,6 @@ beforeAll(async () => {
     ...[world.repositoryId, world.packageId, world.versionId, world.assetId],
     ...[member, organizationAdmin, instanceAdmin].flatMap(({ userId, email }) => [userId, email]),
   ]
-  memberToken = await hub.userToken(member)
   revokedToken = await hub.userToken(member)
   await hub.db.deleteFrom('user_token').where('token_id', '=', publicIdOf(revokedToken)).execute()
   expiredToken = await newSession(hub, member.userId, new Date(Date.now() - 1000))
@@ -630,7 +189,7 @@ describe('every action', () => {
   it('has a handler and a row in this test, and nothing else has', () => {
     const names = Object.keys(actions).sort()
     expect(Object.keys(handlers).sort()).toEqual(names)
-    expect(Object.keys(ROWS).sort()).toEqual(names)
+    expect(Object.keys(ACTION_ROWS).sort()).toEqual(names)
   })
 
   it('without a handler does not compile', () => {
@@ -662,10 +221,10 @@ describe('every action', () => {
 describe('the right to run', () => {
   it.each(entries)('%s is what the table says, for every kind of actor', async (name, { permission }) => {
     for (const actor of ACTORS) {
-      const input = await ROWS[name].input(world, world.people.member)
+      const input = await ACTION_ROWS[name].input(world, world.people.member)
       const outcome = await run(actor, name, input)
       const refused = WITHOUT_CREDENTIALS.includes(actor) ? '401 Forbidden' : '403 Forbidden'
-      const expected = ROWS[name].may.includes(actor) ? '200' : refused
+      const expected = ACTION_ROWS[name].may.includes(actor) ? '200' : refused
       expect(outcome.told, `${actor} runs ${name}`).toBe(expected)
       if (permission === 'anyone') expect(outcome.told).toBe('200')
       // What a stranger is told has nothing of the organization in it, not even in lists.
@@ -676,20 +235,20 @@ describe('the right to run', () => {
 
   it.each(entries)('%s is in the documents as it is in the table', async (name, action) => {
     const roles = rolesOf(action.permission)
-    const input = (await ROWS[name].input(world, world.people.member)) as never
+    const input = (await ACTION_ROWS[name].input(world, world.people.member)) as never
     const token = { actor: 'UserToken', userId: world.people.member.userId } as const
     const told = ACTORS.filter(actor => {
       // A token alone is no recent sign-in.
       if (actor === 'userToken' && action.recentSignIn?.isNeeded(input, token)) return false
       return ACTOR_ROLES[actor].some(role => roles.has(role))
     })
-    expect([...ROWS[name].may].sort()).toEqual(told.sort())
+    expect([...ACTION_ROWS[name].may].sort()).toEqual(told.sort())
   })
 
   it.each(scoped)('%s ends for what is not there as for what is foreign, to the byte', async name => {
     const { permission } = actions[name] as Action
     if (typeof permission === 'string') throw new Error('not scoped')
-    const input = (await ROWS[name].input(world, world.people.member)) as Record<string, string>
+    const input = (await ACTION_ROWS[name].input(world, world.people.member)) as Record<string, string>
     const missing = { ...input, [permission.id]: missingId(prefixOf(input[permission.id]!)) }
     const path = `/api/v1/actions/invoke/${name}`
     const [toForeign, toMissing] = await Promise.all(
@@ -716,7 +275,7 @@ describe('the right to run', () => {
     const cookie = `muster=${await newSession(world.hub, person.userId)}`
     for (const { field, prefix, isList } of idFieldsOf(schema)) {
       const swapped = async (id: string): Promise<object> => {
-        const input = (await ROWS[name].input(world, person)) as Record<string, unknown>
+        const input = (await ACTION_ROWS[name].input(world, person)) as Record<string, unknown>
         return { ...input, [field]: isList ? [id] : id }
       }
       const ids = [foreign[prefix]!, missingId(prefix)]
@@ -752,7 +311,7 @@ describe('the right to run', () => {
     async (name, { permission }) => {
       if (typeof permission === 'string' || permission.can !== 'read') return
       for (const actor of ACTORS) {
-        const input = await ROWS[name].input({ ...world, ...open }, world.people.member)
+        const input = await ACTION_ROWS[name].input({ ...world, ...open }, world.people.member)
         expect((await run(actor, name, input)).told, `${actor} runs ${name}`).toBe('200')
       }
     },
@@ -832,7 +391,7 @@ describe('junk', () => {
     for (const field of Object.keys(shape)) {
       for (const value of VALUES) {
         const person = await someoneWhoMay(name)
-        const input = { ...(await ROWS[name].input(world, person)), [field]: value }
+        const input = { ...(await ACTION_ROWS[name].input(world, person)), [field]: value }
         const isValid = action.input.safeParse(input).success
         const outcome = await invoked(name, JSON.stringify(input), person)
         const what = `${name}.${field} = ${JSON.stringify(value).slice(0, 40)}`
@@ -848,16 +407,16 @@ describe('junk', () => {
 
   it.each(entries)('beside the fields of %s changes nothing', async name => {
     const person = await someoneWhoMay(name)
-    const input = JSON.stringify(await ROWS[name].input(world, person))
+    const input = JSON.stringify(await ACTION_ROWS[name].input(world, person))
     const more = `"__proto__":{"isAdmin":true},"constructor":null,"toString":[],"\\u0000":"\\ud800"`
     const text = input === '{}' ? `{${more}}` : `{${more},${input.slice(1)}`
-    const isForPeople = ROWS[name].may.some(actor => actor in world.people)
+    const isForPeople = ACTION_ROWS[name].may.some(actor => actor in world.people)
     expect(await invoked(name, text, person)).toBe(isForPeople ? 'ok' : 'Forbidden')
   })
 
   it.each(entries)('nested in something that %s does not know is Invalid over 64 levels', async name => {
     const person = await someoneWhoMay(name)
-    const input = (await ROWS[name].input(world, person)) as object
+    const input = (await ACTION_ROWS[name].input(world, person)) as object
     expect(await invoked(name, JSON.stringify({ ...input, more: nested(64) }), person)).toBe('Invalid')
   })
 
@@ -952,7 +511,8 @@ async function credentialsOf(
     case 'revokedToken':
       return { authorization: `Bearer ${revokedToken}` }
     case 'userToken':
-      return { authorization: `Bearer ${memberToken}` }
+      // Each call gets a user token of its own: setting the person's password ends all of them.
+      return { authorization: `Bearer ${await hub.userToken(people.member)}` }
     default:
       // A session of its own for each call: setting a password ends the others.
       return { cookie: `muster=${await newSession(hub, people[actor].userId)}` }
@@ -1009,202 +569,6 @@ function looksSecret(key: string, { pattern = '' }: { pattern?: string }): boole
   const isNamedSo = /secret|password|passphrase|hash|jwt|credential|privatekey|^token$/i.test(key)
   const isShapedSo = /^\^(u_sk|u_session_sk|deployment|d_sk|org_sk)_\[/.test(pattern)
   return isNamedSo || isShapedSo
-}
-
-function someEvent() {
-  return {
-    eventId: newDatedId('d_ev'),
-    severity: 'Info' as const,
-    body: 'hello',
-    attributes: {},
-    emittedAt: new Date().toISOString(),
-  }
-}
-
-function newFingerprint(): string {
-  return `d_sk_${randomBase58(44)}`
-}
-
-function newDigest(): string {
-  return `sha256_${randomBytes(32).toString('hex')}`
-}
-
-/** A name for a path that nothing has. */
-function newName(): string {
-  return randomBase58(12)
-}
-
-function newEmail(): string {
-  return `${newId('u')}@test.example`
-}
-
-/** An account of somebody who cannot sign in, and their membership when an organization is named. */
-async function anotherPerson(
-  { hub }: World,
-  organizationId?: string,
-  { isAdmin = false, isOrganizationAdmin = false } = {},
-): Promise<Person> {
-  const userId = newId('u')
-  const email = newEmail()
-  await hub.db.insertInto('user').values({ user_id: userId, email, is_admin: isAdmin }).execute()
-  if (organizationId !== undefined) {
-    await hub.db
-      .insertInto('organization_member')
-      .values({ organization_id: organizationId, user_id: userId, is_admin: isOrganizationAdmin })
-      .execute()
-  }
-  return { userId, email }
-}
-
-/** An organization with the world's administrator and somebody who has the role there that they have in the world's. */
-async function anotherOrganization(
-  { hub, people, organizationId: like }: World,
-  person?: Person,
-): Promise<string> {
-  const organizationId = newId('org')
-  await hub.pool.query(`insert into organization (organization_id, name) values ($1, 'Other')`, [
-    organizationId,
-  ])
-  await hub.pool.query(
-    `insert into organization_member (organization_id, user_id, is_admin)
-     select $1, user_id, is_admin from organization_member where organization_id = $2 and user_id = any ($3)`,
-    [organizationId, like, [people.organizationAdmin.userId, person?.userId]],
-  )
-  return organizationId
-}
-
-async function anotherInvitation({ hub }: World, organizationId: string, email: string): Promise<string> {
-  const invitationId = newId('org_invite')
-  await hub.db
-    .insertInto('organization_invitation')
-    .values({ invitation_id: invitationId, organization_id: organizationId, email })
-    .execute()
-  return invitationId
-}
-
-async function newRepository(
-  hub: TestHub,
-  organizationId: string,
-  visibility: 'Public' | 'Private' = 'Private',
-): Promise<string> {
-  const repositoryId = newId('repo')
-  await hub.db
-    .insertInto('repository')
-    .values({
-      repository_id: repositoryId,
-      organization_id: organizationId,
-      display_name: 'Firmware',
-      visibility,
-    })
-    .execute()
-  return repositoryId
-}
-
-async function newPackage(hub: TestHub, repositoryId: string): Promise<string> {
-  const packageId = newId('pkg')
-  await hub.db
-    .insertInto('package')
-    .values({ package_id: packageId, repository_id: repositoryId, name: newName() })
-    .execute()
-  return packageId
-}
-
-async function newVersion(hub: TestHub, packageId: string): Promise<string> {
-  const versionId = newId('pkg_v')
-  await hub.db
-    .insertInto('package_version')
-    .values({ version_id: versionId, package_id: packageId })
-    .execute()
-  return versionId
-}
-
-async function newVersionFile({ hub, versionId, assetId }: World): Promise<string> {
-  const filename = newName()
-  await hub.db
-    .insertInto('version_asset')
-    .values({ version_id: versionId, asset_id: assetId, filename })
-    .execute()
-  return filename
-}
-
-async function newPackageFile({ hub, packageId, assetId }: World): Promise<string> {
-  const filename = newName()
-  await hub.db
-    .insertInto('package_asset')
-    .values({ package_id: packageId, asset_id: assetId, filename })
-    .execute()
-  return filename
-}
-
-async function filledRepository(
-  hub: TestHub,
-  organizationId: string,
-  visibility: 'Public' | 'Private' = 'Private',
-): Promise<RepositoryIds> {
-  const repositoryId = await newRepository(hub, organizationId, visibility)
-  const packageId = await newPackage(hub, repositoryId)
-  const versionId = await newVersion(hub, packageId)
-  return { repositoryId, packageId, versionId, assetId: await assetRow(hub, repositoryId) }
-}
-
-async function linkRepository({ hub, projectId }: World, repositoryId: string): Promise<void> {
-  await hub.db
-    .insertInto('project_repository')
-    .values({ project_id: projectId, repository_id: repositoryId })
-    .execute()
-}
-
-async function anotherProject({ hub, organizationId }: World): Promise<string> {
-  const projectId = newId('p')
-  await hub.db
-    .insertInto('project')
-    .values({ project_id: projectId, organization_id: organizationId, name: 'Other' })
-    .execute()
-  return projectId
-}
-
-async function anotherToken({ hub, projectId }: World): Promise<string> {
-  const token = newId('deployment')
-  const tokenId = publicIdOf(token)
-  await hub.db
-    .insertInto('deployment_token')
-    .values({ token_id: tokenId, token_hash: hashSecret(token), project_id: projectId, name: 'Other' })
-    .execute()
-  return tokenId
-}
-
-async function anotherCertificate({ hub, ...world }: World, deviceId = world.deviceId): Promise<string> {
-  const certificateId = newId('d_c')
-  await hub.db
-    .insertInto('device_certificate')
-    .values({
-      certificate_id: certificateId,
-      device_id: deviceId,
-      fingerprint: randomFingerprint(),
-      status: 'Pending',
-    })
-    .execute()
-  return certificateId
-}
-
-/** Secret of a new session, a day long unless told otherwise. */
-async function newSession(
-  hub: TestHub,
-  userId: string,
-  expiresAt = new Date(Date.now() + 24 * 60 * 60 * 1000),
-): Promise<string> {
-  const token = newId('u_session_sk')
-  await hub.db
-    .insertInto('session')
-    .values({
-      session_id: publicIdOf(token),
-      token_hash: hashSecret(token),
-      user_id: userId,
-      user_agent: 'test',
-      expires_at: expiresAt,
-    })
-    .execute()
-  return token
 }
 
 /** Secret of a session that was good until its person signed out. */

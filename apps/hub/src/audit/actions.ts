@@ -1,6 +1,7 @@
 import { newDatedId } from '@muster/actions'
+import { sql } from 'kysely'
 import { actorId, type Caller, wireActor } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
+import type { Db } from '../database/client/connection.ts'
 
 export type FinalStatus = 'Succeeded' | 'Failed' | 'Rejected' | 'Panicked'
 
@@ -23,13 +24,23 @@ export async function recordAuditAction(db: Db, entry: AuditEntry, status: Final
 }
 
 /**
- * Closes an audit row: in the command's transaction when it succeeded, after the rollback otherwise. Tells whether it was still
- * open, which it is not when another node took this one for dead.
+ * Closes an audit row: in the command's transaction when that commits, after the rollback otherwise. `result` is kept in the row's
+ * data as the reason of a failure that the caller was answered. Returns whether the row was still open; it is not when another node
+ * took this one for dead.
  */
-export async function closeAuditAction(db: Db, actionId: string, status: FinalStatus): Promise<boolean> {
+export async function closeAuditAction(
+  db: Db,
+  actionId: string,
+  status: FinalStatus,
+  result?: string,
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('audit_action')
-    .set({ status, finished_at: new Date() })
+    .set({
+      status,
+      finished_at: new Date(),
+      ...(result !== undefined && { data: sql`data || ${JSON.stringify({ result })}::jsonb` }),
+    })
     .where('action_id', '=', actionId)
     .where('status', '=', 'Pending')
     .executeTakeFirst()

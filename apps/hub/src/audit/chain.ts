@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { InstanceKey } from '../instance-key.ts'
-import { parseExact, RawJson } from '../raw-json.ts'
+import { parseExact, RawJson } from '@muster/actions/exact-json'
+import type { InstanceKey } from '../credentials/instance-key.ts'
 
 /**
  * How audit rows become hashes, and seals a chain (docs/operating.md, "Audit log"): what is written here must never change for

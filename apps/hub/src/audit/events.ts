@@ -2,23 +2,27 @@ import { newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Scope } from '../access/scope.ts'
 import { actorId, type Caller, wireActor } from '../caller.ts'
-import type { Tx } from '../database/connection.ts'
+import type { Tx } from '../database/client/connection.ts'
+import type { TokenLimits } from '../database/queries/projects/token-limits.ts'
+import type { LimitSubject } from '../limits/limits.ts'
 
 /** Every kind of audit event and the data that it carries (catalogue 5). */
 export type AuditEvents = {
   users_Created: { userId: string; email: string }
   users_Deleted: { userId: string }
   users_SetIsAdmin: { userId: string; isAdmin: boolean }
+  users_SetIsActive: { userId: string; isActive: boolean }
   users_SetPassword: { userId: string }
   users_DisplayNameChanged: { userId: string; displayName: string }
-  users_TokenCreated: { userId: string; tokenId: string }
-  users_TokenDeleted: { userId: string; tokenId: string }
+  users_TokenCreated: { userId: string; tokenId: string; name?: string; expiresAt?: string }
+  users_TokenDeleted: { userId: string; tokenId: string; name?: string }
   users_RegistrationCreated: { userId: string; email: string }
   users_RegistrationEmailSent: { userId: string; email: string }
   users_RegistrationCompleted: { userId: string }
   users_RegistrationExpired: { userId: string; email: string }
   users_PasswordResetRequested: { userId: string }
   users_PasswordResetEmailSent: { userId: string; email: string }
+  users_PasswordChangedEmailSent: { userId: string; email: string }
   users_PasswordResetCompleted: { userId: string }
   users_SessionInitiated: { userId: string; sessionId: string }
   users_SessionTerminated: { userId: string; sessionId: string }
@@ -37,6 +41,7 @@ export type AuditEvents = {
   projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
   projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
   projects_DeploymentTokenFlagsChanged: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  projects_DeploymentTokenLimitsChanged: { projectId: string; tokenId: string; limits: TokenLimits }
   projects_RepositoryAdded: { projectId: string; repositoryId: string }
   projects_RepositoryRemoved: { projectId: string; repositoryId: string }
   repositories_Created: { repositoryId: string; organizationId: string }
@@ -98,6 +103,7 @@ export type AuditEvents = {
     status: string
   }
   devices_PortForwarded: { projectId: string; deviceId: string; port: number }
+  limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }
 
 /** How an event is kept: also in the log of the repository that it names, unless told otherwise. */

@@ -1,8 +1,8 @@
 import { type Actor, MAX_LOG_ROWS, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../database/connection.ts'
-import { matchesText, queryPage } from '../database/page.ts'
-import { wireTime } from '../times.ts'
+import type { Db } from '../database/client/connection.ts'
+import { matchesText, queryPage } from '../database/client/page.ts'
+import { wireTime } from '../runtime/times.ts'
 
 type EventsInput = ParsedInput<'audit_QueryAuditLogEvents'>
 type ActionsInput = ParsedInput<'audit_QueryAuditLogActions'>
@@ -28,6 +28,10 @@ export function actorName(actorId: RawBuilder<unknown>) {
 
 const ACTOR_NAME = actorName(sql`a.actor_id`)
 
+/** The name of the user token that the actor used, as long as the token exists; ids of other tokens are not in this table. */
+const TOKEN_NAME = sql<string | null>`(
+  select t.name from user_token t where t.token_id = a.actor ->> 'tokenId')`.as('token_name')
+
 /** Audit events, newest first, of the instance or of one thing; a bare call answers the newest `MAX_LOG_ROWS`. */
 export async function queryAuditEvents(
   db: Db,
@@ -46,6 +50,7 @@ export async function queryAuditEvents(
       'a.job_id',
       'a.created_at',
       ACTOR_NAME,
+      TOKEN_NAME,
     ])
   if (of) query = query.where(`a.${of.column}`, '=', of.id)
   const page = { limit, cursor, sort, countTotal: false }
@@ -70,7 +75,16 @@ export async function queryAuditActions(
   let query = db
     .selectFrom('audit_action as a')
     .where(matches('action', filter))
-    .select(['a.action_id', 'a.action', 'a.actor', 'a.data', 'a.status', 'a.created_at', ACTOR_NAME])
+    .select([
+      'a.action_id',
+      'a.action',
+      'a.actor',
+      'a.data',
+      'a.status',
+      'a.created_at',
+      ACTOR_NAME,
+      TOKEN_NAME,
+    ])
   if (filter?.statuses?.length) query = query.where('a.status', 'in', filter.statuses)
   const page = { limit, cursor, sort, countTotal: false }
   const { rows, ...rest } = await queryPage(query, page, SORTS, sql`a.action_id`, '-createdAt')
@@ -85,12 +99,19 @@ export async function queryAuditActions(
   }
 }
 
-type CommonColumns = { actor: unknown; actor_name: string | null; data: unknown; created_at: Date }
+type CommonColumns = {
+  actor: unknown
+  actor_name: string | null
+  token_name: string | null
+  data: unknown
+  created_at: Date
+}
 
-function common({ actor, actor_name, data, created_at }: CommonColumns) {
+function common({ actor, actor_name, token_name, data, created_at }: CommonColumns) {
   return {
     actor: actor as Actor,
     actorName: actor_name ?? undefined,
+    tokenName: token_name ?? undefined,
     data: data as Record<string, unknown>,
     createdAt: wireTime(created_at),
   }

@@ -6,8 +6,8 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../caller.ts'
-import { type Database, openDatabase } from '../database/connection.ts'
-import { loadInstanceKey } from '../instance-key.ts'
+import { loadInstanceKey } from '../credentials/instance-key.ts'
+import { type Database, openDatabase } from '../database/client/connection.ts'
 import { type FinalStatus, openAuditAction, recordAuditAction } from './actions.ts'
 import { hashRows, hashSeal, type Seal, SealKeys, sha256 } from './chain.ts'
 import { recordEvent } from './events.ts'
@@ -166,9 +166,9 @@ describe('sealing', () => {
       [
         '--input-type=module',
         '--eval',
-        `import { createLog } from '${join(import.meta.dirname, '../log.ts')}'
-         import { openDatabase } from '${join(import.meta.dirname, '../database/connection.ts')}'
-         import { loadInstanceKey } from '${join(import.meta.dirname, '../instance-key.ts')}'
+        `import { createLog } from '${join(import.meta.dirname, '../runtime/log.ts')}'
+         import { openDatabase } from '${join(import.meta.dirname, '../database/client/connection.ts')}'
+         import { loadInstanceKey } from '${join(import.meta.dirname, '../credentials/instance-key.ts')}'
          import { sealFinishedRows } from '${join(import.meta.dirname, 'seal.ts')}'
          const { db } = openDatabase(JSON.parse(process.env.CONNECTION), () => {})
          await sealFinishedRows(db, await loadInstanceKey('', '${SECRET}'), createLog('silent'))`,

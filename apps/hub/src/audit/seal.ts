@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../database/connection.ts'
-import type { InstanceKey } from '../instance-key.ts'
-import type { Logger } from '../log.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
+import type { Db, Tx } from '../database/client/connection.ts'
+import type { Logger } from '../runtime/log.ts'
 import {
   hashRemoval,
   hashRows,
@@ -17,17 +17,17 @@ import {
   timeText,
 } from './chain.ts'
 
-/** Most actions, and most events, in one seal: a transaction of well under a second. */
+/** Limit of actions, and of events, in one seal, which keeps its transaction well under a second. */
 const MAX_ROWS_PER_SEAL = 2_000
 /** Rows younger than this wait for the next round, so that a command and its events mostly share a seal; in seconds. */
 const SETTLE_SECS = 5
-/** How many seals lose their rows in one transaction. */
+/** Seals per transaction that removes rows. */
 const REMOVED_AT_ONCE = 20
 
 /**
- * Seals the audit rows that are final, oldest first, in batches (decisions, "Actions and audit"). A row that stays Pending is
- * left for later and holds up nobody. When another node seals at the same moment this one leaves it to that. The log gets the
- * hash of each seal: kept elsewhere, it shows that the end of the chain was not cut off.
+ * Seals the final audit rows, oldest first, in batches (decisions, "Actions and audit"). A row that stays Pending is skipped and sealed
+ * later. When another node seals at the same time, this call does nothing. The log gets the hash of each seal: a copy of it elsewhere
+ * shows later whether the end of the chain was cut off.
  */
 export async function sealFinishedRows(db: Db, key: InstanceKey, log: Logger): Promise<void> {
   const keys = new SealKeys(key)

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { capturedLog, scratchDatabase, until } from '@muster/testkit'
 import { afterAll, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
-import { openDatabase } from '../database/connection.ts'
-import { visitEmbeddedDatabase } from '../database/embedded.ts'
+import { loadInstanceKey } from '../credentials/instance-key.ts'
+import { openDatabase } from '../database/client/connection.ts'
+import { visitEmbeddedDatabase } from '../database/server/embedded.ts'
 import { createHub, type Hub } from '../hub.ts'
-import { loadInstanceKey } from '../instance-key.ts'
 import { sealFinishedRows } from './seal.ts'
 import type { AuditReport } from './verify.ts'
 import { runAuditCommand } from './verify-command.ts'
@@ -79,7 +79,7 @@ it('verifies beside the hub, which goes on, and after it', { timeout: 300_000 },
     expect(told.out).toContain('The audit log is intact.')
     expect(told.out).toContain('The anchor is one of the seals.')
     expect(told.out).toMatch(/hash [0-9a-f]{64}\n/)
-    expect(await hub.readiness()).toBeUndefined()
+    expect(await hub.readiness.state()).toEqual({ status: 'ready' })
   }
   expect(await verify(settings, '--anchor', anchor)).toMatchObject({ code: 0 })
   expect(await readdir(dataDir)).not.toContain('hub.lock')

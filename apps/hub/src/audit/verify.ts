@@ -42,16 +42,16 @@ type StoredSeal = Seal & {
 type NumberedRow = SealedRow & { sealNo: number }
 
 const ROWS_AT_ONCE = 2_000
-/** Most rows that are named one by one. */
+/** Limit of rows that the message names individually. */
 const MAX_NAMED_ROWS = 5
 
-/** What does not fit, told to the operator. */
+/** A mismatch between the rows and their seal. Its message is shown to the operator. */
 class Difference extends Error {
   override readonly name = 'Difference'
 }
 
 /**
- * Computes every seal of the audit log anew, in one snapshot that only reads. `anchor` is the hash of a seal, kept elsewhere, that
+ * Computes every seal of the audit log again, in one read-only snapshot. `anchor` is the hash of a seal, kept elsewhere, that
  * must still be there.
  */
 export async function verifyAuditLog(

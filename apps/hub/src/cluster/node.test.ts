@@ -41,7 +41,8 @@ it('buries whatever ran before it where it is alone, though the clock was put ba
     name: 'after the power came back',
     log: capturedLog().log,
     isAlone: true,
-    onBuried() {},
+    readiness: hub.readiness,
+    onEvicted() {},
   })
   const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
   expect(devices).toMatchObject([{ deviceId, isConnected: false, status: 'offline' }])

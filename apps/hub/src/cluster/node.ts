@@ -1,16 +1,16 @@
 import { newId } from '@muster/actions'
+import { every, waitUpTo } from '@muster/concurrency'
 import { type RawBuilder, sql } from 'kysely'
 import { sweepOrphanedActions } from '../audit/actions.ts'
-import type { Db, Tx } from '../database/connection.ts'
-import { every } from '../every.ts'
-import { within } from '../in-flight.ts'
-import type { Logger } from '../log.ts'
+import type { Db, Tx } from '../database/client/connection.ts'
+import type { Readiness } from '../database/server/readiness.ts'
+import type { Logger } from '../runtime/log.ts'
 
 /** How often a node says that it lives, and after how long without it others take it for dead, in milliseconds. */
 const HEARTBEAT_MS = 5_000
 const STALE_AFTER_MS = 20_000
 /** How long a database that does not answer holds up the end of a node, in milliseconds; 10,000 connections take a second or two. */
-const FAREWELL_MS = 15_000
+const LEAVE_TIMEOUT_MS = 15_000
 
 type NodeOptions = {
   db: Db
@@ -18,50 +18,71 @@ type NodeOptions = {
   log: Logger
   /** The database is this hub's own child: no other node can be alive. */
   isAlone: boolean
+  /** Notified of each heartbeat. */
+  readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed'>
   /** Told when others took this node for dead meanwhile: its connections count as ended. */
-  onBuried: () => void
+  onEvicted: () => void
+  /** Interval of heartbeats, 5 s unless a test sets it. */
+  heartbeatMs?: number
 }
 
 /** This process as a node of the cluster, with an id of its own per start. */
 export type ClusterNode = AsyncDisposable & { nodeId: string }
 
 /** Joins the cluster, keeps the heartbeat, and cleans up after nodes that died: their connections end as NodeCrashed. */
-export async function joinCluster({ db, name, log, isAlone, onBuried }: NodeOptions): Promise<ClusterNode> {
+export async function joinCluster({
+  db,
+  name,
+  log,
+  isAlone,
+  readiness,
+  onEvicted,
+  heartbeatMs = HEARTBEAT_MS,
+}: NodeOptions): Promise<ClusterNode> {
   const nodeId = newId('cluster_node')
   await db.insertInto('cluster_node').values({ node_id: nodeId, name }).execute()
-  await buryDeadNodes(db, nodeId, isAlone ? undefined : STALE_AFTER_MS)
+  await evictDeadNodes(db, nodeId, isAlone ? undefined : STALE_AFTER_MS)
 
   const beat = async (): Promise<void> => {
-    if (await sayAlive(db, nodeId)) {
+    const wasEvicted = await renewHeartbeat(db, nodeId).catch(error => {
+      readiness.heartbeatFailed(error)
+      throw error
+    })
+    readiness.heartbeatStored()
+    if (wasEvicted) {
       log.warn({ nodeId }, 'this node was taken for dead; its connections start again')
-      onBuried()
+      onEvicted()
     }
-    await buryDeadNodes(db, nodeId, STALE_AFTER_MS)
+    await evictDeadNodes(db, nodeId, STALE_AFTER_MS)
   }
-  const heartbeat = every(HEARTBEAT_MS, beat, error => log.warn({ err: error }, 'heartbeat failed'))
+  const heartbeat = every(heartbeatMs, beat, error => log.warn({ err: error }, 'heartbeat failed'))
   return {
     nodeId,
     async [Symbol.asyncDispose]() {
       await heartbeat[Symbol.asyncDispose]()
       // A node that cannot say farewell is buried like one that died.
-      const farewell = leave(db, nodeId).catch(error =>
+      const left = leave(db, nodeId).catch(error =>
         log.warn({ err: error }, 'the end of this node was not recorded'),
       )
-      await within(FAREWELL_MS, farewell)
+      await waitUpTo(LEAVE_TIMEOUT_MS, left)
     },
   }
 }
 
 /** The nodes that say that they live, the longest there first. */
 export async function runningNodes(db: Db) {
-  return db
-    .selectFrom('cluster_node')
-    .where('left_at', 'is', null)
-    .where('last_heartbeat', '>', sql<Date>`now() - make_interval(secs => ${STALE_AFTER_MS / 1000})`)
-    .orderBy('joined_at')
-    .orderBy('node_id')
-    .selectAll()
-    .execute()
+  return (
+    db
+      .selectFrom('cluster_node')
+      .where('left_at', 'is', null)
+      .where('last_heartbeat', '>', sql<Date>`now() - make_interval(secs => ${STALE_AFTER_MS / 1000})`)
+      .orderBy('joined_at')
+      .orderBy('node_id')
+      .selectAll()
+      // By the clock that wrote `joined_at`: clocks of nodes differ.
+      .select(sql<number>`extract(epoch from now() - joined_at)::float8`.as('uptimeSecs'))
+      .execute()
+  )
 }
 
 /** Whether there is another node, or was one in the last minute. */
@@ -76,13 +97,13 @@ export async function hasHadCompany(db: Db): Promise<boolean> {
 }
 
 /** Renews the heartbeat; tells whether another node had buried this one. */
-async function sayAlive(db: Db, nodeId: string): Promise<boolean> {
-  const { rows } = await sql<{ wasBuried: boolean }>`
+async function renewHeartbeat(db: Db, nodeId: string): Promise<boolean> {
+  const { rows } = await sql<{ wasEvicted: boolean }>`
     with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update)
     update cluster_node n set last_heartbeat = now(), left_at = null
       from before where n.node_id = before.node_id
-    returning before.left_at is not null as "wasBuried"`.execute(db)
-  return rows[0]?.wasBuried ?? false
+    returning before.left_at is not null as "wasEvicted"`.execute(db)
+  return rows[0]?.wasEvicted ?? false
 }
 
 async function leave(db: Db, nodeId: string): Promise<void> {
@@ -100,7 +121,7 @@ async function leave(db: Db, nodeId: string): Promise<void> {
  * In one transaction, so that a node is never marked as left while its connections stay open for ever. Without `staleAfterMs` every
  * other node is dead, whatever it said when: a machine without a clock of its own may start in the past.
  */
-async function buryDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
+async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>
     staleAfterMs === undefined
       ? sql<boolean>`true`

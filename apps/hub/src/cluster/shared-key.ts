@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { ConfigError } from '../config.ts'
-import type { Db } from '../database/connection.ts'
-import type { InstanceKey } from '../instance-key.ts'
-import type { Logger } from '../log.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
+import type { Db } from '../database/client/connection.ts'
+import type { Logger } from '../runtime/log.ts'
 import { runningNodes } from './node.ts'
 
 const SETTING = 'instance-key'

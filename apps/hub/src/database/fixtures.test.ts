@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { SealKeys } from '../audit/chain.ts'
 import { verifyAuditLog } from '../audit/verify.ts'
 import { SYSTEM } from '../caller.ts'
-import { loadInstanceKey } from '../instance-key.ts'
+import { loadInstanceKey } from '../credentials/instance-key.ts'
 
 const FIXTURE_KEY = 'f1'.repeat(32)
 const FIXTURES = join(import.meta.dirname, 'fixtures')

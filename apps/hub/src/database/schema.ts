@@ -1,6 +1,6 @@
 // Generated from the migrated database by `npm run gen`; do not edit.
+import type { RawJson } from '@muster/actions/exact-json'
 import type { ColumnType, Generated } from 'kysely'
-import type { RawJson } from '../raw-json.ts'
 
 type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
 
@@ -92,6 +92,14 @@ type DeploymentTokenRow = {
   last_refusal_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   last_refusal_reason: string | null
   last_refusal_count: Generated<number>
+  expires_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  device_limit: number | null
+  new_devices_at_once: number | null
+  new_devices_per_hour: number | null
+  budget_used: Generated<number>
+  budget_at: ColumnType<Date, Date | string | undefined, Date | string>
+  enrolled_devices: Generated<number>
+  refused_devices: Generated<number>
 }
 
 type DeviceRow = {
@@ -111,6 +119,7 @@ type DeviceRow = {
   last_refusal_reason: string | null
   last_refusal_count: Generated<number>
   search_text: Generated<string>
+  property_version_floor: Generated<number>
 }
 
 type DeviceCertificateRow = {
@@ -168,6 +177,7 @@ type DevicePropertyRow = {
   protected: Generated<boolean>
   version: Generated<number>
   last_updated: ColumnType<Date, Date | string | undefined, Date | string>
+  value_bytes: number | null
 }
 
 type DevicePropertyChangeRow = {
@@ -184,9 +194,25 @@ type DeviceRemovalRow = {
   removed_at: ColumnType<Date, Date | string, Date | string>
 }
 
+type DeviceStoredBytesRow = {
+  device_id: string
+  day: ColumnType<Date, string, string>
+  event_bytes: Generated<number>
+  change_bytes: Generated<number>
+}
+
 type InstanceSettingRow = {
   key: string
   value: ColumnType<JsonValue, string, string>
+}
+
+type LimitHitRow = {
+  subject_id: string
+  limit_name: string
+  message: string
+  hits: number
+  first_hit_at: ColumnType<Date, Date | string | undefined, Date | string>
+  last_hit_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
 type MailedTokenRow = {
@@ -303,6 +329,12 @@ type ProjectRepositoryRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type ProjectStoredBytesRow = {
+  project_id: string
+  bytes: number
+  measured_at: ColumnType<Date, Date | string, Date | string>
+}
+
 type ProxyHostRow = {
   hostname: string
   device_id: string
@@ -338,6 +370,13 @@ type RepositoryRow = {
   store_id: string | null
 }
 
+type RepositoryFormerNameRow = {
+  repository_id: string
+  name: string
+  is_slug: boolean
+  given_up_at: ColumnType<Date, Date | string, Date | string>
+}
+
 type SessionRow = {
   session_id: string
   token_hash: Buffer
@@ -365,6 +404,9 @@ type UserTokenRow = {
   user_id: string
   name: string | null
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  expires_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_used_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_used_address: string | null
 }
 
 type VersionAssetRow = {
@@ -392,7 +434,9 @@ export type Tables = {
   device_property: DevicePropertyRow
   device_property_change: DevicePropertyChangeRow
   device_removal: DeviceRemovalRow
+  device_stored_bytes: DeviceStoredBytesRow
   instance_setting: InstanceSettingRow
+  limit_hit: LimitHitRow
   mailed_token: MailedTokenRow
   migration: MigrationRow
   object_store: ObjectStoreRow
@@ -408,10 +452,12 @@ export type Tables = {
   project_device_count: ProjectDeviceCountRow
   project_removal: ProjectRemovalRow
   project_repository: ProjectRepositoryRow
+  project_stored_bytes: ProjectStoredBytesRow
   proxy_host: ProxyHostRow
   proxy_token: ProxyTokenRow
   registration: RegistrationRow
   repository: RepositoryRow
+  repository_former_name: RepositoryFormerNameRow
   session: SessionRow
   user: UserRow
   user_token: UserTokenRow

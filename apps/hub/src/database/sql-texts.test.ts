@@ -12,13 +12,13 @@ const MADE_OF_TEXTS =
 const KNOWN: Record<string, [times: number, what: string]> = {
   'audit/seal.ts': [5, 'lists of columns and times as text, constants of its own'],
   'audit/verify.ts': [3, 'names and a size of its own for reading in parts'],
-  'database/connection.ts': [3, 'statements that callers hold as constants, and comments of its own'],
-  'database/device-events.ts': [1, 'one constant statement'],
-  'database/embedded.ts': [
+  'database/client/connection.ts': [1, 'statements that callers hold as constants'],
+  'database/queries/devices/device-events.ts': [1, 'one constant statement'],
+  'database/server/embedded.ts': [
     2,
     'the names of its two roles, and a password that it made of letters and digits',
   ],
-  'database/page.ts': [3, 'a direction and its comparison by a flag, a type out of a closed list'],
+  'database/client/page.ts': [3, 'a direction and its comparison by a flag, a type out of a closed list'],
 }
 
 it('is put together from texts only where these are of our own making', () => {

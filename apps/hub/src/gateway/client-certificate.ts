@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { isLoopback } from '@muster/actions'
 import type { Config } from '../config.ts'
-import { familyOf, networkList } from '../networks.ts'
+import { familyOf, networkList } from '../net/networks.ts'
 import { Refusal } from './refusal.ts'
 
 /** A chain of several certificates fits; Node takes 16 KiB of headers in all and answers 431 beyond. */
@@ -84,6 +84,26 @@ export function remoteReader(config: Config): (request: IncomingMessage) => stri
       .at(-1)!
       .trim()
     return isIP(forwarded) !== 0 && isProxy(request) ? unwrapped(forwarded) : remoteAddress(request)
+  }
+}
+
+/** An id that may stand in logs, audit rows and headers. */
+const REQUEST_ID = /^[\w.:/+=@-]{8,128}$/
+/** Trace context of the W3C, version 00: the id of the trace and of the calling span, neither all zeros. */
+const TRACE_PARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}/
+
+/**
+ * Reads the request id that a trusted proxy gives: `X-Request-Id`, else trace and span of `traceparent` joined by a hyphen. Undefined
+ * for other clients, who could otherwise write ids of their choice into the audit log.
+ */
+export function requestIdReader(config: Config): (request: IncomingMessage) => string | undefined {
+  const isProxy = trustedProxy(config)
+  return request => {
+    const { 'x-request-id': id, traceparent } = request.headers
+    if ((id === undefined && traceparent === undefined) || !isProxy(request)) return undefined
+    if (typeof id === 'string' && REQUEST_ID.test(id)) return id
+    const [, trace, span] = TRACE_PARENT.exec(String(traceparent)) ?? []
+    return trace && `${trace}-${span}`
   }
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ActionName, newDatedId, newId } from '@muster/actions'
+import { type Frame, MAGIC } from '@muster/link'
 import {
   type CapturedLog,
   capturedLog,
@@ -254,6 +255,35 @@ describe('the presence of a device', () => {
       expect(await isShownConnected(owner, device.deviceId)).toBe(false)
     }
     expect(captured.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
+  })
+
+  it('I5: may ask for 32 channels before it is let in, as many as a public agent takes, and has the 16 of the hub besides', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    await using session = await databaseSession(hub)
+    await session.lock('device_connection')
+    await using device = await rawDevice({ url: hub.url, token })
+    const credit = { frameCredit: 128, byteCredit: 16_384 }
+    const request = (senderId: number): Frame => ({
+      type: 'ChannelRequest',
+      senderId,
+      ...credit,
+      endpoint: Buffer.from('executor'),
+    })
+    device.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array() })
+    device.send(...Array.from({ length: 33 }, (_, index) => request(index + 1)))
+    const rejected = await until('one of them is rejected', () =>
+      device.received.find(frame => frame.type === 'ChannelReject'),
+    )
+    expect(rejected.receiverId).toBe(33)
+    await session.release()
+    const typesOf = (type: Frame['type']) => device.received.filter(frame => frame.type === type)
+    await until('the others are served', () => typesOf('ChannelAccept').length === 32)
+    // Towards the device the hub stays at 16, however many are wanted.
+    const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
+    const connection = hub.devices.get(devices[0]!.deviceId)!
+    for (let n = 0; n < 20; n++) connection.open('forward/tcp/80').catch(() => {})
+    await until('the hub asks', () => typesOf('ChannelRequest').length === 16)
+    expect(typesOf('ChannelReject')).toHaveLength(1)
   })
 
   it('of a hub that stops is not begun any more: newcomers are told 503', async () => {

@@ -1,6 +1,9 @@
+import type { InFlight } from '@muster/concurrency'
 import {
   type Channel,
   type ChannelRequest,
+  DEFAULT_LIMITS,
+  type ExecutorOptions,
   type Link,
   type LinkEnd,
   type LinkLimits,
@@ -9,12 +12,13 @@ import {
   serveExecutor,
 } from '@muster/link'
 import type { DeviceCaller } from '../caller.ts'
-import { askedAgain } from '../database/asked-again.ts'
-import type { InFlight } from '../in-flight.ts'
-import type { Logger } from '../log.ts'
+import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
+import type { InputBudgets } from '../limits/input-budgets.ts'
+import { writeSubject } from '../limits/write-budgets.ts'
+import { type DeviceRegistry, type DeviceSession, REPLACED } from '../links/registry.ts'
+import type { Logger } from '../runtime/log.ts'
 import type { Connected } from './authenticate.ts'
 import type { Presence } from './presence.ts'
-import { type DeviceRegistry, type DeviceSession, REPLACED } from './registry.ts'
 
 /** Time between Pings to a peer that pings by itself, which measure the line; others get theirs every five seconds. */
 export const MAX_PING_INTERVAL_MS = 60_000
@@ -22,8 +26,15 @@ export const MAX_PING_INTERVAL_MS = 60_000
 /**
  * Each one-shot command of a 2026 agent is a channel of its service's link (protocol 3.8), which does not hold scripts back: their
  * pace must not end the link. How many channels there are at a time, and frames in a second, bounds them as well.
+ *
+ * A 2026 agent may have 32 requests pending and 32 channels in all, beside the 16 that the hub opens at most (R-17). The sum leaves
+ * room for channels that the agent has finished and the hub has not.
  */
-const LIMITS = { requestsPerSecond: 1024 }
+const LIMITS = {
+  requestsPerSecond: 1024,
+  maxPendingRequests: 32,
+  maxChannels: 32 + DEFAULT_LIMITS.maxOpenedChannels,
+}
 
 /** What the connections of all devices share. */
 export type DeviceServices = {
@@ -32,6 +43,7 @@ export type DeviceServices = {
   /** Counts what has to be recorded before the hub may stop. */
   connections: InFlight
   log: Logger
+  inputs: InputBudgets
   /** Tells open consoles. */
   changed: (topic: 'devices' | 'connections', caller: DeviceCaller) => void
   /** Runs what a device asks for. */
@@ -59,6 +71,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   #admission: Promise<boolean> | undefined
   /** The connection as recorded, unless it is none that is registered. */
   #connectionId: string | undefined
+  /** Shared by the executor channels; made for the first. */
+  #executorOptions: ExecutorOptions | undefined
 
   constructor(
     services: DeviceServices,
@@ -147,7 +161,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
       if (isRegistered) this.#connectionId = await presence.open({ deviceId, tokenId, certificateId })
       const isAdmitted = isRegistered
         ? this.#connectionId !== undefined
-        : await askedAgain(
+        : await retryWhileUnavailable(
             () => presence.mayConnect({ tokenId, certificateId }),
             () => !link.isOpen,
           )
@@ -171,9 +185,12 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
       request.reject('unknown endpoint')
       return
     }
-    const { execute } = this.#services
-    serveExecutor(request.accept(), (name, input) =>
-      execute(this.#caller, this.#link!, this.#remote, name, input),
+    const { execute, inputs } = this.#services
+    this.#executorOptions ??= inputs.optionsFor(writeSubject(this.#caller))
+    serveExecutor(
+      request.accept(),
+      (name, input) => execute(this.#caller, this.#link!, this.#remote, name, input),
+      this.#executorOptions,
     )
   }
 

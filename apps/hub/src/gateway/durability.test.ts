@@ -85,13 +85,13 @@ it('tells of a command whose commit was not answered that it is done, once it ha
   const { projects } = await owner.invoke('projects_Query', {})
   expect(projects.filter(({ name }) => name === 'Made once')).toMatchObject([{ projectId: madeId }])
 
-  // What follows a commit happens.
+  // Although the commit's answer was lost, the steps after the commit run: the device is disconnected.
   wire.loseAnswer('commit', deviceId)
   expect(await owner.invoke('devices_Delete', { deviceId })).toEqual({})
   expect(wire.lost).toBe(2)
   expect(await device.link.ended).toMatchObject({ kind: 'PeerClose' })
 
-  // One that was not even sent has not come to be.
+  // Here the connection breaks before the commit is sent, so the command did not happen.
   wire.loseAnswer('projects_Created', 'Never made')
   await expect(owner.invoke('projects_Create', { organizationId, name: 'Never made' })).rejects.toMatchObject(
     {

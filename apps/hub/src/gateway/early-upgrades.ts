@@ -1,8 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError } from '@muster/actions'
-import { bareAnswer } from '../http/security-headers.ts'
-import { endWith } from './last-answer.ts'
+import { endWith } from '../net/last-answer.ts'
+import { bareAnswer } from '../net/security-headers.ts'
+import { hasTwoHosts, twoHostsError } from '../net/served-hosts.ts'
 
 type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 type Held = { request: IncomingMessage; socket: Socket; head: Buffer; deadline: NodeJS.Timeout }
@@ -28,7 +29,8 @@ export class EarlyUpgrades implements Disposable {
   /** Takes the upgrades of a server, from before it listens. */
   attach(server: Server): void {
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      if (this.#serve) this.#serve(request, socket, head)
+      if (hasTwoHosts(request)) this.#refuse(socket, twoHostsError())
+      else if (this.#serve) this.#serve(request, socket, head)
       else this.#hold(request, socket, head)
     })
   }
@@ -54,12 +56,12 @@ export class EarlyUpgrades implements Disposable {
     // Nobody else listens: a reset must not become an uncaught exception.
     socket.on('error', ignore)
     if (this.#held.size >= MAX_HELD) {
-      this.#refuse(socket)
+      this.#refuse(socket, startingError())
       return
     }
     const deadline = setTimeout(() => {
       this.#release(held)
-      this.#refuse(socket)
+      this.#refuse(socket, startingError())
     }, MAX_HELD_MS)
     const held: Held = { request, socket, head, deadline }
     this.#held.add(held)
@@ -71,11 +73,14 @@ export class EarlyUpgrades implements Disposable {
     held.socket.off('error', ignore)
   }
 
-  #refuse(socket: Socket): void {
-    const starting = new ActionError('Internal', 'The hub is starting.', { status: 503, retryAfterSecs: 1 })
+  #refuse(socket: Socket, error: ActionError): void {
     socket.on('error', ignore)
-    endWith(socket, bareAnswer(this.#headers, starting))
+    endWith(socket, bareAnswer(this.#headers, error))
   }
+}
+
+function startingError(): ActionError {
+  return new ActionError('Internal', 'The hub is starting.', { status: 503, retryAfterSecs: 1 })
 }
 
 function ignore(): void {}

@@ -1,9 +1,9 @@
+import { every } from '@muster/concurrency'
 import type pg from 'pg'
 import { hasHadCompany } from '../cluster/node.ts'
-import type { Db } from '../database/connection.ts'
-import { every } from '../every.ts'
-import type { Logger } from '../log.ts'
-import { type DeviceRegistry, REPLACED } from './registry.ts'
+import type { Db } from '../database/client/connection.ts'
+import { type DeviceRegistry, REPLACED } from '../links/registry.ts'
+import type { Logger } from '../runtime/log.ts'
 
 /** How often a node looks for rights that ended at another one, in milliseconds. */
 const LOOK_MS = 5_000

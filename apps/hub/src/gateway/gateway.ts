@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ActionError } from '@muster/actions'
+import { FairLimiter, InFlight } from '@muster/concurrency'
 import {
   type ChannelRequest,
   errorEnvelope,
@@ -14,26 +16,31 @@ import type pg from 'pg'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Caller, DeviceCaller } from '../caller.ts'
 import type { Config } from '../config.ts'
-import { askedAgain } from '../database/asked-again.ts'
-import type { Db } from '../database/connection.ts'
-import { bareAnswer, securityHeaders } from '../http/security-headers.ts'
-import type { Sessions } from '../http/sessions.ts'
-import { InFlight } from '../in-flight.ts'
+import type { Db } from '../database/client/connection.ts'
+import { retryWhileUnavailable } from '../database/client/retry-while-unavailable.ts'
 import type { Pipeline } from '../invoke.ts'
+import { DevicePace, REFUSED_CALL_BYTES } from '../limits/device-pace.ts'
+import type { InputBudgets } from '../limits/input-budgets.ts'
+import { LimitReached } from '../limits/limit-reached.ts'
+import type { LimitReports } from '../limits/limit-reports.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import type { LinkSlots } from '../links/link-slots.ts'
+import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
-import type { Logger } from '../log.ts'
+import { endWith } from '../net/last-answer.ts'
+import { bareAnswer, securityHeaders } from '../net/security-headers.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
-import type { RateLimits } from '../rate-limits.ts'
-import { Admission } from './admission.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateReader, remoteReader } from './client-certificate.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
 import { watchRights } from './ended-rights.ts'
-import { endWith } from './last-answer.ts'
+import { EnrolmentBudget } from './enrolment-budget.ts'
+import { HeldAnswers } from './held-answers.ts'
 import type { Presence } from './presence.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, refuseWhenCrowded } from './refusal.ts'
 import { RefusalRecord } from './refusal-record.ts'
-import type { DeviceRegistry } from './registry.ts'
 import { relay } from './relay.ts'
 
 const PATH = '/api/v1/connect/ws'
@@ -44,6 +51,10 @@ const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
  * places at the device instead. Devices have the limits of their protocol.
  */
 const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
+/** Limits of the connections that are authenticated at once; the others wait in the order in which they came. */
+const AUTHENTICATIONS = { max: 32, maxWaiting: 20_000, waitMs: 30_000 }
+/** Time between two warnings that devices hold all descriptors, in milliseconds. */
+const FULL_LOG_INTERVAL_MS = 60_000
 /** How long the ends of connections may take to be recorded when the hub stops, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000
 
@@ -57,6 +68,9 @@ type GatewayOptions = {
   devices: DeviceRegistry
   live: LiveHub
   limits: RateLimits
+  inputs: InputBudgets
+  limitReports: LimitReports
+  links: LinkSlots
   proxy: HttpProxy
   log: Logger
 }
@@ -78,7 +92,10 @@ export function refusePlainRequests(app: FastifyInstance): void {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, db, pool, pipeline, sessions, presence, devices, live, limits, proxy, log } = options
+  const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
+    options
+  const { limitReports, links } = options
+  const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -90,11 +107,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   )
   const remoteOf = remoteReader(config)
   const headers = securityHeaders(config)
-  const admission = new Admission({ maxRunning: 32, maxWaiting: 20_000, maxWaitMs: 30_000 })
+  const admission = new FairLimiter(AUTHENTICATIONS)
   const authenticate = createAuthenticator({
     db,
     sessions,
     readCertificate: certificateReader(config),
+    remoteOf,
+    budget: new EnrolmentBudget({ pool, values: config.limits, rates: limits }),
+    limits: config.limits,
     onEnrolled: ({ caller, isNewDevice, status }) => {
       log.info(
         { deviceId: caller.deviceId, projectId: caller.projectId, isNewDevice, status },
@@ -102,9 +122,17 @@ export function createGateway(options: GatewayOptions): Gateway {
       )
       changed('devices', caller)
       changed('certificates', caller)
+      // The token's row counts its devices.
+      if (isNewDevice)
+        live.changed({
+          topic: 'tokens',
+          organizationId: caller.organizationId,
+          projectId: caller.projectId,
+        })
     },
   })
   const refusals = new RefusalRecord(pool)
+  const heldAnswers = new HeldAnswers()
   // Nobody else is on a database that is this hub's own child.
   const rights = config.databaseUrl === undefined ? undefined : watchRights({ db, pool, devices, log })
   /** Sockets that asked for an upgrade and are neither connected nor refused. */
@@ -113,11 +141,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   const people = new Set<Link>()
   const connections = new InFlight()
   let isClosing = false
+  let fullLoggedAtMs = Number.NEGATIVE_INFINITY
   const deviceServices: DeviceServices = {
     presence,
     devices,
     connections,
     log,
+    inputs,
     changed,
     execute,
     isClosing: () => isClosing,
@@ -137,33 +167,52 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (URL.parse(request.url ?? '', 'http://hub')?.pathname !== PATH)
         throw new Refusal(404, 'Invalid', 'no such endpoint')
       refuseWhenClosing()
-      if (!(await admission.enter())) throw new Refusal(503, 'Internal', 'too many devices connect at once')
+      if (links.isFull) throw full()
+      links.hold(socket)
       let connected: Connected
-      try {
+      {
+        using permit = await admission.enter().catch(refuseWhenCrowded)
         if (socket.destroyed) return
-        connected = await askedAgain(
-          () => authenticate(request),
+        connected = await retryWhileUnavailable(
+          () => authenticate(request, permit),
           () => isClosing || socket.destroyed,
         )
-      } finally {
-        admission.leave()
       }
+      const isRegistered = request.headers['x-register-connection'] === 'true'
+      if (connected.kind === 'device' && !isRegistered) await takeSlot(connected, socket)
       // What is let in now would not be found by those who end connections.
       refuseWhenClosing()
       if (socket.destroyed) return
       socket.off('error', ignore)
       socket.setNoDelay(true)
-      // The answer leaves in one write with the link's first frame.
-      socket.cork()
       webSockets.handleUpgrade(request, socket, head, webSocket =>
-        onOpen(connected, webSocket, socket, request),
+        onOpen(connected, webSocket, socket, request, isRegistered),
       )
-      socket.uncork()
     } catch (error) {
       refuse(request, socket, await counted(request, error))
     } finally {
       arriving.delete(socket)
     }
+  }
+
+  /** Takes a place for an unregistered link; throws `Refusal` when there is none for its device or organization. */
+  async function takeSlot({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
+    const { deviceId, tokenId, projectId, organizationId } = caller
+    try {
+      await links.take({ deviceId, tokenId, projectId, organizationId }, socket)
+    } catch (error) {
+      if (!(error instanceof LimitReached)) throw error
+      throw Refusal.of(error, { deviceId, tokenId, place: { organizationId, projectId } })
+    }
+  }
+
+  /** The refusal while devices hold all descriptors that they may; the first of each minute is a warning. */
+  function full(): Refusal {
+    if (performance.now() - fullLoggedAtMs >= FULL_LOG_INTERVAL_MS) {
+      fullLoggedAtMs = performance.now()
+      log.warn({ descriptors: links.capacity }, 'devices hold all file descriptors that they may')
+    }
+    return new Refusal(503, 'Internal', 'devices hold all file descriptors that they may')
   }
 
   function refuseWhenClosing(): void {
@@ -173,6 +222,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** Counts a refusal by its address, never what came in (decisions); returns it, or beyond the rate what to answer instead. */
   async function counted(request: IncomingMessage, error: unknown): Promise<unknown> {
     if (!(error instanceof Refusal) || error.kind === 'Internal') return error
+    if (error.limit) limitReports.add(error.limit.limit, error.limit.subject, error.message)
     return limits.take('device refused', remoteOf(request)).then(
       () => error,
       (tooMany: unknown) => tooMany,
@@ -180,8 +230,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
-    // A flood leaves no rows and no lines: the first of each window tell what there is to know.
-    if (error instanceof ActionError && error.kind === 'RateLimited') return void answer(socket, error)
+    // A flood leaves no rows and no log lines: the first refusals of each window say what is wrong.
+    if (error instanceof ActionError && error.kind === 'RateLimited' && !(error instanceof Refusal)) {
+      heldAnswers.hold(socket, () => answer(socket, error))
+      return
+    }
     const refusal =
       error instanceof ActionError
         ? error
@@ -216,6 +269,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     webSocket: WebSocket,
     socket: Socket,
     request: IncomingMessage,
+    isRegistered: boolean,
   ): void {
     const transport = new WebSocketTransport(webSocket, socket)
     const remote = remoteOf(request)
@@ -226,7 +280,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const connection = new DeviceConnection(deviceServices, connected, remote)
     const link = new Link(transport, connection)
     transport.deliverTo(link)
-    void connections.track(connection.begin(link, request.headers['x-register-connection'] === 'true'))
+    void connections.track(connection.begin(link, isRegistered))
   }
 
   function openToPerson(
@@ -235,15 +289,19 @@ export function createGateway(options: GatewayOptions): Gateway {
     remote: string,
   ): void {
     const about = { ...idsOf(connected.caller), remote }
+    const executorOptions = inputs.optionsFor({ userId: connected.caller.userId })
     const link = new Link(transport, {
       limits: COMMAND_LINE_LIMITS,
       maxPingIntervalMs: MAX_PING_INTERVAL_MS,
       onRequest: request => {
         if (request.endpoint === 'executor')
-          serveExecutor(request.accept(), (name, input) =>
-            execute(connected.caller, link, remote, name, input, callerNow(connected, link)),
+          serveExecutor(
+            request.accept(),
+            (name, input) =>
+              execute(connected.caller, link, remote, name, input, callerNow(connected, link, remote)),
+            executorOptions,
           )
-        else void forwardTo(connected, request)
+        else void forwardTo(connected, request, remote)
       },
       onError: error => log.error({ ...about, err: error }, 'link failed'),
       onEnded: end => {
@@ -258,17 +316,33 @@ export function createGateway(options: GatewayOptions): Gateway {
   async function forwardTo(
     connected: Connected & { kind: 'person' },
     request: ChannelRequest,
+    remote: string,
   ): Promise<void> {
     try {
-      await relay(request, { db, devices, callerNow: () => callerNow(connected, request.link) })
+      await relay(request, { db, devices, callerNow: () => callerNow(connected, request.link, remote) })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')
     }
   }
 
-  /** Runs what came on an executor channel: as who connected, or as who they are `now`. */
+  /** Runs an action of an executor channel, by the caller who connected or who they are `now`, at the pace that a device may have. */
   async function execute(
+    who: Caller,
+    link: Link,
+    remote: string,
+    name: string,
+    input: Uint8Array,
+    now?: Promise<Caller>,
+  ): Promise<string> {
+    const { length } = input
+    const answer = await run(who, link, remote, name, input, now)
+    const holdMs = who.actor === 'Device' ? pace.charge(who, length) : 0
+    if (holdMs > 0) await sleep(holdMs, undefined, { ref: false })
+    return answer
+  }
+
+  async function run(
     who: Caller,
     link: Link,
     remote: string,
@@ -283,15 +357,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
+      if (error instanceof LimitReached && who.actor === 'Device') pace.charge(who, REFUSED_CALL_BYTES)
       if (!(error instanceof ActionError))
         log.error({ err: error, ...idsOf(who), action: name }, 'executor failed')
-      return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: !link.isPeerLegacy })
+      return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: link.peerAge === 'Current' })
     }
   }
 
   /** A person's token is looked at again for each action, as over HTTP; a device's connection ends with its rights. */
-  async function callerNow(connected: Connected & { kind: 'person' }, link: Link): Promise<Caller> {
-    const caller = await sessions.callerOf({ bearer: connected.userToken })
+  async function callerNow(
+    { userToken }: Connected & { kind: 'person' },
+    link: Link,
+    remote: string,
+  ): Promise<Caller> {
+    const caller = await sessions.callerOf({ bearer: userToken, address: remote, countsBadTokens: false })
     if (caller.actor === 'UserToken') return caller
     link.close('the user token is no longer valid')
     throw new ActionError('Forbidden', 'unknown token', { status: 401 })
@@ -304,6 +383,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       for (const link of [...people, ...devices.sessions]) link.close('the hub is shutting down')
       await connections.settled(CLOSE_TIMEOUT_MS)
       await rights?.[Symbol.asyncDispose]()
+      heldAnswers[Symbol.dispose]()
       for (const socket of arriving) socket.destroy()
     },
   }

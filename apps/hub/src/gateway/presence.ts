@@ -1,7 +1,8 @@
 import { newId } from '@muster/actions'
+import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
-import { isUniqueViolation } from '../database/connection.ts'
-import { Batcher } from './batcher.ts'
+import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
+import { isUniqueViolation } from '../database/client/errors.ts'
 
 type Opening = {
   connectionId: string
@@ -75,6 +76,7 @@ export class Presence {
     this.#pool = pool
     this.#nodeId = nodeId
     this.#changes = new Batcher({
+      ...BATCHED_WRITES,
       parallel: 1,
       maxBatch: 500,
       maxWaiting: 200_000,

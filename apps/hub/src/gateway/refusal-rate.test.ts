@@ -40,16 +40,18 @@ it('answers a flood of refused connections with 429, leaves no trace of it, and 
   const headers = deviceHeaders({ url: hub.url, token: waiting.token }, identity)
   const from = (address: string) => ({ 'x-forwarded-for': address, 'x-muster-proxy-secret': PROXY_SECRET })
 
+  const unknownToken = () => refused('192.0.2.1', { authorization: `Bearer ${newId('deployment')}` })
   const answers = []
-  for (let count = 0; count < 200; count++) {
-    answers.push(
-      await refused('192.0.2.1', count < 50 ? headers : { authorization: `Bearer ${newId('deployment')}` }),
-    )
-  }
+  for (let count = 0; count < 100; count++)
+    answers.push(count < 50 ? await refused('192.0.2.1', headers) : await unknownToken())
+  const startedMs = performance.now()
+  answers.push(...(await Promise.all(Array.from({ length: 100 }, unknownToken))))
   const statuses = answers.map(({ status }) => status)
   expect(new Set(statuses.slice(0, 50))).toEqual(new Set([403]))
   expect(new Set(statuses.slice(50, 100))).toEqual(new Set([401]))
   expect(new Set(statuses.slice(100))).toEqual(new Set([429]))
+  // Held back, so that a client in a loop is slowed down.
+  expect(performance.now() - startedMs).toBeGreaterThan(900)
   const last = answers.at(-1)!
   expect(last.body.kind).toBe('RateLimited')
   expect(Number(last.headers['retry-after'])).toBeGreaterThan(0)
@@ -71,15 +73,23 @@ it('answers a flood of refused connections with 429, leaves no trace of it, and 
 
 it('counts upgrades to anywhere else as well, which fill the log otherwise', async () => {
   const before = lines.length
-  const statuses = new Set<number | undefined>()
-  for (let count = 0; count < 110; count++) {
+  const statusOf = async () => {
     const asked = request(`${hub.url}/elsewhere`, {
       headers: { connection: 'Upgrade', upgrade: 'websocket' },
     }).end()
     const [response] = (await once(asked, 'response')) as [IncomingMessage]
     response.resume()
-    statuses.add(response.statusCode)
+    return response.statusCode
   }
+  const statuses = new Set(await Promise.all(Array.from({ length: 110 }, statusOf)))
   expect(statuses).toEqual(new Set([404, 429]))
   expect(lines.slice(before).filter(({ msg }) => msg === 'connection refused')).toHaveLength(100)
+})
+
+it('answers refused connections at once when 500 are held back', async () => {
+  const address = '192.0.2.3'
+  const unknownToken = () => refused(address, { authorization: `Bearer ${newId('deployment')}` })
+  await Promise.all(Array.from({ length: 100 }, unknownToken))
+  const statuses = await Promise.all(Array.from({ length: 600 }, async () => (await unknownToken()).status))
+  expect(new Set(statuses)).toEqual(new Set([429]))
 })

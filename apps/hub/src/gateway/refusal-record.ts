@@ -1,5 +1,6 @@
+import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
-import { Batcher } from './batcher.ts'
+import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 
 type Refused = { tokenId: string; deviceId: string | undefined; reason: string }
 /** Refusals of one token or device in a row: the last reason, how often it came, and whether it was the only one. */
@@ -33,6 +34,7 @@ export class RefusalRecord {
   constructor(pool: pg.Pool) {
     this.#pool = pool
     this.#refusals = new Batcher({
+      ...BATCHED_WRITES,
       parallel: 1,
       maxBatch: 5_000,
       maxWaiting: 50_000,

@@ -1,24 +1,44 @@
 import { ActionError, type ErrorKind } from '@muster/actions'
+import { LimiterRejection } from '@muster/concurrency'
+import type { LimitReached } from '../limits/limit-reached.ts'
+
+/** Whom a refusal concerns, as far as it is known. */
+export type RefusalSubject = {
+  tokenId?: string
+  deviceId?: string
+  place?: { organizationId: string; projectId: string }
+}
 
 /** A connection that is not let in: status and reason for the peer, and whom it concerns for the log and the console. */
 export class Refusal extends ActionError {
   readonly tokenId: string | undefined
   readonly deviceId: string | undefined
-  readonly place: { organizationId: string; projectId: string } | undefined
+  readonly place: RefusalSubject['place']
+  /** The limit that the connection would exceed, for the report to operators. */
+  readonly limit: LimitReached | undefined
 
   constructor(
     status: number,
     kind: ErrorKind,
     message: string,
-    about: {
-      tokenId?: string
-      deviceId?: string
-      place?: { organizationId: string; projectId: string }
-    } = {},
+    about: RefusalSubject & { limit?: LimitReached } = {},
   ) {
-    super(kind, message, { status })
+    const retryAfterSecs = about.limit?.retryAfterSecs
+    super(kind, message, { status, ...(retryAfterSecs !== undefined && { retryAfterSecs }) })
     this.tokenId = about.tokenId
     this.deviceId = about.deviceId
     this.place = about.place
+    this.limit = about.limit
   }
+
+  /** A refusal for a limit, with the limit's status and text. */
+  static of(limit: LimitReached, about: RefusalSubject): Refusal {
+    return new Refusal(limit.status, limit.kind, limit.message, { ...about, limit })
+  }
+}
+
+/** Turns the rejection of a full or slow queue into a refusal; throws any other error as it is. */
+export function refuseWhenCrowded(error: unknown): never {
+  if (!(error instanceof LimiterRejection)) throw error
+  throw new Refusal(503, 'Internal', 'too many devices connect at once')
 }

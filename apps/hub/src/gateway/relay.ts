@@ -3,10 +3,10 @@ import { type Channel, ChannelRejectedError, type ChannelRequest, type Link } fr
 import { type Authorization, authorize } from '../access/authorize.ts'
 import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
-import { endWithRight } from '../proxy/recheck.ts'
-import { breakOff, splice } from '../proxy/splice.ts'
-import { type DeviceRegistry, openPort } from './registry.ts'
+import type { Db } from '../database/client/connection.ts'
+import { type DeviceRegistry, openPort } from '../links/registry.ts'
+import { breakOff, splice } from '../net/channel-pipe.ts'
+import { endWithRight } from '../net/recheck.ts'
 
 /** What command lines ask for (protocol 3.4): a port of a device. */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/

@@ -43,6 +43,15 @@ describe('an action over HTTP', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'S20: to %s is 405 and allows POST',
+    async method => {
+      const answer = await ask(hub, `${PATH}/actor_GetActor`, { method })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toBe('POST')
+    },
+  )
+
   it('has a request id of the hub, whatever the client says', async () => {
     const answers = [
       await ask(hub, `${PATH}/actor_GetActor`, {
@@ -70,7 +79,7 @@ describe('an action over HTTP', () => {
   it('takes JSON with a byte-order mark and in chunks', async () => {
     expect((await ask(hub, `${PATH}/actor_GetActor`, { body: '\ufeff{}' })).status).toBe(200)
     const chunked =
-      `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+      `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n` +
       'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n'
     expect(await raw(chunked)).toContain('{"actor":{"actor":"Anonymous"}}')
   })
@@ -107,8 +116,9 @@ describe('an error', () => {
     ['no name', 'POST', `${PATH}/`, 404],
     ['a name in two parts', 'POST', `${PATH}/devices/SetName`, 404],
     ['a name that is far too long', 'POST', `${PATH}/${'x'.repeat(1_000)}`, 414],
-    ['another method', 'GET', `${PATH}/actor_GetActor`, 404],
-    ['another method', 'DELETE', `${PATH}/actor_GetActor`, 404],
+    ['another method', 'GET', `${PATH}/actor_GetActor`, 405],
+    ['another method', 'DELETE', `${PATH}/actor_GetActor`, 405],
+    ['another method of no action', 'GET', `${PATH}/actor_Nothing`, 404],
     ['another path of the API', 'GET', '/api/v2/actions', 404],
     ['another path of the API', 'POST', '/api/private/signup', 404],
     ['the API itself', 'GET', '/api', 404],
@@ -161,7 +171,7 @@ describe('an error', () => {
       message: `The body is larger than ${MAX_ACTION_BODY_BYTES} bytes.`,
       requestId: expect.stringMatching(REQUEST_ID),
     })
-    const head = `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+    const head = `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
     const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
     expect(await raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(9)}`)).toMatch(
       /^HTTP\/1\.1 413 /,
@@ -215,7 +225,7 @@ describe('a body of another type', () => {
 
   it('is refused when it has none', async () => {
     const answer = await raw(
-      `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+      `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
     )
     expect(answer).toMatch(/^HTTP\/1\.1 415 /)
   })

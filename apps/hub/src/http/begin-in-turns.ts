@@ -1,13 +1,12 @@
 import type { Server, Socket } from 'node:net'
 
-/** Connections that begin in one turn of the event loop: with TLS, a few milliseconds of it. */
+/** New connections accepted per event-loop turn. With TLS they take a few milliseconds of it. */
 const BEGUN_PER_TURN = 4
 
 /**
- * Lets the connections of a server begin a few at a time, in order of arrival. A TLS handshake costs the event loop a signature or
- * two, any other connection a fraction of a millisecond; a fleet that comes back at once would fill every turn with as many as it
- * has connections, and whatever else is asked needs several turns (goal P6). The fleet loses nothing by it: one after the other
- * takes as long as all at once.
+ * Accepts the connections of a server a few at a time, in order of arrival. A TLS handshake blocks the event loop for one or two
+ * signatures. If a whole fleet reconnects at once, handling every connection in the same turn would delay all other requests, which need
+ * several turns each. Spreading the handshakes costs the fleet nothing: the total work is the same.
  */
 export function beginInTurns(server: Server): void {
   const begin = server.listeners('connection')
@@ -21,7 +20,7 @@ export function beginInTurns(server: Server): void {
     if (waiting.length > 0) setImmediate(takeTurn)
   }
   server.on('connection', (socket: Socket) => {
-    // Who goes away before their turn is no fault.
+    // A client that disconnects while it waits is not an error.
     socket.on('error', ignore)
     if (waiting.push(socket) === 1) setImmediate(takeTurn)
   })

@@ -7,7 +7,7 @@ import { ask, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Config, loadConfig } from '../config.ts'
 import type { Core } from '../hub.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 
 const SCRIPT = "document.documentElement.dataset.theme = 'dark'"
@@ -58,7 +58,7 @@ async function raw(path: string): Promise<string> {
     answer += chunk
   })
   socket.on('error', () => {})
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   await new Promise(done => socket.once('close', done))
   return answer
 }
@@ -77,11 +77,11 @@ describe('a page of the console', () => {
     '/login?redirect=/',
     '/org_1/projects/p_1/devices/d_1',
     '/org_x/repo_y',
-    '/no/such/page',
-    '/apiary',
-    '/assetsx',
-    '/constructor',
-    '/%20',
+    '/signup',
+    '/signup/verify?jwt=a.b.c',
+    '/org_1/projects/p_1/devices/',
+    '/settings/profile',
+    '/Admin/log',
   ])('is the index page, never kept: %s', async path => {
     const answer = await ask(hub, path)
     expect(answer.status).toBe(200)
@@ -90,6 +90,27 @@ describe('a page of the console', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('x-frame-options')).toBe('DENY')
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  it.each([
+    '/metrics',
+    '/version',
+    '/status',
+    '/no/such/page',
+    '/org_1/projects/p_1/nothing',
+    '/org_1/projects/p_1/devices/d_1/nothing',
+    '/apiary',
+    '/assetsx',
+    '/constructor',
+    '/%20',
+  ])('O7: that there is not is answered 404, to browsers with the page that says so: %s', async path => {
+    const program = await ask(hub, path)
+    expect(program.status).toBe(404)
+    expect(program.json()).toMatchObject({ kind: 'Invalid', message: `There is no GET ${path}.` })
+    const browser = await ask(hub, path, { headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect(browser.status).toBe(404)
+    expect(browser.text).toBe(INDEX)
+    expect(browser.headers.get('content-security-policy')).toContain("script-src 'self'")
   })
 
   it('runs its own scripts and the one that it knows by hash, and nothing else', async () => {
@@ -136,7 +157,7 @@ describe('a page of the console', () => {
   })
 
   it('answers HEAD like GET without a body', async () => {
-    const answer = await ask(hub, '/some/page', { method: 'HEAD' })
+    const answer = await ask(hub, '/login', { method: 'HEAD' })
     expect(answer.status).toBe(200)
     expect(answer.text).toBe('')
     expect(answer.headers.get('content-length')).toBe(String(INDEX.length))
@@ -224,6 +245,7 @@ describe('/api/config.json', () => {
       banner: { text: '<b>Maintenance</b>' },
       scripts: [{ src: 'https://stats.example/x.js', attributes: { defer: '' } }],
       termsUrl: 'https://example.com/terms',
+      instanceName: 'Halden',
     }
     const connect = ['https://collect.example']
     const answer = await ask(await served({ console: { ...console, connect } }), '/api/config.json')

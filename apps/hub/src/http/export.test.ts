@@ -75,12 +75,23 @@ describe('an export', () => {
     )
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
     const [header, row, ...more] = parsedCsv(answer.text)
-    expect(header).toEqual(['eventId', 'actor', 'actorName', 'event', 'data', 'createdAt', 'action', 'job'])
+    expect(header).toEqual([
+      'eventId',
+      'actor',
+      'actorName',
+      'tokenName',
+      'event',
+      'data',
+      'createdAt',
+      'action',
+      'job',
+    ])
     expect(more).toEqual([])
     expect(row).toMatchObject([
       expect.stringMatching(/^audit_ev_/),
       JSON.stringify({ actor: 'User', userId: ada.userId }),
       'Ada, "Countess"',
+      '',
       'projects_Created',
       JSON.stringify({ projectId }),
       expect.stringMatching(/^\d{4}-.*Z$/),

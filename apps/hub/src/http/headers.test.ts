@@ -9,13 +9,13 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { refusePlainRequests } from '../gateway/gateway.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 
 const INVOKE = '/api/v1/actions/invoke'
 const EVIL = 'https://evil.example'
 
-/** What every answer carries (goals S19), pages excepted in their policy. */
+/** What every answer carries, pages excepted in their policy. */
 const EVERYWHERE: Record<string, string> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -71,7 +71,13 @@ async function headOf(text: string, at = url): Promise<{ status: number; headers
 
 /** A request as a page of another site might send it. */
 function requestOf(method: string, path: string, lines: string[] = [], body = ''): string {
-  const all = [`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', `Origin: ${EVIL}`, ...lines]
+  const all = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: hub.example',
+    'Connection: close',
+    `Origin: ${EVIL}`,
+    ...lines,
+  ]
   return `${all.join('\r\n')}\r\n\r\n${body}`
 }
 
@@ -138,6 +144,13 @@ describe('an answer', () => {
     ['that is a page with a JWT in its address', 200, () => requestOf('GET', '/signup/verify?jwt=a.b.c')],
     ['that is a file', 200, () => requestOf('GET', '/favicon.svg')],
     ['that is an asset', 200, () => requestOf('GET', '/assets/app-1.js')],
+    ['about a page that there is not', 404, () => requestOf('GET', '/metrics')],
+    [
+      'under a foreign host',
+      421,
+      () => requestOf('GET', '/login').replace('Host: hub.example', 'Host: evil.example'),
+    ],
+    ['with two hosts', 400, () => requestOf('GET', '/login', ['Host: hub.example'])],
     ['about an asset that is not there', 404, () => requestOf('GET', '/assets/app-0.js')],
     ['that is not modified', 412, () => requestOf('GET', '/assets/app-1.js', ['If-Match: "x"'])],
     ['about a range', 416, () => requestOf('GET', '/favicon.svg', ['Range: bytes=900-'])],
@@ -155,7 +168,7 @@ describe('an answer', () => {
     ['about a method of the API', 404, () => requestOf('PUT', '/api/private/login')],
     [
       'to a preflight',
-      404,
+      405,
       () => requestOf('OPTIONS', `${INVOKE}/actor_GetActor`, ['Access-Control-Request-Method: POST']),
     ],
     [
@@ -193,7 +206,7 @@ describe('an answer', () => {
   })
 
   it('that never ends has them', async () => {
-    const lines = [`Cookie: ${ada.cookie}`, 'Origin: https://x']
+    const lines = [`Cookie: ${ada.cookie}`, 'Origin: https://hub.example']
     const text = requestOf('GET', '/api/v1/live', lines).replace(`Origin: ${EVIL}\r\n`, '')
     const answer = await headOf(text)
     expect(answer.status).toBe(200)

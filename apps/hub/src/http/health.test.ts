@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { ask, capturedLog, databaseSession, testHub } from '@muster/testkit'
+import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
+import { joinCluster } from '../cluster/node.ts'
 import { loadConfig } from '../config.ts'
+import { Readiness } from '../database/server/readiness.ts'
 import type { Core } from '../hub.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 
 const open: AsyncDisposable[] = []
@@ -46,6 +49,60 @@ describe('a hub that runs', () => {
     expect(ready.status).toBe(503)
     expect(ready.json()).toEqual({ status: 'not ready', reason: 'the database cannot be reached' })
     expect((await ask(hub, '/healthz')).status).toBe(200)
+  })
+
+  it('O1: is degraded, and ready, for as long as a part of it has a reason', async () => {
+    await using hub = await testHub()
+    hub.readiness.degrade('disk', 'little space')
+    hub.readiness.degrade('mail', 'no mail server')
+    const both = await ask(hub, '/readyz')
+    expect(both.status).toBe(200)
+    expect(both.json()).toEqual({ status: 'degraded', reason: 'little space; no mail server' })
+    hub.readiness.restore('disk')
+    expect((await ask(hub, '/readyz')).json()).toEqual({ status: 'degraded', reason: 'no mail server' })
+    hub.readiness.restore('mail')
+    expect((await ask(hub, '/readyz')).json()).toEqual({ status: 'ready' })
+  })
+
+  it('O1: is not ready once its heartbeat is old, which names the reason, and alive', async () => {
+    await using hub = await testHub()
+    const readiness = new Readiness(hub.db, 400)
+    const { log } = capturedLog()
+    await using _node = await joinCluster({
+      db: hub.db,
+      name: 'quick',
+      log,
+      isAlone: false,
+      readiness,
+      onEvicted() {},
+      heartbeatMs: 50,
+    })
+    const door = await listener(() => ({ readiness }) as Core)
+    const answer = async () => {
+      const { status, json } = await ask(door, '/readyz')
+      return { status, reason: (json() as { reason?: string }).reason }
+    }
+    const refuse = (state: string) =>
+      sql`create or replace function refuse() returns trigger language plpgsql
+           as ${sql.lit(`begin raise exception 'no' using errcode = '${state}'; end`)}`.execute(hub.db)
+    await refuse('53100')
+    await sql`create trigger refuse before update on cluster_node execute function refuse()`.execute(hub.db)
+    for (const [state, words] of [
+      ['53100', "the database's disk is full, SQLSTATE 53100"],
+      ['25006', 'the database is read-only, as a standby is, SQLSTATE 25006'],
+      ['XX000', 'the database refused it, SQLSTATE XX000'],
+    ] as const) {
+      await refuse(state)
+      await expect.poll(answer).toEqual({
+        status: 503,
+        reason: expect.stringMatching(
+          new RegExp(`^the heartbeat of this node was last stored \\d+ s ago \\(${words}\\)$`),
+        ),
+      })
+      expect((await ask(door, '/healthz')).status).toBe(200)
+    }
+    await sql`drop trigger refuse on cluster_node`.execute(hub.db)
+    await expect.poll(async () => (await answer()).status).toBe(200)
   })
 })
 

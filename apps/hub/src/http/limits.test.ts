@@ -5,7 +5,7 @@ import { ask, type TestHub, type TestUser, testHub, until } from '@muster/testki
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 import type { Core } from '../hub.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 
 const PATH = '/api/v1/actions/invoke/actor_GetActor'
@@ -43,7 +43,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
   it.each([
     ['says nothing', ''],
     ['breaks off in the first line', 'GET /healthz HT'],
-    ['breaks off in its headers', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-More: '],
+    ['breaks off in its headers', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: '],
   ])('is let go when it %s', async (_what, text) => {
     const from = performance.now()
     const { answer, closed } = await opened(text)
@@ -54,7 +54,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
   })
 
   it('is let go as well when it sends a header now and then', async () => {
-    const { socket, answer, closed } = await opened('GET /healthz HTTP/1.1\r\nHost: x\r\n')
+    const { socket, answer, closed } = await opened('GET /healthz HTTP/1.1\r\nHost: localhost\r\n')
     const timer = setInterval(() => socket.write('X-More: y\r\n'), 200)
     await closed
     clearInterval(timer)
@@ -64,7 +64,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
 
 it('serves who offers another protocol as if they had not', async () => {
   const { socket, answer } = await opened(
-    'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n',
+    'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n',
   )
   await until('it answers', () => answer().includes('alive'))
   expect(answer()).toMatch(/^HTTP\/1\.1 200 /)
@@ -72,7 +72,7 @@ it('serves who offers another protocol as if they had not', async () => {
 })
 
 it('keeps a connection longer than the proxies and programs that use it again', async () => {
-  const { socket, answer } = await opened('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  const { socket, answer } = await opened('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await until('it answers', () => answer().includes('alive'))
   // Caddy lets an idle one go after two minutes, others earlier.
   expect(Number(/^keep-alive: timeout=(\d+)\r$/im.exec(answer())?.[1])).toBeGreaterThan(120)
@@ -91,7 +91,7 @@ it('lets a client go whose body does not come in time', async () => {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as { port: number }
   const { answer, closed } = await opened(
-    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
     port,
   )
   await closed
@@ -113,7 +113,7 @@ it('lets a client go that takes nothing of an answer', async () => {
   app.get('/large', async () => Buffer.alloc(64 * 1024 * 1024))
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as { port: number }
-  const { socket, closed } = await opened('GET /large HTTP/1.1\r\nHost: x\r\n\r\n', port)
+  const { socket, closed } = await opened('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n', port)
   socket.pause()
   await until('it is let go', async () => (await connectionsOf(app.server)) === 0)
   socket.resume()
@@ -139,7 +139,7 @@ it('serves others in time while hundreds of connections hold their requests back
   }
   await slowMs()
   const alone = await slowMs()
-  const half = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+  const half = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
   const clients: Client[] = []
   for (let count = 0; count < 600; count++) {
     const text = ['', half, `${half}Content-Length: 1000\r\n\r\n{`][count % 3]!
@@ -156,16 +156,19 @@ describe('a request that is made to cost much', () => {
   it('with thousands of headers is answered like any other, or refused', async () => {
     const headers = Array.from({ length: 3_500 }, () => 'a:\r\n').join('')
     const { answer, closed } = await opened(
-      `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`,
+      `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`,
     )
     await closed
     expect(answer()).toMatch(/^HTTP\/1\.1 (200|431) /)
   })
 
   it.each([
-    ['an address without end', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
-    ['a header without end', `GET / HTTP/1.1\r\nHost: x\r\nCookie: muster=${'x'.repeat(100_000)}\r\n\r\n`],
-    ['cookies without end', `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'a=b; '.repeat(20_000)}\r\n\r\n`],
+    ['an address without end', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    [
+      'a header without end',
+      `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: muster=${'x'.repeat(100_000)}\r\n\r\n`,
+    ],
+    ['cookies without end', `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: ${'a=b; '.repeat(20_000)}\r\n\r\n`],
   ])('with %s is refused', async (_what, text) => {
     const { answer, closed } = await opened(text)
     await closed
@@ -181,7 +184,7 @@ describe('a request that is made to cost much', () => {
   })
 
   it('with a body that is too large without credentials is refused before it is read', async () => {
-    const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+    const head = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
     const announced = await opened(`${head}Content-Length: ${8 * 1024 * 1024}\r\n\r\n{`)
     await until('it is refused', () => announced.answer().includes('which is all that it may have'))
     expect(announced.answer()).toMatch(/^HTTP\/1\.1 413 /)
@@ -196,14 +199,14 @@ describe('a request that is made to cost much', () => {
   })
 
   it('again and again before it was answered ends its connection, and leaves others their turns', async () => {
-    const asked = 'GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'
+    const asked = 'GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'
     const many = await opened(asked.repeat(2000))
     const from = performance.now()
     expect((await ask(hub, '/healthz')).status).toBe(200)
     expect(performance.now() - from).toBeLessThan(3_000)
     await many.closed
     const few = await opened(
-      `${asked.repeat(7)}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      `${asked.repeat(7)}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     )
     await few.closed
     expect(few.answer().match(/HTTP\/1\.1 200 /g)).toHaveLength(8)
@@ -248,7 +251,7 @@ describe('a request that is made to cost much', () => {
     ['a header in two lines', 'X: a\r\n b\r\nContent-Length: 2\r\n'],
   ])('with %s, so that two readers would differ on its end, is refused', async (_what, lines) => {
     const { answer, closed, socket } = await opened(
-      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${lines}\r\n{}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}\r\n{}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     )
     await closed
     socket.destroy()
@@ -283,7 +286,7 @@ it('takes the names of prototypes for names like others, in every part of a requ
 it('keeps an upgrade with a cookie from another site out: the gateway takes no cookies', async () => {
   for (const origin of ['https://evil.example', hub.url]) {
     const { answer, closed } = await opened(
-      `GET /api/v1/connect/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      `GET /api/v1/connect/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
         `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
         `Origin: ${origin}\r\nCookie: ${ada.cookie}\r\n\r\n`,
     )

@@ -67,6 +67,40 @@ async function endSession({ cookie }: TestUser): Promise<void> {
   await ask(hub, '/api/private/logout', { method: 'POST', headers: { cookie } })
 }
 
+it('C15: tells the list of devices of a report only when what it shows has changed', async () => {
+  await using device = await connectDevice({ url: hub.url, token })
+  const { deviceId } = device
+  await using live = await liveStream(hub, ada)
+  const report = (
+    invoke: (action: string, input: object) => Promise<unknown>,
+    status: string,
+    more: object = {},
+  ) =>
+    invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.system.health', value: { status, ...more } })
+  const byDevice = device.invoke as (action: string, input: object) => Promise<unknown>
+  const byPerson = ada.invoke as (action: string, input: object) => Promise<unknown>
+  /** Notices about the device in the list until its next property is told. */
+  const noticesOf = async (write: () => Promise<unknown>): Promise<number> => {
+    await until('it is quiet', async () => {
+      const before = live.changes.length
+      await new Promise(done => setTimeout(done, 400))
+      return live.changes.length === before
+    })
+    live.changes.length = 0
+    await write()
+    const own = (wanted: string) =>
+      live.changes.filter(one => one.topic === wanted && one.deviceId === deviceId)
+    await until('the property is told', () => own('properties').length > 0)
+    return own('devices').length
+  }
+  expect(await noticesOf(() => report(byDevice, 'ok'))).toBe(1)
+  for (let at = 0; at < 3; at++) expect(await noticesOf(() => report(byDevice, 'ok', { at }))).toBe(0)
+  expect(await noticesOf(() => report(byDevice, 'degraded'))).toBe(1)
+  expect(await noticesOf(() => report(byPerson, 'error'))).toBe(1)
+  // The person's value is replaced by the one that the device reported last.
+  expect(await noticesOf(() => report(byDevice, 'degraded'))).toBe(1)
+})
+
 describe('the live stream', () => {
   it('is server-sent events that nobody keeps or gathers', async () => {
     await using live = await textOf(hub.url, ada)
@@ -292,7 +326,7 @@ describe('a reader', () => {
     const socket = connect(hub.address.port, '127.0.0.1')
     socket.on('error', () => {})
     await once(socket, 'connect')
-    socket.write(`GET /api/v1/live HTTP/1.1\r\nHost: x\r\nCookie: ${ada.cookie}\r\n\r\n`)
+    socket.write(`GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\nCookie: ${ada.cookie}\r\n\r\n`)
     return socket
   }
 

@@ -3,21 +3,24 @@ import { ActionError, findAction, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { actorId } from '../caller.ts'
 import type { Core } from '../hub.ts'
+import { KnownBrowsers } from '../sessions/known-browsers.ts'
 import {
   callerOfRequest,
+  isForeignOrigin,
   refuseForeignOrigin,
   requireSameOrigin,
   type SessionCookie,
-} from './request-caller.ts'
+} from '../sessions/request-caller.ts'
+import { compressed } from './compress.ts'
 
-/** Largest body of somebody without credentials, in bytes: what a form holds. Reading more takes time, which is for those we know. */
+/** Largest body of an unauthenticated request, in bytes: enough for a form. Authenticated callers may send `MAX_ACTION_BODY_BYTES`. */
 export const MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The HTTP door of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (catalogue 1.1). */
+/** The HTTP transport of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (catalogue 1.1). */
 export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
-  /** What somebody without credentials sends is refused while it comes: whole bodies of many would fill the memory. */
+  /** Rejects large bodies of unauthenticated clients while they arrive. Buffering whole bodies of many clients would fill the memory. */
   const preParsing = async (
     request: FastifyRequest,
     _reply: unknown,
@@ -30,6 +33,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     if (encoding === undefined) throw tooLarge()
     return Readable.from(small(request.raw))
   }
+  const knownBrowsers = new KnownBrowsers(core, cookie)
   const options = { bodyLimit: MAX_ACTION_BODY_BYTES, preParsing }
   app.post<{ Params: { name: string } }>('/api/v1/actions/invoke/:name', options, async (request, reply) => {
     const { name } = request.params
@@ -38,17 +42,33 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     const found = findAction(name)
     request.note = { actorId: actorId(caller), ...(found && { action: found.name }) }
     if (found?.action.kind !== 'query') requireSameOrigin(request, caller, cookie)
-    // No page of another site could read the answer, but a question may leave a row in the log.
+    // A page of another site cannot read the answer of a query, but a query by an instance administrator writes an audit row.
     else if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
-    const output = await pipeline.invoke(caller, name, textOf(request.body), request.id, request.remote)
-    return reply.type('application/json; charset=utf-8').header('cache-control', 'no-store').send(output)
+    let ownerId: string | undefined
+    const onOwnerProved = (userId: string): void => {
+      ownerId = userId
+    }
+    const text = textOf(request.body)
+    const output = await pipeline.invoke(caller, name, text, request.id, request.remote, onOwnerProved)
+    // Another site could open a mailed link of its own account in a visitor's browser, which would replace the visitor's mark.
+    if (ownerId !== undefined && !isForeignOrigin(request, cookie))
+      await knownBrowsers.remember(reply, ownerId)
+    reply
+      .type('application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('vary', 'accept-encoding')
+    // Answers with a secret stay uncompressed: their compressed length would reveal whether the text beside it resembles the secret
+    // (BREACH).
+    if (found!.action.shownOnce.length > 0) return reply.send(output)
+    const small = await compressed(output, request.headers['accept-encoding'])
+    return small ? reply.header('content-encoding', small.encoding).send(small.bytes) : reply.send(output)
   })
 }
 
-/** A body that does not say its length, as long as it is one that anybody may send. */
+/** Passes on a body without `Content-Length`, up to the size that unauthenticated clients may send. */
 async function* small(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0
-  // Its connection stays, for the answer.
+  // The connection stays open for the answer.
   for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     bytes += (chunk as Buffer).length
     if (bytes > MAX_ANONYMOUS_BODY_BYTES) throw tooLarge()
@@ -61,7 +81,7 @@ function tooLarge(): ActionError {
   return new ActionError('Invalid', message, { status: 413 })
 }
 
-/** The body as text; absent counts as empty. Throws `Invalid` for bytes that are not UTF-8. */
+/** The body as text. An absent body is the empty text. Throws `Invalid` for bytes that are not UTF-8. */
 export function textOf(body: unknown): string {
   if (!Buffer.isBuffer(body)) return ''
   try {

@@ -2,15 +2,18 @@ import { ActionError } from '@muster/actions'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../access/authorize.ts'
 import { actorId } from '../caller.ts'
-import { resolvePath } from '../database/repositories.ts'
+import { resolvePath } from '../database/queries/repositories/repositories.ts'
 import type { Core } from '../hub.ts'
+import { liftTimeLimit } from '../net/time-limit.ts'
+import { callerOfRequest, type SessionCookie } from '../sessions/request-caller.ts'
 import type { BlobGrant } from '../storage/blob-urls.ts'
 import { sha256HexOf } from '../storage/blobs.ts'
-import { callerOfRequest, type SessionCookie } from './request-caller.ts'
 import { sendFile } from './send-file.ts'
-import { liftTimeLimit } from './time-limit.ts'
 
-/** How long the rest of a refused body is let in, so that its sender reads the answer before the connection ends, in milliseconds. */
+/**
+ * Time for which the rest of a refused body is read and dropped, in milliseconds. A client often reads the answer only after it has sent
+ * its body.
+ */
 const LINGER_MS = 1_000
 
 const BLOB = '/api/v1/blobs/'
@@ -18,7 +21,7 @@ const BLOB = '/api/v1/blobs/'
 type Blob = { Params: { assetId: string }; Querystring: Record<string, unknown> }
 type Path = { Params: { repository: string; package: string; tag: string; '*': string } }
 
-/** Bytes of blobs: the hub's own signed addresses, and files of versions by their path (catalogue 1.3, 4.7). */
+/** Routes for the bytes of assets: signed addresses of the hub, and files of package versions by their path (catalogue 1.3, 4.7). */
 export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
     const { blobs, blobUrls } = core()
@@ -39,7 +42,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
     request.note = { actorId: actorId(caller) }
     const { '*': filename, ...path } = request.params
     const found = await resolvePath(db, caller, { ...path, filename })
-    // Nobody learns whether there is a repository that they may not read.
+    // The same answer whether or not the repository exists, so that its existence is not revealed.
     if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
     const asset = found.assetId === null ? undefined : await blobs.find(db, found.assetId)
     if (asset?.status !== 'Available')
@@ -59,14 +62,14 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
 
   app.register(async uploads => {
     uploads.removeAllContentTypeParsers()
-    // The body is read by whoever takes it, as it comes.
+    // Leaves the body unread: `blobs.receive` streams it.
     uploads.addContentTypeParser('*', (_request, _body, done) => done(null))
     uploads.put<Blob>(`${BLOB}:assetId`, async (request, reply) => {
       try {
         const { blobs, blobUrls } = core()
         const purposes: BlobGrant['purpose'][] = ['upload', 'verified-upload']
         const grant = blobUrls.check(purposes, request.params.assetId, request.query)
-        // It ends uploads that stall or take too long.
+        // `blobs.receive` has its own limits for slow and stalled uploads.
         liftTimeLimit(request.raw)
         await blobs.receive(grant, request.raw)
       } catch (error) {
@@ -87,13 +90,13 @@ async function send(
     await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
   } catch (error) {
     if (!reply.raw.headersSent) throw error
-    // Too late to say anything else.
+    // The answer has begun, so the error can only cut it off.
     reply.raw.destroy()
   }
   return reply.hijack()
 }
 
-/** Ends the connection with the answer, since the body of this request is not what the next one begins with. */
+/** Ends the connection after the answer: the unread rest of the body would be parsed as the next request. */
 function letGo({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.readableEnded) return
   reply.header('connection', 'close')

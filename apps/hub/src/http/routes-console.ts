@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
-import { ActionError } from '@muster/actions'
+import { ActionError, findAction, isConsolePath } from '@muster/actions'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
+import { pathOf } from '../net/paths.ts'
+import { isForPage } from './plain-pages.ts'
 
 const DIST = join(import.meta.dirname, '../../../console/dist')
 
-/** The console's files: assets for ever, the index page never cached and with a policy made for its own scripts. */
+/** Serves the console's files. Assets are cached forever; the index page is never cached and gets a policy for its own scripts. */
 export async function consoleRoutes(
   app: FastifyInstance,
   config: Config,
@@ -39,16 +41,20 @@ export async function consoleRoutes(
   )
 
   await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, dotfiles: 'ignore' })
-  // A root of their own: what lies beside them must not come out under their headers, the index page least of all.
+  // Assets have a root of their own, so that no other file, above all the index page, is served with their caching headers.
   const assets = join(folder, 'assets')
   app.get<{ Params: { '*': string } }>('/assets/*', (request, reply) =>
     reply.sendFile(request.params['*'], assets, { maxAge: '365d', immutable: true }),
   )
-  // Every other path is a page of the console, which knows its routes itself.
   app.setNotFoundHandler((request, reply) => {
-    const name = pagePathOf(request, reply).slice(1)
+    const path = pagePathOf(request, reply)
+    const name = path.slice(1)
     if (files.has(name) && name !== 'index.html' && !name.startsWith('.')) return reply.sendFile(name)
+    const isPage = isConsolePath(path) || name === 'index.html'
+    // A person gets the console's "not found" page. A program gets an error, so that it does not parse the page as an answer.
+    if (!isPage && !isForPage(request)) throw noSuchPath(request, path)
     return reply
+      .code(isPage ? 200 : 404)
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-store')
       .header('content-security-policy', policy)
@@ -56,12 +62,16 @@ export async function consoleRoutes(
   })
 }
 
-/** The path of a request that may be for a page; throws `Invalid` for the API's, for assets and for what is no read. */
+/** The path of a request for a page. Throws `Invalid` for paths of the API or of assets, and for methods other than GET and HEAD. */
 function pagePathOf(request: FastifyRequest, reply: FastifyReply): string {
   const { method } = request
-  const path = request.url.split('?')[0]!
-  if (/^\/(api|assets)(\/|$)/.test(path))
-    throw new ActionError('Invalid', `There is no ${method} ${path.slice(0, 200)}.`, { status: 404 })
+  const path = pathOf(request.url)
+  const action = /^\/api\/v1\/actions\/invoke\/([^/]+)$/.exec(path)?.[1]
+  if (action !== undefined && findAction(action)) {
+    reply.header('allow', 'POST')
+    throw new ActionError('Invalid', `Found ${method}, expected POST.`, { status: 405 })
+  }
+  if (/^\/(api|assets)(\/|$)/.test(path)) throw noSuchPath(request, path)
   if (method !== 'GET' && method !== 'HEAD') {
     reply.header('allow', 'GET, HEAD')
     throw new ActionError('Invalid', `${method} is not allowed here.`, { status: 405 })
@@ -69,9 +79,13 @@ function pagePathOf(request: FastifyRequest, reply: FastifyReply): string {
   return path
 }
 
+function noSuchPath({ method }: FastifyRequest, path: string): ActionError {
+  return new ActionError('Invalid', `There is no ${method} ${path.slice(0, 200)}.`, { status: 404 })
+}
+
 /**
- * Scripts of our own by place or hash, those of the operator's `config.json` by origin with what they connect to, and nothing
- * else (decisions, "Console").
+ * Allows the console's own scripts by path or hash, and the scripts that the operator's `config.json` names, with the origins they connect
+ * to. Everything else is blocked (decisions, "Console").
  */
 function contentSecurityPolicy(index: string, config: Config): string {
   const hashes = [...index.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(

@@ -1,14 +1,15 @@
 import { type Action, actions } from '@muster/actions'
 import { openApiDocument, whoMay } from '@muster/actions/openapi'
 import type { FastifyInstance } from 'fastify'
+import { escapeHtml } from './escape-html.ts'
 
 type Schemas = Record<string, { post: { requestBody: Content; responses: Record<string, Content> } }>
 type Content = { content: { 'application/json': { schema: unknown } } }
 
-/** The API's description, for programs at `/api/openapi.json` and for people at `/api/docs`. */
+/** The description of the API: `/api/openapi.json` for programs and `/api/docs` for people. */
 export function docsRoutes(app: FastifyInstance, publicUrl: () => string): void {
   const document = openApiDocument()
-  // Its bytes are made once: anybody may ask, and a quarter of a megabyte of JSON for each would take the event loop from all others.
+  // The bytes are made once. Anybody may request the document, and serializing 250 KB for each request would block the event loop.
   let openApi: Buffer | undefined
   app.get('/api/openapi.json', async (_request, reply) => {
     openApi ??= Buffer.from(JSON.stringify({ ...document, servers: [{ url: publicUrl() }] }))
@@ -56,14 +57,6 @@ ${sections.join('\n')}</main></body></html>`
 
 function jsonOf(body: Content): string {
   return escapeHtml(JSON.stringify(body.content['application/json'].schema, null, 2))
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }
 
 const STYLE = `:root{color-scheme:light dark;--canvas:#faf9f6;--surface:#fff;--line:#d3d2cc;--text:#171c24;--text-2:#4a4f57;--accent:#1d4bc0}

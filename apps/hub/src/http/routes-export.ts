@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { ActionError, findAction, MAX_JSON_DEPTH, MAX_PAGE_SIZE } from '@muster/actions'
+import { jsonDepth, parseExact, stringify } from '@muster/actions/exact-json'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { actorId } from '../caller.ts'
 import type { Core } from '../hub.ts'
-import { jsonDepth, parseExact, stringify } from '../raw-json.ts'
-import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
+import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
 type Row = Record<string, unknown>
 type Format = {
@@ -28,8 +28,8 @@ const FORMATS: Record<string, Format> = {
 }
 
 /**
- * The whole of a list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Any query that answers in pages can be
- * had; each page is a call like any other, so that who may see what and in which form is the action's own matter.
+ * Exports a whole list as a file: `GET /api/v1/export/{action}.{csv|jsonl}?input={JSON}`. Works for every query that answers in pages. Each
+ * page is an ordinary call of the action, so the action alone decides which rows the caller sees.
  */
 export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   app.get<{ Params: { action: string; format: string }; Querystring: { input?: unknown } }>(
@@ -47,7 +47,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       const input = inputOf(request.query.input)
       const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
         const { pipeline, sessions } = core()
-        // Again for each page: a session or a right may end while a long export runs.
+        // Authenticates again for each page: a session or a right may end during a long export.
         const caller = await callerOfRequest(request, sessions, cookie)
         request.note = { actorId: actorId(caller), action: list.name }
         if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
@@ -66,7 +66,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
           page = await readPage(page.nextCursor)
         }
       }
-      // Before anything is sent, so that a refusal is an answer like any other.
+      // The first page is read before the headers are sent, so that an error is an ordinary error answer.
       const first = await readPage()
       const day = new Date().toISOString().slice(0, 10)
       return reply
@@ -78,7 +78,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   )
 }
 
-/** A query whose output is pages of one list: the member with the rows, and what a row consists of. */
+/** The paginated list of a query: the member of the output that holds the rows, and the columns of a row. */
 function listOf(name: string): { name: string; member: string; columns: string[] } | undefined {
   const found = findAction(name)
   if (found?.action.kind !== 'query' || !(found.action.output instanceof z.ZodObject)) return undefined
@@ -91,7 +91,7 @@ function listOf(name: string): { name: string; member: string; columns: string[]
   return undefined
 }
 
-/** The input of the action, with an end in time where its filter knows one: an export ends though the log goes on. */
+/** The input of the action. Adds `until: now` to filters that support it, so that the export of a growing log ends. */
 function inputOf(text: unknown): Row {
   const until = new Date().toISOString()
   if (text === undefined) return { filter: { until } }
@@ -105,7 +105,7 @@ function inputOf(text: unknown): Row {
   }
   if (!isObject(input)) throw new ActionError('Invalid', 'input: expected a JSON object.')
   const filter = input.filter ?? {}
-  // What is no filter is for the action to refuse.
+  // A `filter` that is not an object is passed on; the action rejects it.
   return { ...input, filter: isObject(filter) ? { ...filter, until: filter.until ?? until } : filter }
 }
 
@@ -113,7 +113,7 @@ function isObject(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A line of RFC 4180. */
+/** One line of CSV (RFC 4180). */
 function csvLine(values: unknown[]): string {
   return `${values.map(csvField).join(',')}\r\n`
 }
@@ -122,7 +122,7 @@ function csvField(value: unknown): string {
   if (value === undefined || value === null) return ''
   const isText = typeof value === 'string'
   const text = isText ? value : stringify(value)
-  // A spreadsheet would run it as a formula; numbers of ours are no text.
+  // The leading apostrophe keeps spreadsheets from running the text as a formula. Numbers are not text and stay unchanged.
   const safe = isText && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

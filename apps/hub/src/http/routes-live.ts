@@ -2,25 +2,28 @@ import { ActionError, type LiveChange } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { type PersonCaller, personOf } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
+import type { Db } from '../database/client/connection.ts'
 import type { Core } from '../hub.ts'
-import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
+import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
-/** How often a stream says that it lives, in milliseconds. */
+/** Interval of keep-alive messages on a stream, in milliseconds. */
 const PING_MS = 15_000
-/** How often the sessions and memberships behind the streams are read again, in milliseconds: what ended elsewhere ends here. */
+/**
+ * Interval in which sessions and memberships behind the streams are read again, in milliseconds. Changes made by other nodes take effect
+ * then.
+ */
 const CHECK_MS = 2_000
-/** A console that reads slower than this many bytes behind is cut off; it opens a new stream and asks again. */
+/** Most unsent bytes of a stream. A console that falls further behind is disconnected; it opens a new stream and reloads its data. */
 const MAX_BUFFERED_BYTES = 256 * 1024
 
 type Stream = {
   person: PersonCaller
-  /** Replaces the organizations that it tells of. */
+  /** Replaces the organizations whose changes the stream reports. */
   tellOf: (organizationIds: ReadonlySet<string>) => void
   end: () => void
 }
 
-/** The live stream: server-sent events that tell what changed in the caller's organizations. */
+/** The live stream: server-sent events with the changes in the caller's organizations. */
 export function liveRoutes(
   app: FastifyInstance,
   core: () => Core,
@@ -29,7 +32,7 @@ export function liveRoutes(
 ): void {
   const streams = new Set<Stream>()
   let timer: NodeJS.Timeout | undefined
-  /** Looks at all streams together, over and over while there are any. What cannot be checked ends; consoles come back. */
+  /** Checks all streams together, repeatedly while any are open. Streams that cannot be checked end, and their consoles reconnect. */
   const look = async (): Promise<void> => {
     const open = [...streams]
     try {
@@ -55,12 +58,12 @@ export function liveRoutes(
 
     reply.hijack()
     const raw = reply.raw
-    // Who went away meanwhile does not tell it again.
+    // The socket's `close` event has already fired for a client that disconnected meanwhile.
     if (raw.destroyed) return
     raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // A proxy that gathers output would hold notices back.
+      // nginx would buffer the stream otherwise.
       'x-accel-buffering': 'no',
       'x-request-id': request.id,
     })
@@ -100,7 +103,7 @@ function isMembership({ topic }: LiveChange): boolean {
   return topic === 'organizations'
 }
 
-/** Ends streams whose session or token is no longer good, and tells the others of what their people belong to now. */
+/** Ends streams whose session or token is no longer valid, and updates the organizations of the others. */
 async function check(db: Db, streams: Stream[]): Promise<void> {
   const idsOf = (actor: PersonCaller['actor']): string[] =>
     streams.filter(({ person }) => person.actor === actor).map(({ person }) => credentialId(person))
@@ -119,7 +122,7 @@ function credentialId(person: PersonCaller): string {
   return person.actor === 'User' ? person.sessionId : person.tokenId
 }
 
-/** Which of these sessions and user tokens are still good, as `Sessions` has it for their secrets. */
+/** The sessions and user tokens that are still valid, by the same rules as in `Sessions`. */
 async function goodCredentials(
   db: Db,
   { sessionIds, tokenIds }: { sessionIds: string[]; tokenIds: string[] },
@@ -136,6 +139,7 @@ async function goodCredentials(
         .selectFrom('user_token as t')
         .innerJoin('user as u', 'u.user_id', 't.user_id')
         .where('t.token_id', '=', anyOf(tokenIds))
+        .where(({ or, eb }) => or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', new Date())]))
         .where('u.is_active', '=', true)
         .select('t.token_id as id'),
     )
@@ -143,7 +147,7 @@ async function goodCredentials(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The organizations of people, by person. */
+/** The organizations of people, by user id. */
 async function membershipsOf(db: Db, userIds: string[]): Promise<Map<string, Set<string>>> {
   const rows = await db
     .selectFrom('organization_member')
@@ -156,7 +160,7 @@ async function membershipsOf(db: Db, userIds: string[]): Promise<Map<string, Set
   )
 }
 
-/** One parameter however many ids there are, so that the statement stays the same. */
+/** An array parameter, so that the statement's text is the same for any number of ids. */
 function anyOf(ids: string[]) {
   return sql<string>`any(${ids}::text[])`
 }

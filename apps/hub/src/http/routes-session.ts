@@ -1,13 +1,19 @@
-import { ActionError } from '@muster/actions'
+import { ActionError, Email } from '@muster/actions'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { recordAuditAction } from '../audit/actions.ts'
 import { ANONYMOUS } from '../caller.ts'
-import { hasEmail } from '../database/accounts.ts'
-import type { Db } from '../database/connection.ts'
+import {
+  refuseWhenCrowded,
+  strongerHash,
+  verifyPassword,
+  verifyStrangersPassword,
+} from '../credentials/passwords.ts'
+import type { Db } from '../database/client/connection.ts'
+import { hasEmail } from '../database/queries/accounts/accounts.ts'
 import type { Core } from '../hub.ts'
-import { refuseWhenCrowded, strongerHash, verifyPassword, verifyStrangersPassword } from '../passwords.ts'
-import { refuseForeignOrigin, type SessionCookie } from './request-caller.ts'
+import { KnownBrowsers } from '../sessions/known-browsers.ts'
+import { refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 import { textOf } from './routes-actions.ts'
 
 const Login = z.object({
@@ -17,35 +23,29 @@ const Login = z.object({
   rememberMe: z.boolean().nullish(),
 })
 
-/** The one answer to a sign-in that does not succeed, whatever the reason (spec 8). */
+/** The one answer to every failed sign-in, whatever the reason (spec 8). */
 const REFUSED = 'Invalid username or password!'
 
-/** How long a browser counts as known to an account after a sign-in, in seconds. */
-const KNOWN_SECS = 365 * 24 * 60 * 60
-
-/** Sign-in and sign-out: they set cookies, so they are direct calls and not actions (decisions). */
+/** Sign-in and sign-out. They are routes and not actions because they set cookies (decisions). */
 export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: cookie.isSecure } as const
-  const knownCookie = `${cookie.name}-known`
+  const knownBrowsers = new KnownBrowsers(core, cookie)
 
-  const browserOf = (request: FastifyRequest) =>
-    core().jwts.verify('KnownBrowser', request.cookies[knownCookie] ?? '')
-
-  // What would be refused anyway costs no more than its head.
+  // Rejects before the body is read and the password is hashed, so that a rejected sign-in costs little.
   const refuseEarly = async (request: FastifyRequest): Promise<void> => {
-    if (await browserOf(request)) return
+    if (await knownBrowsers.of(request)) return
     refuseWhenCrowded()
     await core().limits.refuseSpent('sign-in address', request.remote)
   }
 
   app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {
     refuseForeignOrigin(request, cookie)
-    const { db, sessions, jwts, limits, nodeId } = core()
+    const { db, sessions, limits, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
     const account = await accountOf(db, email)
-    // Somebody who fails on purpose must not lock the owner out, nor whoever shares an address with them: browsers that the account
-    // knows have a count of their own.
-    const browser = await browserOf(request)
+    // Failures on purpose must not lock out the owner or other people behind the same address. Browsers known to the account therefore have
+    // a count of their own.
+    const browser = await knownBrowsers.of(request)
     const isKnown = account !== undefined && browser?.userId === account.user_id
     const counts = isKnown
       ? ([['sign-in known browser', browser.jwtId]] as const)
@@ -77,21 +77,18 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
         : undefined
     if (!account || !opened) {
       const entry = { action: 'users_InitiateSession', caller: ANONYMOUS, nodeId, requestId: request.id }
-      await recordAuditAction(db, { ...entry, data: { email } }, 'Rejected')
+      // Some people type their password into the e-mail field, and audit rows are kept for years.
+      const data = Email.safeParse(email).success ? { email } : {}
+      await recordAuditAction(db, { ...entry, data }, 'Rejected')
       throw new ActionError('Forbidden', REFUSED, { status: 401 })
     }
     await giveBack()
-    // A session that the browser still has ends: its id must not live on in the new one's place.
+    // Ends the session that the browser still has, so that its secret does not stay valid after the new sign-in.
     const before = request.cookies[cookie.name]
     if (before) await sessions.end(before)
     const { token, maxAgeSecs } = opened
     reply.setCookie(cookie.name, token, { ...attributes, ...(isRemembered && { maxAge: maxAgeSecs }) })
-    const claims = { jwtId: crypto.randomUUID(), userId: account.user_id }
-    const knownUntil = new Date(Date.now() + KNOWN_SECS * 1000)
-    reply.setCookie(knownCookie, await jwts.sign('KnownBrowser', claims, knownUntil), {
-      ...attributes,
-      maxAge: KNOWN_SECS,
-    })
+    await knownBrowsers.remember(reply, account.user_id)
     return reply.header('cache-control', 'no-store').send({})
   })
 
@@ -114,7 +111,7 @@ async function accountOf(db: Db, email: string): Promise<Account | undefined> {
     .executeTakeFirst()
 }
 
-/** The hash that the account has from now on: a new one where the stored one was made with weaker parameters than today's. */
+/** The password hash to store from now on: a new one if the stored one was made with weaker parameters than today's. */
 async function keptHash(db: Db, { user_id, password_hash }: Account, password: string): Promise<string> {
   const stored = password_hash!
   const stronger = await strongerHash(password, stored)
@@ -140,7 +137,7 @@ function parseLogin(text: string): z.output<typeof Login> {
     const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
     throw new ActionError('Invalid', 'Expected {"email", "password", "remember"?}.', { issues })
   }
-  // What the database cannot hold is in no address, but in the audit log when somebody tries it.
+  // Replaces characters that PostgreSQL cannot store. No real address has them, but the audit row of the attempt must be written.
   const email = parsed.data.email.trim().replaceAll('\0', '\ufffd').toWellFormed()
   return { ...parsed.data, email }
 }

@@ -2,34 +2,34 @@ import { closeSync, fstatSync, open, read } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { ActionError } from '@muster/actions'
-import { attachment } from './attachment.ts'
+import { attachment } from '../net/attachment.ts'
 
 type SentFile = {
   path: string
-  /** In hex; the file's entity tag, since it says what the bytes are. */
+  /** Hex SHA-256 of the file, also its entity tag. */
   sha256: string
   filename: string
-  /** Whether caches that are not the reader's own may keep it. */
+  /** Whether shared caches may store the file. */
   isPublic: boolean
   /**
-   * Until when a cache that the operator puts in front answers in the hub's place, in seconds since 1970: nginx obeys this, keeps it
-   * to itself, and everybody else goes by `Cache-Control`.
+   * Time until which a cache of the operator in front of the hub may answer, in seconds since 1970. It is sent as `X-Accel-Expires`, which
+   * nginx obeys and removes; all other caches follow `Cache-Control`.
    */
   cachedUntil?: number
   requestId: string
 }
 
-// Descriptors and not handles, whose promises cost a small file as much as the rest.
+// Plain file descriptors: the promises of file handles cost as much as sending a small file.
 const openFile = promisify(open)
 
-/** Bytes that are read at once, and that wait in memory for a slow reader at most. */
+/** Bytes per read, and most bytes buffered for a slow reader. */
 const CHUNK_BYTES = 128 * 1024
-/** A client that takes nothing for so long is let go, in milliseconds; it can come back for the rest. */
+/** Time without progress after which a client is disconnected, in milliseconds. It can resume with a range request. */
 const STALL_MS = 60_000
 
 /**
- * Answers a GET or HEAD with a file to save: whole or one range of it, with its digest, never as a page (decisions, "Storage").
- * Reads only as fast as the client does. Throws `ActionError` before anything is sent, for a file that is not there.
+ * Answers GET or HEAD with a file as a download, whole or one range, with its digest (decisions, "Storage"). Reads only as fast as the
+ * client does. Throws `ActionError` before anything is sent if the file does not exist.
  */
 export async function sendFile(
   request: IncomingMessage,
@@ -41,13 +41,13 @@ export async function sendFile(
     throw new ActionError('Invalid', 'This file is not there any more.', { status: 404, cause: error })
   })
   try {
-    // Of an open file this waits for no disk.
+    // `fstat` on an open file reads cached metadata, so the synchronous call does not block.
     const { size } = fstatSync(file)
     const etag = `"${sha256}"`
     const { headers, method } = request
     const general = {
       'accept-ranges': 'bytes',
-      // Which file a name means may change, a right may end: whoever keeps it asks whether it is still the one.
+      // `no-cache` makes caches revalidate: the name may get another file, and the reader may lose the right to it.
       'cache-control': `${isPublic ? 'public' : 'private'}, no-cache`,
       'content-security-policy': "sandbox; default-src 'none'",
       etag,
@@ -67,7 +67,7 @@ export async function sendFile(
     }
     const { from, length } = part ?? { from: 0, length: size }
     response.writeHead(part ? 206 : 200, {
-      // Before `Cache-Control`: older versions of nginx go by the first of them.
+      // Must precede `Cache-Control`: older versions of nginx obey the first of the two.
       ...(cachedUntil !== undefined && { 'x-accel-expires': `@${cachedUntil}` }),
       ...general,
       'content-type': 'application/octet-stream',
@@ -79,21 +79,21 @@ export async function sendFile(
     if (method === 'HEAD' || length === 0) response.end()
     else await sendPart(file, response, from, length)
   } finally {
-    // What was only read has nothing to wait for.
+    // The file was only read, so closing it does not wait for the disk.
     closeSync(file)
   }
 }
 
-/** Buffers that nobody uses: made anew for each download they would keep the garbage collector busy. */
+/** Buffers to reuse. Allocating new ones for each download would keep the garbage collector busy. */
 const spareBuffers: Buffer[] = []
 const MAX_SPARE_BUFFERS = 64
 
-/** Reads the next piece while the one before is on its way. Ends early when the client goes away. */
+/** Sends part of a file, reading the next piece while the previous one is being sent. Stops when the client disconnects. */
 async function sendPart(file: number, response: ServerResponse, from: number, length: number): Promise<void> {
   const end = from + length
   const buffers: Buffer[] = []
   const readPiece = (turn: number, at: number): Promise<Buffer> => {
-    // A buffer is read into again once its bytes have left.
+    // A buffer is refilled only after its bytes have been sent.
     buffers[turn % 2] ??= spareBuffers.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)
     const buffer = buffers[turn % 2]!
     return new Promise((done, failed) =>
@@ -102,7 +102,7 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
       ),
     )
   }
-  // All bytes have left; of a connection that broke nobody knows.
+  // Only after `finish` are all bytes sent. After a broken connection the buffers may still be in use, so they are not reused.
   response.once('finish', () => {
     for (const buffer of buffers) if (spareBuffers.length < MAX_SPARE_BUFFERS) spareBuffers.push(buffer)
   })
@@ -115,7 +115,7 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
   for (let turn = 1, at = from; !response.destroyed; turn++) {
     at += chunk.length
     if (at === end) return void response.end(chunk)
-    // The file became shorter: the connection ends before the announced length, which the client notices.
+    // The file became shorter. Ending the connection before the announced length shows the client that the body is incomplete.
     if (chunk.length === 0) return void response.destroy()
     const sent = new Promise<void>(done => {
       proceed = done
@@ -126,7 +126,10 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
   }
 }
 
-/** What a range asks for; nothing for the whole, which is also the answer to several ranges and to what is none (RFC 9110). */
+/**
+ * The range that a `Range` header asks for; undefined for the whole file, also when the header has several ranges or is malformed (RFC
+ * 9110).
+ */
 function partOf(
   range: string | undefined,
   size: number,
@@ -143,7 +146,7 @@ function partOf(
   return from >= size ? 'unsatisfiable' : { from, length: to - from + 1 }
 }
 
-/** Whether `If-None-Match` names an entity tag. */
+/** Whether `If-None-Match` lists an entity tag. */
 function lists(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   return header.trim() === '*' || header.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)

@@ -18,13 +18,19 @@ import {
   fastify,
 } from 'fastify'
 import type { Config } from '../config.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
 import { expectedError } from '../expected-error.ts'
-import { remoteReader } from '../gateway/client-certificate.ts'
+import { remoteReader, requestIdReader } from '../gateway/client-certificate.ts'
 import type { Core } from '../hub.ts'
-import type { InstanceKey } from '../instance-key.ts'
-import type { Logger } from '../log.ts'
+import { isHealthPath, pathOf } from '../net/paths.ts'
+import { bareAnswer, responseWith, securityHeaders } from '../net/security-headers.ts'
+import { hasTwoHosts, ServedHosts, twoHostsError } from '../net/served-hosts.ts'
+import { limitTime } from '../net/time-limit.ts'
+import { processDescriptors } from '../runtime/descriptors.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { SessionCookie } from '../sessions/request-caller.ts'
 import { beginInTurns } from './begin-in-turns.ts'
-import type { SessionCookie } from './request-caller.ts'
+import { isForPage, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { blobRoutes } from './routes-blobs.ts'
 import { consoleRoutes } from './routes-console.ts'
@@ -32,27 +38,32 @@ import { docsRoutes } from './routes-docs.ts'
 import { exportRoutes } from './routes-export.ts'
 import { liveRoutes } from './routes-live.ts'
 import { sessionRoutes } from './routes-session.ts'
-import { bareAnswer, responseWith, securityHeaders } from './security-headers.ts'
-import { limitTime } from './time-limit.ts'
-import { tlsOptions } from './tls.ts'
-import { isForPage, sendWaitingPage } from './waiting-page.ts'
+import { tlsOptions, useTicketKeys } from './tls.ts'
+import { boundUnfinished } from './unfinished.ts'
 
-/** How long a client may take to send a request, in milliseconds: its head, and all of it with a body of 8 MiB. */
+/** Deadlines for receiving a request's head, and the whole request with a body of up to 8 MiB, in milliseconds. */
 const HEAD_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 120_000
 /**
- * Requests that one connection may have under way. Clients wait for their answer before they ask again; each that does not is kept
- * with its answer, or the file that it is, until somebody reads it.
+ * Unanswered requests per connection. Well-behaved clients wait for an answer before the next request; the answer to each pipelined one is
+ * held in memory, or its file kept open, until it is read.
  */
 const MAX_PIPELINED = 8
-/** A client that takes nothing of an answer for so long is let go, in milliseconds; smaller ones fit where nobody waits for them. */
+/**
+ * Time without progress after which a client that reads an answer is disconnected, in milliseconds. Answers up to `SMALL_BYTES` fit into
+ * socket buffers and are exempt.
+ */
 const STALL_MS = 60_000
 const SMALL_BYTES = 16 * 1024
 /**
- * How long an idle connection is kept for the next request, in milliseconds: longer than proxies and programs keep theirs (two minutes
- * at most by default), because a request that meets the end of its connection fails.
+ * Time for which an idle connection is kept, in milliseconds. It is longer than the 2 min that proxies and clients use by default, because
+ * a request sent into a closing connection fails.
  */
 const KEEP_ALIVE_MS = 130_000
+/** Deadline for a TLS handshake, in milliseconds. Node's default of 120 s would hold a descriptor too long. */
+const HANDSHAKE_TIMEOUT_MS = 30_000
+/** Share of the process's descriptors that connections without a request may hold on one listener: a quarter. */
+const UNFINISHED_SHARE = 0.25
 /** How often requests that take longer are looked for, in milliseconds. */
 const TIMEOUT_CHECK_MS = 5_000
 
@@ -65,6 +76,9 @@ declare module 'fastify' {
   }
 }
 
+/** What every listener needs. */
+type ListenerOptions = { config: Config; instanceKey: InstanceKey; log: Logger }
+
 type ServerOptions = {
   config: Config
   instanceKey: InstanceKey
@@ -74,13 +88,13 @@ type ServerOptions = {
   publicUrl: () => string
   /** Folder of the built console. */
   consoleDir?: string
-  /** How long a client may take to send a whole request, two minutes unless told otherwise. */
+  /** Time limit in milliseconds for a client to send a whole request; two minutes by default. */
   requestTimeoutMs?: number
-  /** How long it may take nothing of an answer, one minute unless told otherwise. */
+  /** Time in milliseconds after which a connection is closed whose client reads none of an answer; 60 s by default. */
   stallMs?: number
 }
 
-/** The HTTP server with every route. It answers from the start: before the hub is ready only the health routes succeed. */
+/** Creates the HTTP server with every route. It accepts requests at once; until the hub is ready, only the health routes succeed. */
 export async function createServer({
   config,
   instanceKey,
@@ -92,11 +106,13 @@ export async function createServer({
   stallMs = STALL_MS,
 }: ServerOptions): Promise<FastifyInstance> {
   const headers = securityHeaders(config)
+  const requestIdOf = requestIdReader(config)
   const app = fastify({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
-      openServer(config, instanceKey, config.devicePort === undefined, (request, response) => {
+      openServer({ config, instanceKey, log }, config.devicePort === undefined, (request, response) => {
         if (!takesTurns(request.socket, response)) return
+        if (hasTwoHosts(request)) return refuseTwoHosts(request, response)
         const proxy = core()?.proxy
         if (proxy?.isFor(request)) return void proxy.handle(request, response)
         limitTime(request, requestTimeoutMs, () =>
@@ -105,11 +121,11 @@ export async function createServer({
         handle(request, response)
       }),
     clientErrorHandler: (error, socket) => refuseJunk(error, socket, headers),
-    genReqId: () => crypto.randomUUID(),
+    genReqId: request => requestIdOf(request) ?? crypto.randomUUID(),
     requestIdHeader: false,
     routerOptions: { maxParamLength: 256 },
     forceCloseConnections: true,
-    // What fails before there is a route, like a path that cannot be decoded, is told like everything else.
+    // Errors before routing, such as a path that cannot be decoded, get the same error format.
     frameworkErrors: (error, request, reply) => {
       tellRequestId(request, reply)
       answerError(error, request, reply)
@@ -124,15 +140,20 @@ export async function createServer({
     },
   })
 
-  // Bodies stay bytes: actions need the text as it was sent, and everything else is refused by its type.
+  // Bodies stay bytes: actions need the exact text that was sent. Other content types are rejected.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
 
+  // The cookie's name follows from the settings and never from a request header (decisions).
+  const isSecure = config.publicUrl.startsWith('https:')
+  const cookie: SessionCookie = { name: isSecure ? '__Host-muster' : 'muster', isSecure }
+  const hosts = new ServedHosts(config)
   app.addHook('onRequest', async request => {
-    if (!core() && !isHealth(request.url)) throw notReady()
-    // Nothing is unpacked here, so a small body stays a small one.
+    hosts.refuseForeign(request, cookie.name)
+    if (!core() && !isHealthPath(pathOf(request.url))) throw notReady()
+    // Compressed bodies are rejected, so a small body cannot expand into a large one.
     if (request.headers['content-encoding'] !== undefined)
       throw new ActionError('Invalid', 'Expected a body without Content-Encoding.', { status: 415 })
   })
@@ -140,7 +161,7 @@ export async function createServer({
     tellRequestId(request, reply)
     if (!isSmall(payload)) reply.raw.setTimeout(stallMs, () => reply.raw.destroy())
   })
-  // The route's pattern, since addresses may hold what is secret.
+  // Logs the route's pattern, because URLs may contain secrets.
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', async (request, reply) =>
       log.debug(
@@ -157,7 +178,7 @@ export async function createServer({
     )
   }
   const answerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    // Who goes away in the middle of a request is no fault of the hub's or of its database's.
+    // A client that disconnects during its request is not an error of the hub or its database.
     const known =
       error === request.raw.errored
         ? new ActionError('Invalid', 'The request was cut off.')
@@ -165,7 +186,10 @@ export async function createServer({
     if (known.status >= 500)
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, 'request failed')
     if (known.retryAfterSecs !== undefined) reply.header('retry-after', known.retryAfterSecs)
-    if (isForPage(request) && !core()) return sendWaitingPage(reply)
+    if (isForPage(request)) {
+      if (known.status === 421) return sendPage(reply, 421, wrongHostPage(known.message))
+      if (!core()) return sendPage(reply.header('refresh', WAITING_PAGE.againSecs), 503, WAITING_PAGE)
+    }
     const { kind, message, issues } = known
     return reply.code(known.status).send({ kind, message, ...(issues && { issues }), requestId: request.id })
   }
@@ -173,16 +197,13 @@ export async function createServer({
 
   app.get('/healthz', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
-    const problem = core() ? await core()!.readiness() : 'starting'
-    return problem ? reply.code(503).send({ status: 'not ready', reason: problem }) : { status: 'ready' }
+    const state = (await core()?.readiness.state()) ?? { status: 'not ready', reason: 'starting' }
+    return reply.code(state.status === 'not ready' ? 503 : 200).send(state)
   })
 
-  // The cookie's name says what it promises, and follows from settings, never from a header (decisions).
-  const isSecure = config.publicUrl.startsWith('https:')
-  const cookie: SessionCookie = { name: isSecure ? '__Host-muster' : 'muster', isSecure }
   const running = (): Core => {
     const ready = core()
-    // It may have stopped since the request began.
+    // The hub may have stopped since the request began.
     if (!ready) throw notReady()
     return ready
   }
@@ -197,20 +218,21 @@ export async function createServer({
 }
 
 /**
- * The listener for devices alone, which takes WebSocket upgrades and nothing else. The one for people then asks browsers for no
- * certificate (decisions, "Actions and audit").
+ * The listener for devices only: it accepts WebSocket upgrades and nothing else. With it, the listener for people does not ask browsers for
+ * a client certificate (decisions, "Actions and audit").
  */
-export function createDeviceServer(config: Config, instanceKey: InstanceKey): Server {
-  return openServer(config, instanceKey, true, (request, response) => {
+export function createDeviceServer(options: ListenerOptions): Server {
+  return openServer(options, true, (request, response) => {
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     request.resume()
   })
 }
 
-/** A server on plain HTTP or with the hub's certificate; `asksForCertificate` requests one of clients and requires none. */
+/**
+ * Creates a server with plain HTTP or the hub's certificate. `asksForCertificate` requests a client certificate but does not require one.
+ */
 function openServer(
-  config: Config,
-  instanceKey: InstanceKey,
+  { config, instanceKey, log }: ListenerOptions,
   asksForCertificate: boolean,
   listener: RequestListener,
 ): Server {
@@ -219,30 +241,38 @@ function openServer(
     headersTimeout: HEAD_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    // Some clients offer HTTP/2 with every request: who offers what we do not speak is served as if they had not (RFC 9110, 7.8).
+    // Some clients offer an upgrade to HTTP/2 with every request. An upgrade to anything but WebSocket is ignored, and the request is
+    // answered (RFC 9110, 7.8).
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? ''),
-    // What goes to a device may take as long as it likes; the hub's own requests have their time in `limitTime`.
+    // Answers that are proxied to a device's page have no deadline; `limitTime` limits the hub's own requests.
     requestTimeout: 0,
   }
-  // Devices sign their certificates themselves: the database knows which to believe, not a chain.
-  const server = config.tls
+  // Devices use self-signed certificates. The database, not a certificate chain, says which are trusted.
+  const secure = config.tls
     ? createHttpsServer(
         {
           ...options,
-          ...tlsOptions(config.tls, instanceKey),
+          ...tlsOptions(config.tls),
           requestCert: asksForCertificate,
           rejectUnauthorized: false,
+          handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
         },
         listener,
       )
-    : createHttpServer(options, listener)
+    : undefined
+  if (secure) useTicketKeys(secure, instanceKey)
+  const server = secure ?? createHttpServer(options, listener)
   beginInTurns(server)
+  const maxDescriptors = config.maxDescriptors ?? processDescriptors()
+  boundUnfinished(server, Math.max(1, Math.floor(maxDescriptors * UNFINISHED_SHARE)), log)
   return server
 }
 
 const underWay = new WeakMap<Socket, number>()
 
-/** Whether a connection has no more requests under way than it may; one that has is ended, with what else it has sent already. */
+/**
+ * Whether a connection has fewer unanswered requests than `MAX_PIPELINED`. Otherwise the connection is closed with everything it has sent.
+ */
 function takesTurns(socket: Socket, response: ServerResponse): boolean {
   if (socket.destroyed) return false
   const count = (underWay.get(socket) ?? 0) + 1
@@ -255,17 +285,30 @@ function takesTurns(socket: Socket, response: ServerResponse): boolean {
   return true
 }
 
-/** Whether an answer leaves at once, whatever becomes of its reader. */
+/** Whether an answer fits into socket buffers, so that a stalled reader does not hold it in memory. */
 function isSmall(payload: unknown): boolean {
   const { length = Number.POSITIVE_INFINITY } = (payload ?? '') as { length?: number }
   return length <= SMALL_BYTES
+}
+
+function refuseTwoHosts(request: IncomingMessage, response: ServerResponse): void {
+  const { status, kind, message } = twoHostsError()
+  const body = JSON.stringify({ kind, message })
+  const type = 'application/json; charset=utf-8'
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  })
+  response.end(body)
+  request.resume()
 }
 
 function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
 }
 
-/** Answers what is no request that can be read, or comes too slowly, and lets its connection go. */
+/** Answers a malformed or too slow request and closes its connection. */
 function refuseJunk(
   { code }: Pick<ConnectionError, 'code'>,
   socket: Socket,
@@ -281,16 +324,11 @@ function refuseJunk(
   socket.destroy()
 }
 
-function isHealth(url: string): boolean {
-  const path = url.split('?')[0]
-  return path === '/healthz' || path === '/readyz'
-}
-
 function notReady(): ActionError {
   return new ActionError('Internal', 'The hub is starting or stopping.', { status: 503, retryAfterSecs: 1 })
 }
 
-/** Fastify's own refusals in the words of the wire; anything else is a fault of ours and told without its text. */
+/** Converts Fastify's own errors to those of the wire. Other errors are bugs of the hub and answered without their text. */
 function asActionError(error: FastifyError, { routeOptions }: FastifyRequest): ActionError {
   const status = error.statusCode ?? 500
   if (status === 413) {
@@ -301,7 +339,7 @@ function asActionError(error: FastifyError, { routeOptions }: FastifyRequest): A
   }
   if (status === 415)
     return new ActionError('Invalid', 'Expected a body of type application/json.', { status, cause: error })
-  // Fastify repeats paths in its messages, however long they are.
+  // Fastify repeats paths in its messages, which may be long.
   if (status < 500) return new ActionError('Invalid', error.message.slice(0, 200), { status, cause: error })
   return new ActionError('Internal', 'Something went wrong on the hub.', { cause: error })
 }

@@ -1,7 +1,7 @@
 import { publicIdOf } from '@muster/actions'
 import { type Answer, ask, auditEvents, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hashSecret } from '../secrets.ts'
+import { hashSecret } from '../credentials/secrets.ts'
 
 const REFUSED = 'Invalid username or password!'
 const DAY_SECS = 24 * 60 * 60

@@ -4,6 +4,7 @@ import {
   auditEvents,
   auditRows,
   clearAudit,
+  mailedJwt,
   signIn,
   type TestHub,
   type TestUser,
@@ -63,10 +64,10 @@ function expectLimited(answers: Answer[]): void {
 // Hashing hundreds of passwords takes long on a busy machine.
 describe('a sign-in that fails', { timeout: 90_000 }, () => {
   it('is in the log with the address that was tried, whether there is such an account or not', async () => {
-    for (const email of [ada.email.toUpperCase(), ' nobody@test.example ', 'a\0b\ud800', ''])
+    for (const email of [ada.email.toUpperCase(), ' nobody@test.example '])
       expect((await signIn(hub, email, 'wrong', elsewhere())).status).toBe(401)
     expect(await auditRows(hub)).toEqual(
-      [ada.email.toUpperCase(), 'nobody@test.example', 'a\ufffdb\ufffd', ''].map(email => ({
+      [ada.email.toUpperCase(), 'nobody@test.example'].map(email => ({
         action: 'users_InitiateSession',
         actor: { actor: 'Anonymous' },
         data: { email },
@@ -74,6 +75,14 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
       })),
     )
     expect(await auditEvents(hub)).toEqual([])
+  })
+
+  it('S14: is in the log without what was typed as address when that does not look like one', async () => {
+    const typed = ['correct horse battery', 'hunter2@home', 'a\0b\ud800', 'a@b.c, d@e.f', '']
+    for (const email of typed) expect((await signIn(hub, email, 'wrong', elsewhere())).status).toBe(401)
+    const rejected = { action: 'users_InitiateSession', data: {}, status: 'Rejected' }
+    expect(await auditRows(hub)).toMatchObject(typed.map(() => rejected))
+    expect((await auditRows(hub)).map(({ data }) => data)).toEqual(typed.map(() => ({})))
   })
 
   it('many times for one account is limited for that account, from wherever it comes, and the rest is not in the log', async () => {
@@ -148,6 +157,51 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     const from = elsewhere()
     expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(429)
     expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
+  })
+
+  it('S6: is possible again once the owner has opened a mailed link, whoever goes on failing', async () => {
+    const flood = async (): Promise<void> => {
+      for (let attempt = 0; attempt < 21; attempt++) await signIn(hub, ada.email, 'wrong', elsewhere())
+    }
+    await flood()
+    expect((await signIn(hub, ada.email, ada.password, elsewhere())).status).toBe(429)
+    const password = 'a staple of horses'
+    const open = async (headers: Record<string, string>) => {
+      await hub.anonymous('users_ResetPassword', { email: ada.email })
+      const resetToken = await mailedJwt(hub, 'PasswordReset', ada.email)
+      const answer = await ask(hub, '/api/v1/actions/invoke/users_CompletePasswordReset', {
+        body: { resetToken, password },
+        headers: { ...elsewhere(), ...headers },
+      })
+      expect(answer.json()).toEqual({ result: 'Completed' })
+      return answer
+    }
+    const answer = await open({})
+    // The count of the account begins anew, and the browser of the owner has one of its own.
+    expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(200)
+    await flood()
+    expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(429)
+    const from = { ...elsewhere(), cookie: knownBrowser(answer) }
+    expect((await signIn(hub, ada.email, password, from)).status).toBe(200)
+    // A page of another site gets no cookie set in its visitors' browsers.
+    const foreign = await open({ origin: 'https://evil.example' })
+    expect(foreign.headers.getSetCookie()).toEqual([])
+  })
+
+  it('S6: is possible from the browser that activated the account while somebody fails on purpose', async () => {
+    const email = `grace-${address}@test.example`
+    const password = 'a staple of horses'
+    await hub.anonymous('users_Register', { email, password, consentedToTerms: true })
+    const body = { activationToken: await mailedJwt(hub, 'Activation', email) }
+    const answer = await ask(hub, '/api/v1/actions/invoke/users_CompleteRegistration', { body })
+    expect(answer.json()).toEqual({ result: 'Completed' })
+    for (let attempt = 0; attempt < 21; attempt++) await signIn(hub, email, 'wrong', elsewhere())
+    expect((await signIn(hub, email, password, elsewhere())).status).toBe(429)
+    const from = { ...elsewhere(), cookie: knownBrowser(answer) }
+    expect((await signIn(hub, email, password, from)).status).toBe(200)
+    const again = await ask(hub, '/api/v1/actions/invoke/users_CompleteRegistration', { body })
+    expect(again.json()).toEqual({ result: 'Failed' })
+    expect(again.headers.getSetCookie()).toEqual([])
   })
 
   it('is possible from a known browser that shares its address with somebody who fails', async () => {
@@ -266,30 +320,6 @@ describe('known and unknown accounts', { timeout: 90_000 }, () => {
     expect(told(known)).toEqual(told(unknown))
     expect(known.json()).toMatchObject({ message: REFUSED })
   })
-
-  it('take the same time', async () => {
-    const times: Record<string, number[]> = { known: [], unknown: [] }
-    for (let round = 0; round < 40; round++) {
-      // Taking turns, so that what else the machine does falls on both.
-      for (const kind of ['known', 'unknown']) {
-        const email = kind === 'known' ? ada.email : 'nobody@test.example'
-        if (round % 18 === 0 && kind === 'known') ada = await hub.user()
-        const start = performance.now()
-        const { status } = await signIn(
-          hub,
-          kind === 'known' ? ada.email : `${round}-${email}`,
-          'wrong',
-          elsewhere(),
-        )
-        times[kind]!.push(performance.now() - start)
-        expect(status).toBe(401)
-      }
-    }
-    // What the machine does besides makes some slower and none faster.
-    const [known, unknown] = [lowerQuartile(times.known!), lowerQuartile(times.unknown!)]
-    // Without the work for unknown accounts they would differ by a factor of five and more.
-    expect(Math.abs(known - unknown) / Math.max(known, unknown)).toBeLessThan(0.35)
-  })
 })
 
 describe('a bearer token that is not good', () => {
@@ -320,7 +350,3 @@ describe('a bearer token that is not good', () => {
     expect(session.json()).toMatchObject({ actor: { actor: 'User' } })
   })
 })
-
-function lowerQuartile(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 2]!
-}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -8,7 +9,7 @@ import { connect } from 'node:tls'
 import { capturedLog, connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ConfigError, loadConfig } from '../config.ts'
-import { readTls, type TlsFiles, tlsOptions, watchTls } from './tls.ts'
+import { readTls, type TlsFiles, tlsOptions, useTicketKeys, watchTls } from './tls.ts'
 
 let folder: string
 let tls: TlsFiles
@@ -54,7 +55,7 @@ async function isResumed(port: number, session: Buffer): Promise<boolean> {
   return isReused
 }
 
-const instanceKey = (purpose: string): Buffer => Buffer.alloc(32, purpose)
+const instanceKey = (purpose: string): Buffer => createHash('sha256').update(purpose).digest()
 
 function statusOf(port: number, path: string): Promise<number> {
   return new Promise((done, failed) => {
@@ -150,7 +151,8 @@ it('takes a renewed certificate without a restart, and keeps the old one while t
   await using hub = await testHub({ tls: files, publicUrl: 'https://localhost:0' })
   const { log, lines } = capturedLog()
   const { createServer } = await import('node:https')
-  const server = createServer(tlsOptions(files, instanceKey)).listen(0, '127.0.0.1')
+  const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
+  useTicketKeys(server, instanceKey)
   await once(server, 'listening')
   using _watch = watchTls(files, instanceKey, [server], log, 50)
   const { port } = server.address() as { port: number }
@@ -166,13 +168,45 @@ it('takes a renewed certificate without a restart, and keeps the old one while t
   server.close()
 })
 
+it('S18: rotates the keys of session tickets each week and accepts the previous one for a day', async () => {
+  const { createServer } = await import('node:https')
+  const DAY_MS = 24 * 60 * 60 * 1000
+  const weekMs = 2_900 * 7 * DAY_MS
+  let nowMs = weekMs - 1
+  const listen = async (key = instanceKey): Promise<[port: number, Disposable]> => {
+    const server = createServer(tlsOptions(tls)).listen(0, '127.0.0.1')
+    useTicketKeys(server, key, () => nowMs)
+    await once(server, 'listening')
+    return [(server.address() as { port: number }).port, { [Symbol.dispose]: () => server.close() }]
+  }
+  const [port, first] = await listen()
+  using _first = first
+  const [otherNode, second] = await listen()
+  using _second = second
+  const [otherInstance, third] = await listen(purpose => instanceKey(`other ${purpose}`))
+  using _third = third
+
+  const old = await sessionOf(port)
+  expect(await isResumed(port, old)).toBe(true)
+  expect(await isResumed(otherNode, old)).toBe(true)
+  expect(await isResumed(otherInstance, old)).toBe(false)
+  nowMs = weekMs + DAY_MS - 1
+  expect(await isResumed(otherNode, old)).toBe(true)
+  const fresh = await sessionOf(port)
+  nowMs = weekMs + DAY_MS
+  expect(await isResumed(otherNode, old)).toBe(false)
+  expect(await isResumed(otherNode, fresh)).toBe(true)
+  nowMs = weekMs + 9 * DAY_MS
+  expect(await isResumed(otherNode, fresh)).toBe(false)
+})
+
 it('keeps the certificate while its folder cannot be read', async () => {
   const folderNow = join(folder, 'now')
   const files = { certPath: join(folderNow, 'hub.pem'), keyPath: join(folderNow, 'hub-key.pem') }
   await symlink(folder, folderNow)
   const { log, lines } = capturedLog()
   const { createServer } = await import('node:https')
-  const server = createServer(tlsOptions(files, instanceKey)).listen(0, '127.0.0.1')
+  const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   using _watch = watchTls(files, instanceKey, [server], log, 20)
   const { port } = server.address() as { port: number }

@@ -1,26 +1,28 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Server } from 'node:https'
-import { DEFAULT_CIPHERS, type TlsOptions } from 'node:tls'
+import { DEFAULT_CIPHERS, type SecureContext, type TlsOptions } from 'node:tls'
 import { ConfigError } from '../config.ts'
-import type { InstanceKey } from '../instance-key.ts'
-import type { Logger } from '../log.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
+import type { Logger } from '../runtime/log.ts'
 
 /** Files of the hub's own certificate, in PEM: the chain and its key. */
 export type TlsFiles = { certPath: string; keyPath: string }
 
-/** How often the files are looked at, in milliseconds: a renewed certificate needs no restart. */
+/** Interval in which the files are read, in milliseconds. A renewed certificate needs no restart. */
 const WATCH_MS = 10_000
-/** How long a device may come back without a whole handshake, in seconds: over a night's outage of its hub. */
+/** Time within which a device may resume its TLS session, in seconds: it covers an outage of the hub overnight. */
 const SESSION_TIMEOUT_SECS = 24 * 60 * 60
+/** Time between two rotations of the ticket keys, in milliseconds: a week. */
+const TICKET_KEYS_MS = 7 * 24 * 60 * 60 * 1000
 
 /**
- * What Node offers, in another order: AES with 128 bits and SHA-256 first. It is as safe for what lives as long as a connection, and
- * cheaper on both sides, most of all on devices whose processors know neither.
+ * Node's cipher list with AES-128-GCM and SHA-256 first. They are safe for the lifetime of a connection and cheaper on both sides, above
+ * all on devices without AES instructions.
  */
 const CIPHERS = `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`
 
-/** Reads a certificate with its key. Throws `ConfigError` when they cannot be read or do not belong together. */
+/** Reads a certificate and its key. Throws `ConfigError` if they cannot be read or do not belong together. */
 export function readTls({ certPath, keyPath }: TlsFiles): { cert: string; key: string } {
   const cert = readFile('MUSTER_TLS_CERT', certPath, 'a certificate in PEM')
   const key = readFile('MUSTER_TLS_KEY', keyPath, 'a private key in PEM')
@@ -36,21 +38,58 @@ export function readTls({ certPath, keyPath }: TlsFiles): { cert: string; key: s
   return { cert, key }
 }
 
-/**
- * What a server needs to speak TLS. Sessions are resumed at any node and after any restart, since the keys of their tickets are the
- * instance's; whether a device may still come in is asked of the database each time, not of its ticket. Throws `ConfigError`.
- */
-export function tlsOptions(files: TlsFiles, instanceKey: InstanceKey): TlsOptions {
+/** TLS options of a server; `useTicketKeys` adds the keys of its session tickets. Throws `ConfigError`. */
+export function tlsOptions(files: TlsFiles): TlsOptions {
   return {
     ...readTls(files),
-    ticketKeys: Buffer.concat([instanceKey('tls ticket name').subarray(0, 16), instanceKey('tls ticket')]),
     sessionIdContext: 'muster',
     sessionTimeout: SESSION_TIMEOUT_SECS,
     ciphers: CIPHERS,
   }
 }
 
-/** Gives servers a renewed certificate when its files change; one that cannot be used leaves the old one in place. */
+/** The keys of session tickets, 16 bytes each. */
+type TicketKey = { name: Buffer; hmac: Buffer; aes: Buffer }
+/** Return value of Node's ticket callback: 0 for an unknown ticket, 1 for a valid one, 2 for a valid one that should be renewed. */
+type TicketAnswer = [status: 0 | 1 | 2, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer]
+/** Undocumented members of Node's secure context that the documented `ticketKeys` option uses. */
+type TicketContext = {
+  onticketkeycallback?: (name: Buffer, iv: Buffer, isNew: boolean) => TicketAnswer
+  enableTicketKeyCallback?: () => void
+}
+
+/**
+ * Sets the session ticket keys of a server. They are derived from the instance's key and the week. Sessions therefore resume at any node
+ * and after a restart, and a stolen ticket key reads at most a week of handshakes. The previous week's key is accepted for
+ * `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: the database is asked about each device again. Node's
+ * documented `ticketKeys` option holds only one key, so two weeks could not overlap. If a Node version has no ticket callback, each process
+ * uses random keys and sessions resume there only.
+ */
+export function useTicketKeys(server: Server, instanceKey: InstanceKey, now: () => number = Date.now): void {
+  const { context } = (server as Server & { _sharedCreds: SecureContext })._sharedCreds
+  const tickets = context as TicketContext
+  let latest: { week: number; key: TicketKey } | undefined
+  const keyAt = (ms: number): TicketKey => {
+    const week = Math.floor(ms / TICKET_KEYS_MS)
+    if (latest?.week === week) return latest.key
+    const secret = instanceKey(`tls ticket ${week}`)
+    const name = instanceKey(`tls ticket name ${week}`).subarray(0, 16)
+    const key = { name, hmac: secret.subarray(0, 16), aes: secret.subarray(16) }
+    if (week > (latest?.week ?? -1)) latest = { week, key }
+    return key
+  }
+  tickets.onticketkeycallback = (name, _iv, isNew) => {
+    const current = keyAt(now())
+    const { hmac, aes } = current
+    if (isNew) return [1, hmac, aes, current.name, randomBytes(16)]
+    if (name.equals(current.name)) return [1, hmac, aes]
+    const previous = keyAt(now() - SESSION_TIMEOUT_SECS * 1000)
+    return [name.equals(previous.name) ? 2 : 0, previous.hmac, previous.aes]
+  }
+  tickets.enableTicketKeyCallback?.()
+}
+
+/** Reloads certificates when their files change. Unusable files leave the old certificate in place. */
 export function watchTls(
   files: TlsFiles,
   instanceKey: InstanceKey,
@@ -63,12 +102,15 @@ export function watchTls(
     try {
       const now = changedAt(files)
       if (now === seen) return
-      const options = tlsOptions(files, instanceKey)
-      for (const server of servers) server.setSecureContext(options)
+      const options = tlsOptions(files)
+      for (const server of servers) {
+        server.setSecureContext(options)
+        useTicketKeys(server, instanceKey)
+      }
       log.info({ validTo: new X509Certificate(options.cert as string).validTo }, 'certificate renewed')
       seen = now
     } catch (error) {
-      // The two files are not written at once, nor may their folder be readable at any time: it may be right the next time.
+      // The certificate and key files may change one after the other, or be unreadable for a moment; the next check may succeed.
       log.warn({ err: error }, 'the new certificate cannot be used')
     }
   }, watchMs)

@@ -1,13 +1,17 @@
 import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
+import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './handler.ts'
 
 /** How long a sign-up may stay unfinished, and a link that is used up or over is remembered, in days. */
 const KEEP_UNUSED_DAYS = 7
 /** How long a node that left is named in history, in days. */
 const KEEP_NODES_DAYS = 30
+/** Time for which an expired user token stays in the list of its owner, in days. */
+const KEEP_EXPIRED_TOKENS_DAYS = 30
+/** Time for which a limit that is no longer hit stays on its device's page, in days. */
+const KEEP_LIMIT_HITS_DAYS = 30
 /** Of how many devices one statement removes old connections. */
 const DEVICES_A_TURN = 100
 
@@ -38,6 +42,13 @@ export const instance_CleanupExpired = jobHandler(
         ),
       )
       .execute()
+
+    await db.deleteFrom('user_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_TOKENS_DAYS)).execute()
+    await db.deleteFrom('limit_hit').where('last_hit_at', '<', daysAgo(KEEP_LIMIT_HITS_DAYS)).execute()
+
+    await sql`delete from device_stored_bytes where day < current_date - ${eventRetentionDays}::integer`.execute(
+      db,
+    )
 
     await removeOldConnections(db, eventRetentionDays, signal)
 

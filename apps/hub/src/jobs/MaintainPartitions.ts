@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { type Db, sqlState, UNHURRIED } from '../database/connection.ts'
+import { type Db, unlimitedTransaction } from '../database/client/connection.ts'
+import { sqlState } from '../database/client/errors.ts'
 import { jobHandler } from './handler.ts'
 
 /**
@@ -41,10 +42,9 @@ export async function maintainPartitions(
 }
 
 async function attempt(db: Db, retentionDays: number): Promise<void> {
-  await db.transaction().execute(async tx => {
-    // Dropping and moving a day of many devices may take longer than any statement of a request.
-    await sql`set local statement_timeout = 0`.execute(tx)
+  // Dropping and moving the day of many devices may take longer than the 30 s of other statements.
+  await unlimitedTransaction(db, async tx => {
     await sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`.execute(tx)
-    await sql`select maintain_partitions(${retentionDays}) ${UNHURRIED}`.execute(tx)
+    await sql`select maintain_partitions(${retentionDays})`.execute(tx)
   })
 }

@@ -5,7 +5,7 @@ import { sendLink } from './send-mail.ts'
 export const users_SendPasswordEmail = jobHandler('users_SendPasswordEmail', (context, { jwtId }, job) =>
   sendLink(context, jwtId, job, {
     purpose: 'PasswordReset',
-    letterOf: passwordMail,
+    mailOf: passwordMail,
     event: 'users_PasswordResetEmailSent',
   }),
 )

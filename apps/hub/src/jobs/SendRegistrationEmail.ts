@@ -7,7 +7,7 @@ export const users_SendRegistrationEmail = jobHandler(
   (context, { jwtId }, job) =>
     sendLink(context, jwtId, job, {
       purpose: 'Activation',
-      letterOf: activationMail,
+      mailOf: activationMail,
       event: 'users_RegistrationEmailSent',
     }),
 )

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/connection.ts'
+import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './handler.ts'
 
 /** Removals at a time, and rows in one statement: each is over long before its time limit, and nobody waits long for its locks. */

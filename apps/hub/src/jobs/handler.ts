@@ -1,9 +1,12 @@
 import type { Config } from '../config.ts'
-import type { Db } from '../database/connection.ts'
-import type { InstanceKey } from '../instance-key.ts'
-import type { Jwts } from '../jwts.ts'
-import type { Logger } from '../log.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
+import type { Jwts } from '../credentials/jwts.ts'
+import type { Db } from '../database/client/connection.ts'
+import type { LimitReports } from '../limits/limit-reports.ts'
+import type { LimitValues } from '../limits/limits.ts'
+import type { StoredBytes } from '../limits/stored-bytes.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { Logger } from '../runtime/log.ts'
 import type { Blobs } from '../storage/blobs.ts'
 import type { JobData, JobName } from './jobs.ts'
 import type { RunningJob } from './queue.ts'
@@ -22,6 +25,9 @@ export type JobContext = {
   eventRetentionDays: number
   /** Nothing for ever. */
   auditRetentionDays: number | undefined
+  limits: LimitValues
+  limitReports: LimitReports
+  storedBytes: StoredBytes
 }
 
 export type JobHandler<N extends JobName> = (

@@ -2,9 +2,11 @@ import { instance_CleanupExpired } from './CleanupExpired.ts'
 import type { JobHandler } from './handler.ts'
 import type { JobName } from './jobs.ts'
 import { instance_MaintainPartitions } from './MaintainPartitions.ts'
+import { devices_MeasureStored } from './MeasureStored.ts'
 import { audit_RemoveSealed } from './RemoveSealed.ts'
 import { audit_SealRows } from './SealRows.ts'
 import { organizations_SendInvitationEmail } from './SendInvitationEmail.ts'
+import { users_SendPasswordChangedEmail } from './SendPasswordChangedEmail.ts'
 import { users_SendPasswordEmail } from './SendPasswordEmail.ts'
 import { users_SendRegistrationEmail } from './SendRegistrationEmail.ts'
 import { repositories_SweepBlobs } from './SweepBlobs.ts'
@@ -14,10 +16,12 @@ import { devices_SweepHistory } from './SweepHistory.ts'
 export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   users_SendRegistrationEmail,
   users_SendPasswordEmail,
+  users_SendPasswordChangedEmail,
   organizations_SendInvitationEmail,
   instance_CleanupExpired,
   instance_MaintainPartitions,
   devices_SweepHistory,
+  devices_MeasureStored,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { PgBoss } from 'pg-boss'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../runtime/log.ts'
 import { JOB_KINDS } from './kinds.ts'
 import { errorOf } from './queue.ts'
 

@@ -12,7 +12,7 @@ import {
   until,
 } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import type { JobName } from './jobs.ts'
 import type { JobKind } from './kinds.ts'
 import { maintainPartitions } from './MaintainPartitions.ts'
@@ -143,7 +143,7 @@ it('ends the job of a process that was killed, after it ran again where it may',
   const script = `
     import pg from 'pg'
     import { openQueue } from '${join(import.meta.dirname, 'queue.ts')}'
-    import { createLog } from '${join(import.meta.dirname, '../log.ts')}'
+    import { createLog } from '${join(import.meta.dirname, '../runtime/log.ts')}'
     const pool = new pg.Pool(${JSON.stringify({ host, user, password, database, connectionString })})
     const kinds = ${JSON.stringify(kinds)}
     const queue = await openQueue({ pool, log: createLog('silent'), drainTimeoutMs: 0, kinds })

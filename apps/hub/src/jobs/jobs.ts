@@ -1,13 +1,16 @@
-import type { Tx } from '../database/connection.ts'
+import type { Tx } from '../database/client/connection.ts'
+import type { PasswordChanger } from '../mail/password-changed.ts'
 
 /** Every kind of background job and the data it carries; never a secret, since jobs are listed and kept. */
 export type JobData = {
   users_SendRegistrationEmail: { jwtId: string }
   users_SendPasswordEmail: { jwtId: string }
+  users_SendPasswordChangedEmail: { userId: string; by: PasswordChanger; changedAt: string }
   organizations_SendInvitationEmail: { invitationId: string }
   instance_CleanupExpired: Nothing
   instance_MaintainPartitions: Nothing
   devices_SweepHistory: Nothing
+  devices_MeasureStored: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

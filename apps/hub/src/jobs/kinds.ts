@@ -24,12 +24,15 @@ const RECURRING = { retryLimit: 1, retryDelaySecs: 30 }
 export const JOB_KINDS: Record<JobName, JobKind> = {
   users_SendRegistrationEmail: MAIL,
   users_SendPasswordEmail: MAIL,
+  users_SendPasswordChangedEmail: MAIL,
   organizations_SendInvitationEmail: MAIL,
   instance_CleanupExpired: { ...RECURRING, timeoutSecs: 600, everySecs: HOUR_SECS },
   // Dropping and moving a day of many devices takes its time.
   instance_MaintainPartitions: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // The devices and events of a large fleet take their time.
   devices_SweepHistory: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
+  // Devices over their budgets are measured row by row.
+  devices_MeasureStored: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   // A store that is out of reach takes its time for each blob.
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   audit_SealRows: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },

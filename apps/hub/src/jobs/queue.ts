@@ -1,8 +1,8 @@
 import { newDatedId } from '@muster/actions'
+import { waitUpTo } from '@muster/concurrency'
 import type pg from 'pg'
 import { fromKysely, PgBoss, type SendOptions } from 'pg-boss'
-import { within } from '../in-flight.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../runtime/log.ts'
 import type { JobData, JobName, Jobs } from './jobs.ts'
 import { JOB_KINDS, type JobKind } from './kinds.ts'
 
@@ -115,8 +115,8 @@ export async function openQueue({
     async work(run) {
       const attempt = async (name: string, id: string, data: object, signal: AbortSignal) => {
         const { jobId, ...rest } = data as { jobId: string }
-        const tellGivenUp = (): void => log.warn({ job: name, jobId }, 'a job under way was given up')
-        signal.addEventListener('abort', tellGivenUp)
+        const logGivenUp = (): void => log.warn({ job: name, jobId }, 'a job under way was given up')
+        signal.addEventListener('abort', logGivenUp)
         try {
           await run(name as JobName, rest as never, { jobId, signal })
           return { id, status: 'completed' as const }
@@ -126,7 +126,7 @@ export async function openQueue({
           return { id, status, output: { message: errorOf(error).message } }
         } finally {
           // The signal comes at the end of every attempt.
-          signal.removeEventListener('abort', tellGivenUp)
+          signal.removeEventListener('abort', logGivenUp)
           // The next one at once, not at the next poll.
           wake(name)
         }
@@ -148,12 +148,12 @@ export async function openQueue({
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await within(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
+      await waitUpTo(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
       // Gives back what is still under way.
       const stopped = boss
         .stop({ graceful: false })
         .catch(error => log.warn({ err: error }, 'jobs under way were not given back'))
-      await within(drainTimeoutMs, stopped)
+      await waitUpTo(drainTimeoutMs, stopped)
     },
   }
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type AuditEvents, recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
-import type { Db } from '../database/connection.ts'
-import type { MailPurpose } from '../jwts.ts'
+import type { MailPurpose } from '../credentials/jwts.ts'
+import type { Db } from '../database/client/connection.ts'
 import { type Mail, MailRefused } from '../mail/mailer.ts'
 import type { JobContext } from './handler.ts'
 import { PermanentFailure, type RunningJob } from './queue.ts'
@@ -30,7 +30,7 @@ type OpenToken = NonNullable<Awaited<ReturnType<typeof openMailedToken>>>
 
 type LinkMail = {
   purpose: MailPurpose
-  letterOf: (link: OpenToken & { jwt: string; publicUrl: string }) => Mail
+  mailOf: (link: OpenToken & { jwt: string; publicUrl: string }) => Mail
   /** What tells that it was sent. */
   event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent'
 }
@@ -40,14 +40,14 @@ export async function sendLink(
   context: JobContext,
   jwtId: string,
   job: RunningJob,
-  { purpose, letterOf, event }: LinkMail,
+  { purpose, mailOf, event }: LinkMail,
 ): Promise<void> {
   const { db, jwts, publicUrl } = context
   const token = await openMailedToken(db, purpose, jwtId)
   if (!token) return
   const { userId, email, expiresAt } = token
   const jwt = await jwts.sign(purpose, { jwtId, userId }, expiresAt)
-  await sendMail(context, letterOf({ ...token, jwt, publicUrl }), job, event, { userId, email })
+  await sendMail(context, mailOf({ ...token, jwt, publicUrl }), job, event, { userId, email })
 }
 
 /** Sends the mail of a job and records that it was sent; one that is refused for good ends the job. */

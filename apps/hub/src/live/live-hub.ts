@@ -12,9 +12,14 @@ const GATHER_MS = 200
 /** More changes of single devices than this at once are told as one change of their project. */
 const MAX_NAMED_DEVICES = 200
 
+/** Devices whose last report is remembered: more than connect to one node. */
+const MAX_SUMMARIES = 50_000
+
 /** Tells open consoles that something changed. Gathers what happens at once; idle subscribers cost no timer. */
 export class LiveHub {
   readonly #subscribers = new Set<Subscriber>()
+  /** What devices reported last, by device id, oldest first. */
+  readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
   #timer: NodeJS.Timeout | undefined
 
   get subscriberCount(): number {
@@ -35,8 +40,22 @@ export class LiveHub {
     }
   }
 
+  /**
+   * Notes that a device reported a column of its row in lists. Reports of the value that was reported last are no change; any other
+   * notice about the device makes the next report one, since the value may have been overwritten.
+   */
+  reported(change: LiveChange & { deviceId: string }, column: string, value: string): void {
+    const { deviceId } = change
+    const summary = this.#summaries.get(deviceId)
+    if (summary?.[column] === value) return
+    this.changed(change)
+    this.#summaries.set(deviceId, { ...summary, [column]: value })
+    if (this.#summaries.size > MAX_SUMMARIES) this.#summaries.delete(this.#summaries.keys().next().value!)
+  }
+
   /** Notes a change for everybody who may see its organization, and for people who are about to. */
   changed(change: LiveChange, userIds: readonly string[] = []): void {
+    if (change.topic === 'devices' && change.deviceId !== undefined) this.#summaries.delete(change.deviceId)
     for (const subscriber of this.#subscribers) {
       const isConcerned =
         subscriber.organizationIds.has(change.organizationId) || userIds.includes(subscriber.userId)

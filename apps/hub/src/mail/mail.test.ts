@@ -13,7 +13,7 @@ import {
   until,
 } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { createLog } from '../log.ts'
+import { createLog } from '../runtime/log.ts'
 import { invitationMail } from './invitation.ts'
 import { createMailer, type Mailer, MailRefused } from './mailer.ts'
 

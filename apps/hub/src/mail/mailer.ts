@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport, type SendMailOptions } from 'nodemailer'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../runtime/log.ts'
 
 /** One mail to one recipient, in both forms. */
 export type Mail = {
@@ -22,6 +22,8 @@ export class MailRefused extends Error {
 export type Mailer = AsyncDisposable & {
   /** Hands a mail over; throws `MailRefused` when another try would not help, other errors when it may. */
   send(mail: Mail, signal: AbortSignal): Promise<void>
+  /** Signs in to the mail server without sending anything; throws what is in the way. Does nothing without a mail server. */
+  check(): Promise<void>
 }
 
 type MailerOptions = {
@@ -66,6 +68,9 @@ function mailServer(url: string, from: Address): Mailer {
         throw isFinal(error) ? new MailRefused((error as Error).message, { cause: error }) : error
       }
     },
+    async check() {
+      await transport.verify()
+    },
     async [Symbol.asyncDispose]() {
       transport.close({ force: true })
     },
@@ -91,6 +96,7 @@ function outbox(folder: string, from: Address, log: Logger): Mailer {
       }
       log.info({ to: mail.to.address, subject: mail.subject, link: mail.link }, 'mail is in the outbox')
     },
+    async check() {},
     async [Symbol.asyncDispose]() {},
   }
 }

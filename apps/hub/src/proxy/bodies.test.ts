@@ -9,29 +9,32 @@ import {
   type DevicePage,
   databaseSession,
   devicePage,
+  freePort,
   heldDuring,
   type TestHub,
   testHub,
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../database/client/connection.ts'
 import { createHttpProxy } from './http-proxy.ts'
+import { ProxyTokens } from './proxy-tokens.ts'
 
-/** A whole gigabyte goes through in `npm run bench -- tunnel`, with the hub in a process of its own. */
+/** `npm run bench -- tunnel` transfers a whole gigabyte, with the hub in a process of its own. */
 const LARGE_BYTES = 256 * 1024 * 1024
-/** What hub, device and browser, which share this process, may hold of it at any time. */
+/** Most memory that hub, device and browser, which share this process, may use for the body at any time. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
 const ETAG = '"fox"'
-/** How long an impatient door waits for an answer, in milliseconds. */
+/** Answer timeout of a proxy that gives up early, in milliseconds. */
 const IMPATIENT_MS = 200
 
 let hub: TestHub
 let page: DevicePage
-/** Connections of the hub to the device's server, and what it was asked. */
+/** Connections from the hub to the device's server, and the paths requested on them. */
 const connections = new Set<Socket>()
 const asked: string[] = []
-// It ends no connection by itself, which could be one that the hub is about to use again.
+// The server never closes idle connections, because the hub might be about to reuse one.
 const app = createServer({ keepAliveTimeout: 0 }, (request, response) => void application(request, response))
 
 beforeAll(async () => {
@@ -54,7 +57,13 @@ async function application(request: IncomingMessage, response: ServerResponse): 
     await pipeline(generated(), response)
   } else if (request.url === '/hash') response.end(await hashOf(request))
   else if (request.url === '/text') sendText(request, response)
-  else if (request.url === '/early') {
+  else if (request.url!.startsWith('/identity?')) {
+    // Writes an answer as old small web servers do; Node's own server would not.
+    const [length, text, close] = decodeURIComponent(request.url!.slice('/identity?'.length)).split('&')
+    const lengthLine = length ? `Content-Length: ${length}\r\n` : ''
+    request.socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n${lengthLine}\r\n${text}`)
+    if (close) request.socket.end()
+  } else if (request.url === '/early') {
     response.write('begun')
     await hashOf(request)
     setTimeout(() => response.end(' and done'), 3 * IMPATIENT_MS)
@@ -63,7 +72,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
   } else response.end('hello')
 }
 
-/** A file as web servers serve it: whole, in parts, or only when it is still the same. */
+/** Serves a file as web servers do: whole, in ranges, or only if it has changed. */
 function sendText(request: IncomingMessage, response: ServerResponse): void {
   const { range, 'if-range': ifRange } = request.headers
   response.setHeader('etag', ETAG).setHeader('accept-ranges', 'bytes')
@@ -77,7 +86,7 @@ function sendText(request: IncomingMessage, response: ServerResponse): void {
       .end(TEXT.slice(Number(from), Number(to) + 1))
 }
 
-/** A body that no piece of which is like another. */
+/** A body whose pieces all differ. */
 function generated(): Readable {
   const piece = Buffer.alloc(64 * 1024, 'muster')
   let sent = 0
@@ -160,7 +169,7 @@ it('keeps connections for the next request, on both sides of the hub', async () 
   expect(sockets.size).toBe(1)
 })
 
-/** What an impatient door says of an ordinary page: on a busy machine also that it takes too long. */
+/** The text of an ordinary page. On a busy machine a proxy with a short timeout may report a timeout even for this one. */
 async function textAt(port: number): Promise<string> {
   return textOf(await page.ask('/after', { port }))
 }
@@ -169,13 +178,40 @@ function raise(message: string): never {
   throw new Error(message)
 }
 
-/** A door to the device's page that waits so long for answers, and for a place to ask; `spoil` is done to each response before. */
+describe('an answer with Transfer-Encoding: identity', () => {
+  it.each([
+    ['and a length ends by it, though its connection stays', '/identity?5&hello', 'hello'],
+    ['and bytes beyond its length ends by it', '/identity?5&hello world', 'hello'],
+    ['and no bytes by its length ends', '/identity?0&', ''],
+    ['and no length ends with its connection', '/identity?&hello&close', 'hello'],
+  ])('%s', async (_what, path, text) => {
+    const answer = await page.ask(path.replace(' ', '%20'))
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['transfer-encoding']).not.toBe('identity')
+    expect(await textOf(answer)).toBe(text)
+    expect(await textOf(await page.ask('/next'))).toBe('hello')
+  })
+
+  it('and fewer bytes than its length is cut off for the browser, too', async () => {
+    const answer = await page.ask('/identity?9&hello&close')
+    await expect(textOf(answer)).rejects.toThrow()
+  })
+
+  it('to HEAD has no body', async () => {
+    const answer = await page.ask('/identity?5&', { method: 'HEAD' })
+    expect(answer.headers['content-length']).toBe('5')
+    expect(await textOf(answer)).toBe('')
+  })
+})
+
+/** Starts another proxy to the device's page with these timeouts. `spoil` changes each response before the proxy handles it. */
 async function door(
   answerTimeoutMs = IMPATIENT_MS,
   waitTimeoutMs = 60_000,
   spoil: (response: ServerResponse) => void = () => {},
+  tokens = hub.services.proxy.tokens,
 ) {
-  const { hosts, tokens } = hub.services.proxy
+  const { hosts } = hub.services.proxy
   const proxy = createHttpProxy({
     publicUrl: hub.publicUrl,
     hosts,
@@ -200,7 +236,7 @@ async function door(
   }
 }
 
-it('tells in a page that a service does not answer', async () => {
+it('shows a page that says that a service does not answer', async () => {
   using impatient = await door()
   const { port } = impatient
   const answer = await page.ask('/silent', { port })
@@ -211,7 +247,7 @@ it('tells in a page that a service does not answer', async () => {
   await until('the next one is answered', async () => (await textAt(port)) === 'hello')
 })
 
-it('tells who waits too long for others that the device is busy', async () => {
+it('reports the device as busy to requests that wait too long for a free connection', async () => {
   using hurried = await door(60_000, IMPATIENT_MS)
   const { port } = hurried
   const held: ClientRequest[] = []
@@ -227,7 +263,28 @@ it('tells who waits too long for others that the device is busy', async () => {
   expect(asked).not.toContain('/waiting')
 })
 
-it('goes on when a request fails in a way that nobody thought of', async () => {
+it('reports an unavailable database as such, and not the device as offline', async () => {
+  const connection = { host: '127.0.0.1', port: await freePort(), user: 'none', database: 'none' }
+  const { db, ...database } = openDatabase(connection, () => {})
+  await using _database = database
+  using blind = await door(60_000, 60_000, () => {}, new ProxyTokens(db, hub.services.jwts))
+  const { port } = blind
+  const asTold: string[] = []
+  for (const path of ['/text', '/?muster_token=x']) {
+    const answer = await page.ask(path, { port, agent: false })
+    asTold.push(`${answer.statusCode} ${/<h1>(.*)<\/h1>/.exec(await textOf(answer))?.[1]}`)
+  }
+  const { jwt } = await page.owner.invoke('devices_IssueHttpProxyToken', { deviceId: page.device.deviceId })
+  const link = await page.ask(`/?muster_token=${jwt}`, { port, agent: false })
+  asTold.push(`${link.statusCode} ${/<h1>(.*)<\/h1>/.exec(await textOf(link))?.[1]}`)
+  expect(asTold).toEqual([
+    '503 The hub cannot check this link',
+    '401 This link has ended',
+    '503 The hub cannot check this link',
+  ])
+})
+
+it('survives an unexpected error in one request', async () => {
   let isSpoilt = true
   using broken = await door(60_000, 60_000, response => {
     if (isSpoilt) response.writeHead = () => raise('no head')
@@ -238,7 +295,7 @@ it('goes on when a request fails in a way that nobody thought of', async () => {
   expect(await textOf(await page.ask('/after', { port }))).toBe('hello')
 })
 
-it('lets a service take its time once it has begun to answer, though the request was still coming', async () => {
+it('lets a service finish slowly if it began to answer before the request was complete', async () => {
   using impatient = await door()
   const options = { port: impatient.port, method: 'POST' }
   const answer = await until('one is begun in time', async () => {
@@ -253,7 +310,7 @@ it('lets a service take its time once it has begun to answer, though the request
   expect(await textOf(answer)).toBe('begun and done')
 })
 
-it('asks the device nothing for a browser that left while the hub looked its token up', async () => {
+it('sends nothing to the device for a browser that left while its token was looked up', async () => {
   using patient = await door(60_000)
   await using session = await databaseSession(hub)
   const left = once(patient.server, 'request').then(([, response]) =>
@@ -268,6 +325,6 @@ it('asks the device nothing for a browser that left while the hub looked its tok
   await left
   await session.release()
   expect(await textOf(await page.ask('/after', { port: patient.port }))).toBe('hello')
-  // Idle connections end after some seconds; the executor's channel stays.
+  // Idle connections close after a few seconds; the executor's channel stays.
   await until('no connection is left', () => page.device.link.channelCount === 1)
 })

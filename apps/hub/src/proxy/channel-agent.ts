@@ -1,19 +1,20 @@
 import { Agent } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type DeviceSession, openPort } from '../gateway/registry.ts'
+import { type DeviceSession, openPort } from '../links/registry.ts'
 import { ChannelSocket } from './channel-socket.ts'
-import { MAX_UNDER_WAY } from './gate.ts'
 
-/** How long an idle connection is kept for the next request, in milliseconds: each takes one of the device's channels. */
+/** Requests at once to one port of one device, below what public agents forward at once (protocol 3.3). */
+export const MAX_REQUESTS_PER_PORT = 8
+/** Time for which an idle connection is kept for the next request, in milliseconds. Each holds one of the device's channels. */
 const KEEP_MS = 4_000
 
-/** Opens a channel to a port of a device for each connection that Node's client wants, and keeps it for the next request. */
+/** Opens a channel to a port of a device for each connection that Node's HTTP client needs, and keeps it for later requests. */
 export class ChannelAgent extends Agent {
   readonly #session: DeviceSession
   readonly #port: number
 
   constructor(session: DeviceSession, port: number) {
-    super({ keepAlive: true, maxFreeSockets: MAX_UNDER_WAY, timeout: KEEP_MS })
+    super({ keepAlive: true, maxFreeSockets: MAX_REQUESTS_PER_PORT, timeout: KEEP_MS })
     this.#session = session
     this.#port = port
   }
@@ -28,7 +29,7 @@ export class ChannelAgent extends Agent {
     )
   }
 
-  /** Ends the connections that are idle, so that the next request gets a new one. */
+  /** Closes idle connections, so that the next request gets a new one. */
   closeIdle(): void {
     for (const socket of Object.values(this.freeSockets).flat()) socket?.destroy()
   }

@@ -2,21 +2,22 @@ import { Duplex } from 'node:stream'
 import type { Channel } from '@muster/link'
 
 /**
- * A channel as Node's HTTP client knows sockets. Back-pressure goes through in both directions: nothing is read that nobody
- * takes, and a write ends when the channel has room again.
+ * A channel with the socket interface of Node's HTTP client. Back-pressure works in both directions: data is read only when a reader wants
+ * it, and a write completes when the channel has room again.
  */
 export class ChannelSocket extends Duplex {
   readonly #channel: Channel
   #written: ((error?: Error | null) => void) | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #isPumping = false
-  /** What was set with `setTimeout`, where Node's client looks for it. */
+  /** The value of `setTimeout`; Node's HTTP client reads it from this property. */
   timeout = 0
 
   constructor(channel: Channel) {
     super({ allowHalfOpen: false })
     this.#channel = channel
-    // Between the HTTP client and whoever takes over nobody listens: a broken link must not become an uncaught error.
+    // Between the HTTP client and the next owner of the socket nothing listens for errors, and a broken link must not become an uncaught
+    // exception.
     this.on('error', () => {})
     channel.onReadable = () => this.#pump()
     channel.onWritable = () => this.#settle()
@@ -45,7 +46,7 @@ export class ChannelSocket extends Duplex {
     done(error)
   }
 
-  /** Emits `timeout` after so long without data in either direction, as sockets do; 0 for never, which takes a listener away. */
+  /** Emits `timeout` after `idleMs` without data in either direction, as sockets do. 0 disables it and removes the listener. */
   setTimeout(idleMs: number, onTimeout?: () => void): this {
     clearTimeout(this.#idleTimer)
     this.timeout = idleMs
@@ -54,7 +55,7 @@ export class ChannelSocket extends Duplex {
     return this
   }
 
-  // What the HTTP client asks of sockets and channels have by themselves.
+  // Socket options that Node's HTTP client sets. Channels behave that way by default.
   setKeepAlive(): this {
     return this
   }
@@ -68,7 +69,7 @@ export class ChannelSocket extends Duplex {
     return this
   }
 
-  /** Hands on, in one go, what has arrived by the end of this turn of the event loop: it leaves in one write then. */
+  /** Delivers all data that arrives within this event-loop turn at once, so that it is forwarded in one write. */
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -98,7 +99,7 @@ export class ChannelSocket extends Duplex {
     if (done) this.#endWrite(done)
   }
 
-  /** A service that reads no more may have answered first: what it said counts, and what is written to it goes nowhere. */
+  /** A service that stops reading may have answered already. Its answer is kept, and further writes are discarded. */
   #endWrite(done: (error?: Error | null) => void): void {
     done(this.#channel.isTruncated ? this.#failure() : null)
   }

@@ -16,13 +16,13 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-/** Requests that the hub sends to a port of a device at a time, and those that wait for their turn. */
+/** Requests in flight to one port of a device, and requests that may wait. */
 const UNDER_WAY = 8
 const WAITING = 128
 
 let hub: TestHub
 let page: DevicePage
-/** Connections to the device's server, what it was asked, and what it does with each that comes. */
+/** Connections to the device's server, the requests that it got, and its behaviour for each new connection. */
 const connections = new Set<Socket>()
 let asked: string[] = []
 let serve: (socket: Socket) => void
@@ -49,7 +49,7 @@ afterEach(async () => {
   await crash()
 })
 
-/** Ends the device's server as a crash does. */
+/** Closes the device's server as a crash would. */
 async function crash(): Promise<void> {
   if (!app.listening) return
   const closed = once(app, 'close')
@@ -70,14 +70,14 @@ async function ask(
   return { status: answer.statusCode, title: /<title>(.*)<\/title>/.exec(text)?.[1] }
 }
 
-/** Takes every place with requests that the device does not answer. */
+/** Uses up all connections with requests that the device does not answer. */
 async function holdAll(): Promise<Promise<Told>[]> {
   const held = Array.from({ length: UNDER_WAY }, () => ask('/held'))
   await until('the device has them', () => asked.length === UNDER_WAY)
   return held
 }
 
-/** A device that treats the hub's wishes for channels in its own way, and what browsers send to come to its page. */
+/** A device that handles channel requests in its own way, with the headers of a browser that may see its page. */
 async function strangeDevice(onRequest: NonNullable<LinkOptions['onRequest']>) {
   const { owner, token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token, link: { onRequest } })
@@ -88,7 +88,7 @@ async function strangeDevice(onRequest: NonNullable<LinkOptions['onRequest']>) {
 }
 
 describe('requests to one port of a device', () => {
-  it('share a few connections, though each takes its time to come about', async () => {
+  it('share a few connections, even if each takes long to open', async () => {
     serve = socket => socket.on('data', () => setTimeout(() => socket.write(FINE), 20))
     let opened = 0
     const { device, headers } = await strangeDevice(wish => {
@@ -101,7 +101,7 @@ describe('requests to one port of a device', () => {
     expect(opened).toBe(UNDER_WAY)
   })
 
-  it('are told to come back when too many wait, and wait no longer than their browsers', async () => {
+  it('get 503 when too many wait, and wait no longer than their browsers', async () => {
     let isAwake = false
     serve = socket => socket.on('data', () => isAwake && socket.write(FINE))
     const held = await holdAll()
@@ -113,7 +113,7 @@ describe('requests to one port of a device', () => {
     for (const outgoing of waiting) outgoing.destroy()
     await Promise.all(answers)
     const next = wait('/next')
-    // It waits now, for those who left take nobody's place.
+    // The next request waits: the requests of closed browsers have freed no connection.
     expect(await Promise.race([next, sleep(500, 'waits')])).toBe('waits')
     isAwake = true
     for (const socket of connections) socket.write(FINE)
@@ -122,28 +122,28 @@ describe('requests to one port of a device', () => {
     expect(asked).not.toContain('GET /left')
   })
 
-  it('are told to come back when the device has no channel left for them', async () => {
+  it('get 503 when the device has no free channel', async () => {
     const { device, headers } = await strangeDevice(() => {})
     await using _ = device
     const session = hub.devices.get(device.deviceId)!
-    // More than a link asks for and lets wait.
+    // More channels than a link opens and queues.
     for (let n = 0; n < 300; n++) session.open('forward/tcp/1').catch(() => {})
     expect(await ask('/', { headers })).toEqual({ status: 503, title: 'Too many requests' })
   })
 
-  it('are told when the device goes, those that wait as well', async () => {
+  it('get an error when the device disconnects, those that wait as well', async () => {
     serve = () => {}
     const all = await holdAll()
     for (let n = 0; n < 3; n++) all.push(ask('/waiting'))
     all.push(ask('/waiting', { method: 'POST' }))
-    // The last of them has come as far as the others once the hub has answered this.
+    // When this request is answered, the last of the others has reached the queue.
     expect(await ask('/', { headers: { host: 'none.localhost' } })).toMatchObject({ status: 421 })
     await page.device[Symbol.asyncDispose]()
     for (const answer of await Promise.all(all))
       expect(answer).toEqual({ status: 503, title: 'The device is not connected' })
   })
 
-  it('are told when its service goes, and are not sent to the next one', async () => {
+  it('get an error when its service ends, and are not sent to the next one', async () => {
     serve = () => {}
     const all = await holdAll()
     for (let n = 0; n < 3; n++) all.push(ask('/waiting', { method: 'POST' }))
@@ -159,8 +159,8 @@ describe('requests to one port of a device', () => {
   })
 })
 
-describe('a kept connection that the device ends as the next request comes', () => {
-  /** Answers the first request of each connection, and ends it at the second after these bytes. */
+describe('a kept connection that the device closes as the next request arrives', () => {
+  /** Answers the first request of each connection, and closes it after these bytes at the second. */
   const endAfter = (bytes: string) => (socket: Socket) =>
     socket.once('data', () => {
       socket.write(FINE)
@@ -181,14 +181,14 @@ describe('a kept connection that the device ends as the next request comes', () 
     expect(asked).toEqual(['GET /one', `${method} /two`])
   })
 
-  it('is told when the answer had begun', async () => {
+  it('fails the request when the answer had begun', async () => {
     serve = endAfter('HTTP/1.1 200')
     expect(await ask('/one')).toMatchObject({ status: 200 })
     expect(await ask('/two')).toMatchObject({ status: 502 })
     expect(asked).toEqual(['GET /one', 'GET /two'])
   })
 
-  it('is told when the next ends likewise', async () => {
+  it('fails the request when the next connection closes likewise', async () => {
     serve = endAfter('')
     expect(await ask('/one')).toMatchObject({ status: 200 })
     serve = socket => socket.once('data', () => socket.end())
@@ -203,7 +203,7 @@ it.each([0, 300])(
     const { device, headers } = await strangeDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(async () => {
-        // The hub has more to send than it may; without a pause the answer and its end come in one piece.
+        // The hub has more to send than the window allows. Without a pause, the answer and the end arrive in one piece.
         const socket = socketOf(device.webSocket)
         socket.cork()
         channel.tryWrite(Buffer.from('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'))
@@ -215,7 +215,7 @@ it.each([0, 300])(
     })
     await using _ = device
     const bytes = Buffer.alloc(32 * 1024 * 1024)
-    // As browsers do it, on a connection that is to be kept.
+    // Uploads as browsers do, on a kept connection.
     const agent = new Agent({ keepAlive: true })
     const upload = { headers: { ...headers, 'content-length': bytes.length }, method: 'POST', agent }
     let sent: Promise<unknown> | undefined
@@ -223,7 +223,7 @@ it.each([0, 300])(
       sent = once(outgoing.end(bytes), 'finish')
     })
     expect(await told).toMatchObject({ status: 413 })
-    // They show the answer then.
+    // Browsers show the answer when the upload is complete.
     await sent
     agent.destroy()
   },
@@ -235,7 +235,7 @@ it.each([true, false])(
     const { device, headers } = await strangeDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(() => {
-        // What the device says last comes in one piece with its end.
+        // The device's last bytes arrive in one piece with the end.
         const socket = socketOf(device.webSocket)
         socket.cork()
         channel.tryWrite(
@@ -256,7 +256,7 @@ it.each([true, false])(
     const upgrade = isAskedFor ? 'Connection: Upgrade\r\nUpgrade: websocket\r\n' : ''
     browser.write(`GET / HTTP/1.1\r\nHost: ${headers.host}\r\nCookie: ${headers.cookie}\r\n${upgrade}\r\n`)
     await once(browser, 'close')
-    // One head and no other, whatever became of it.
+    // Exactly one head is sent, whatever happened to the connection.
     expect(told).toMatch(isAskedFor ? /^HTTP\/1\.1 (101|50\d) / : /^HTTP\/1\.1 502 /)
     expect(told.match(/HTTP\/1\.1/g)).toHaveLength(1)
   },

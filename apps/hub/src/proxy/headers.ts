@@ -1,7 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { Unreachable } from './pages.ts'
 
-/** Headers that are about one connection and not about the message (RFC 9110, 7.6.1). */
+/** Headers that concern one connection and not the message (RFC 9110, 7.6.1). */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -13,7 +13,10 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** Headers that are about the message, whatever its sender says: without them it would end elsewhere or be somebody else's. */
+/**
+ * Headers that always belong to the message, even if `Connection` lists them. Without them the message would end elsewhere or lose its
+ * credentials.
+ */
 const END_TO_END = new Set([
   'authorization',
   'content-encoding',
@@ -24,25 +27,27 @@ const END_TO_END = new Set([
   'origin',
   'set-cookie',
 ])
-/** Headers that say who asked and how; the hub says it itself. */
+/** Headers that name the original client. The hub sets them itself. */
 const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.*)$/
-/** Headers by which a server tells a proxy in front what to send or keep: that one is the operator's and not the device's to direct. */
+/** Headers by which a server controls a proxy in front of it. That proxy belongs to the operator, and devices must not control it. */
 const DIRECTIONS =
   /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
-/** Text that may stand in a head, bytes above ASCII included. */
+/** The hub's own cookies. Browsers also send them to a device's host if a cookie domain of the hub covers both. */
+const OWN_COOKIE = /^(__(host|secure)-)?muster/i
+/** Text allowed in a header, bytes above ASCII included. */
 const HEAD_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
-/** An address with a host, as redirects have it. */
+/** An absolute URL, as redirects contain it. */
 const ADDRESS = /^https?:\/\/([^/?#:@]+)(:\d*)?(?=[/?#]|$)/i
 
-/** The device's own host as browsers know it: its name, and the whole beginning of its addresses. */
+/** The device's own host as browsers know it: its name, and its origin. */
 type Place = { host: string; origin: string }
 
-/** Pairs of names and values, as Node's `rawHeaders` are read: repeated ones stay as many. */
+/** Name-value pairs of Node's `rawHeaders`. Repeated headers stay separate. */
 function pairsOf(raw: readonly string[]): [name: string, value: string][] {
   return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at]!, raw[2 * at + 1]!])
 }
 
-/** Names that a message declares to be about its connection only. */
+/** Header names that the message's `Connection` header lists. */
 function connectionNames(message: IncomingMessage): string[] {
   return (message.headers.connection ?? '').toLowerCase().split(/[\s,]+/)
 }
@@ -51,38 +56,36 @@ function droppedOf(message: IncomingMessage): Set<string> {
   return new Set([...HOP_BY_HOP, ...connectionNames(message).filter(name => !END_TO_END.has(name))])
 }
 
-/** Whether a request has a body. Throws `Unreachable` when the device might read its end elsewhere than the hub does. */
+/**
+ * Whether a request has a body. Throws `Unreachable` when the device could find a different end of the body than the hub (request
+ * smuggling).
+ */
 export function hasBody(request: IncomingMessage, isUpgrade: boolean): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   const has = encoding !== undefined || (length !== undefined && length !== '0')
   const isClear =
     (encoding === undefined || encoding.toLowerCase() === 'chunked') &&
-    // What follows an upgrade is passed on as it comes.
+    // Bytes after an upgrade request are passed on unchanged.
     !(has && isUpgrade) &&
     !connectionNames(request).some(name => END_TO_END.has(name))
   if (!isClear) throw new Unreachable('unclear')
   return has
 }
 
-/** Headers of a browser's request as the device gets them. */
-export function requestHeaders(
-  request: IncomingMessage,
-  cookieName: string,
-  isSecure: boolean,
-  isUpgrade: boolean,
-): string[] {
+/** The headers of a browser's request as the hub sends them to the device. */
+export function requestHeaders(request: IncomingMessage, isSecure: boolean, isUpgrade: boolean): string[] {
   const dropped = droppedOf(request)
   const kept = pairsOf(request.rawHeaders).flatMap(([name, value]): string[] => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || FORWARDED.test(lower)) return []
     if (lower !== 'cookie') return [name, value]
-    // Cookies without a name are in order, and the device's own affair.
-    const others = value.split(/;\s*/).filter(pair => pair !== '' && !pair.startsWith(`${cookieName}=`))
+    // Cookies without a name are valid and passed on to the device.
+    const others = value.split(/;\s*/).filter(pair => pair !== '' && !OWN_COOKIE.test(pair))
     return others.length > 0 ? [name, others.join('; ')] : []
   })
-  // A body of unknown length comes in chunks; its length or chunks are this leg's own affair.
+  // A body of unknown length is sent in chunks. Its framing is decided for each connection anew.
   if (request.headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
-  // Where a body is usual, the device is told that there is none; Node would announce chunks.
+  // For methods that usually have a body, an explicit length of 0 tells the device that there is none; Node would announce chunks.
   else if (request.headers['content-length'] === undefined && !isSafe(request))
     kept.push('Content-Length', '0')
   kept.push('X-Forwarded-Proto', isSecure ? 'https' : 'http', 'X-Forwarded-Host', request.headers.host!)
@@ -90,20 +93,20 @@ export function requestHeaders(
   return kept
 }
 
-/** Whether a request changes nothing, so that asking twice is like asking once. */
+/** Whether the method is safe, so that the request may be sent twice. */
 export function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
-/** Headers of a device's answer, without those of its connection, and with cookies and redirects for its own host alone. */
+/** The headers of a device's answer without those of its connection. Cookies and redirects are limited to the device's own host. */
 export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, place: Place): string[] {
   const dropped = droppedOf(answer)
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
-    // Where both are told, the length is not the one by which the body was read.
-    if (lower === 'content-length' && answer.headers['transfer-encoding'] !== undefined) return []
-    // It would clear the cookies of every host below the same registrable domain, the console's perhaps among them.
+    // If both framings are present, the body was read by its chunks and the length may be wrong.
+    if (lower === 'content-length' && !isReadByLength(answer)) return []
+    // This header would clear the cookies of every host below the same registrable domain, which may include the console's.
     if (lower === 'clear-site-data') return []
     if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]
     if (lower === 'location' || lower === 'content-location') return [name, reachable(value, place)]
@@ -113,18 +116,53 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
   return kept
 }
 
-/** An address on the device's own host, which it makes with its own scheme and port, as browsers reach it; others as they are. */
+/**
+ * Whether the body of an answer ends by its length. Chunks take precedence over a length; `identity` is not an encoding (RFC 2616, 4.4).
+ */
+function isReadByLength({ headers }: IncomingMessage): boolean {
+  const encoding = headers['transfer-encoding']
+  return encoding === undefined || (isIdentity(encoding) && /^\d+$/.test(headers['content-length'] ?? ''))
+}
+
+function isIdentity(encoding: string): boolean {
+  return encoding.trim().toLowerCase() === 'identity'
+}
+
+/**
+ * The body of a device's answer to a request with this method. With `Transfer-Encoding: identity` Node reads until the connection closes,
+ * but a device that keeps connections does not close it. Such a body is therefore cut at its `Content-Length`.
+ */
+export function bodyOf(answer: IncomingMessage, method: string | undefined): AsyncIterable<Buffer> {
+  const { 'transfer-encoding': encoding, 'content-length': length } = answer.headers
+  const hasNoBody = method === 'HEAD' || answer.statusCode === 204 || answer.statusCode === 304
+  if (hasNoBody || encoding === undefined || length === undefined || !isReadByLength(answer)) return answer
+  return firstBytes(answer, Number(length))
+}
+
+/** The first bytes of an answer; its connection is closed after them. Throws when there are fewer. */
+async function* firstBytes(answer: IncomingMessage, length: number): AsyncGenerator<Buffer> {
+  let left = length
+  if (left === 0) return void answer.destroy()
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    if (chunk.length >= left) return yield chunk.subarray(0, left)
+    left -= chunk.length
+    yield chunk
+  }
+  throw new Error(`the answer ended ${left} bytes too soon`)
+}
+
+/** Rewrites a URL on the device's own host to the origin that browsers use. Other URLs stay unchanged. */
 function reachable(address: string, { host, origin }: Place): string {
   const [start, named] = ADDRESS.exec(address) ?? []
   return named?.toLowerCase() === host ? origin + address.slice(start!.length) : address
 }
 
-/** What a device says beside its status, or the usual words when that is no text. */
+/** The device's reason phrase, or the standard one if it is not valid header text. */
 export function reasonOf({ statusCode, statusMessage = '' }: IncomingMessage): string {
   return HEAD_TEXT.test(statusMessage) ? statusMessage : (STATUS_CODES[statusCode!] ?? '')
 }
 
-/** The head of an answer for a socket that has no HTTP server any more; in Latin-1, as heads are. */
+/** The head of an answer for a raw socket without an HTTP server, in Latin-1. */
 export function headText(answer: IncomingMessage, isUpgrade: boolean, place: Place): string {
   const pairs = pairsOf(responseHeaders(answer, isUpgrade, place))
   const lines = pairs.map(([name, value]) => `${name}: ${value}\r\n`)

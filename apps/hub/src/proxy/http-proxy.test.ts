@@ -32,7 +32,7 @@ let token: string
 let device: FakeDevice
 let app: Server
 let port: number
-/** What the device's web application saw of the last request. */
+/** The last request as the device's web application got it. */
 let seen: { headers: IncomingHttpHeaders; url: string }
 
 beforeAll(async () => {
@@ -91,7 +91,7 @@ function application(incoming: IncomingMessage, response: ServerResponse): void 
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer; text: string }
 
-/** A request to the hub's port under another host, as browsers send it: names below localhost lead to this machine. */
+/** Sends a request to the hub's port with another `Host`, as browsers do: names below localhost resolve to this machine. */
 function ask(
   host: string,
   path: string,
@@ -128,7 +128,7 @@ function ask(
 
 type Link = { host: string; path: string; cookie: string }
 
-/** A link to the device's port, followed once. */
+/** Issues a link to the device's port and opens it once. */
 async function opened(options: object = {}, by = owner): Promise<Link> {
   const { url } = await by.invoke('devices_IssueHttpProxyToken', {
     deviceId: device.deviceId,
@@ -163,11 +163,12 @@ describe('a link to a device', () => {
     expect(cookie).not.toContain('Domain')
   })
 
-  it('shows the device what the browser asked, and nothing of the hub', async () => {
+  it('S18: passes the request to the device without anything of the hub', async () => {
     const { host, cookie } = await opened()
     const answer = await ask(host, '/some/page?x=1', {
       headers: {
-        cookie: `a=1; ${cookie}; b=2`,
+        // Browsers send the hub's own cookies too if a cookie domain covers both hosts.
+        cookie: `a=1; ${cookie}; muster=x; muster-known=y; __Host-muster=z; b=2; my-muster=3`,
         'x-forwarded-for': '6.6.6.6',
         'x-client-cert': 'forged',
         'x-custom': 'yes',
@@ -176,7 +177,11 @@ describe('a link to a device', () => {
     expect(answer).toMatchObject({ status: 200, text: 'you asked GET /some/page?x=1' })
     for (const name of ['content-security-policy', 'x-frame-options', 'permissions-policy'])
       expect(answer.headers[name]).toBeUndefined()
-    expect(seen.headers).toMatchObject({ cookie: 'a=1; b=2', 'x-custom': 'yes', 'x-forwarded-proto': 'http' })
+    expect(seen.headers).toMatchObject({
+      cookie: 'a=1; b=2; my-muster=3',
+      'x-custom': 'yes',
+      'x-forwarded-proto': 'http',
+    })
     expect(seen.headers['x-forwarded-for']).toBeUndefined()
     expect(seen.headers['x-client-cert']).toBeUndefined()
   })
@@ -203,7 +208,7 @@ describe('a web application on a device', () => {
     expect(answer).toMatchObject({ status: 302, headers: { location: '/home' } })
     expect(answer.headers['set-cookie']).toEqual(['sid=1; Path=/; HttpOnly', 'lang=en'])
     expect(answer.headers['x-private']).toBeUndefined()
-    // What a proxy in front of the hub sends and keeps is not the device's to say; how fast, it may.
+    // A device must not control caching or sending in a proxy in front of the hub. Buffering it may control.
     expect(answer.headers['x-accel-redirect']).toBeUndefined()
     expect(answer.headers['x-accel-expires']).toBeUndefined()
     expect(answer.headers['x-accel-buffering']).toBe('no')
@@ -285,7 +290,7 @@ describe('a web application on a device', () => {
       for (const socket of sockets) socket.close()
       await Promise.all(sockets.map(socket => once(socket, 'close')))
     }
-    // Each is a channel of the device's link, which takes no more than these.
+    // Each WebSocket is a channel of the device's link, whose channels are limited.
     const all = await Promise.all(Array.from({ length: 16 }, open))
     expect(await ask(host, '/', { headers: { cookie } })).toMatchObject({
       status: 503,
@@ -321,7 +326,7 @@ describe('a web application on a device', () => {
       'Sec-WebSocket-Version: 13',
       'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
     ]
-    // A masked text frame "hi", whose mask is zeros.
+    // A masked text frame "hi" with a zero mask.
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
     socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), frame]))
     let told = Buffer.alloc(0)
@@ -334,7 +339,7 @@ describe('a web application on a device', () => {
   })
 })
 
-describe('who may not see a device', () => {
+describe('a browser without the right to see a device', () => {
   it('gets a page that says so, under every host that is no device', async () => {
     for (const host of ['nothing.localhost', `${'a'.repeat(50)}.localhost`, 'a.b.localhost']) {
       const answer = await ask(host, '/')
@@ -372,7 +377,7 @@ describe('who may not see a device', () => {
     for (let n = 1; n < 16; n++) await choose(other.deviceId, `kept-${n}.localhost`)
     await expect(choose(other.deviceId, 'kept-16.localhost')).rejects.toThrow('16 names already')
     await choose(other.deviceId, 'kept-15.localhost')
-    // From before there was a limit.
+    // The device got these names before there was a limit.
     await hub.db
       .insertInto('proxy_host')
       .values({ hostname: 'kept-17.localhost', device_id: other.deviceId })
@@ -395,7 +400,7 @@ describe('who may not see a device', () => {
     expect((await from('cross-site', 'navigate', 'POST')).status).toBe(403)
     expect((await from('same-site', 'navigate', 'GET', 'iframe')).status).toBe(403)
     expect((await from('same-origin', 'navigate', 'GET', 'iframe')).status).toBe(200)
-    // Over plain HTTP browsers tell the origin alone.
+    // Over plain HTTP, browsers send only `Origin`.
     const by = (origin: string) => ask(host, '/', { method: 'POST', headers: { cookie, origin } })
     for (const origin of ['http://evil.localhost', 'null']) expect((await by(origin)).status).toBe(403)
     expect((await by(`http://${host}:${hub.address.port}`)).status).toBe(200)
@@ -442,7 +447,7 @@ describe('who may not see a device', () => {
     })
     await once(socket, 'open')
     const ended = once(socket, 'close')
-    // Over, and not swept yet.
+    // The session has expired and is not swept yet.
     await hub.db
       .updateTable('session')
       .set({ expires_at: new Date(0) })
@@ -461,7 +466,7 @@ describe('who may not see a device', () => {
     const ofGone = await opened({ deviceId: gone.deviceId })
     expect(await statusOf(ofGone)).toBe(200)
     await owner.invoke('devices_Delete', { deviceId: gone.deviceId })
-    // Nothing is under that host any more.
+    // No device has this host name any more.
     expect(await statusOf(ofGone)).toBe(421)
 
     const redirect = `${hub.publicUrl}/org_x`

@@ -7,24 +7,33 @@ import {
 } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
-import { endWith } from '../gateway/last-answer.ts'
-import type { DeviceRegistry, DeviceSession } from '../gateway/registry.ts'
-import { limitTime } from '../http/time-limit.ts'
-import type { Logger } from '../log.ts'
-import { ChannelAgent } from './channel-agent.ts'
-import { Gate } from './gate.ts'
-import { cookiesOf, hasBody, headText, isSafe, reasonOf, requestHeaders, responseHeaders } from './headers.ts'
+import type { DeviceRegistry, DeviceSession } from '../links/registry.ts'
+import { endWith } from '../net/last-answer.ts'
+import { endWithRight } from '../net/recheck.ts'
+import { limitTime } from '../net/time-limit.ts'
+import type { Logger } from '../runtime/log.ts'
+import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
+import {
+  bodyOf,
+  cookiesOf,
+  hasBody,
+  headText,
+  isSafe,
+  reasonOf,
+  requestHeaders,
+  responseHeaders,
+} from './headers.ts'
 import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
 import type { ProxyTokens } from './proxy-tokens.ts'
-import { endWithRight } from './recheck.ts'
 
-/** How long a service may take to begin its answer when nothing else is said, in milliseconds. */
+/** Default time for a service to begin its answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
-/** How long the rest of a request that nobody reads any more may take to come, in milliseconds. */
+/** Time for the unread rest of a request to arrive, in milliseconds. */
 const REST_TIMEOUT_MS = 120_000
-/** As much as browsers take of an answer's head, in bytes. */
+/** Largest head of an answer, in bytes, as in browsers. */
 const MAX_HEAD_BYTES = 256 * 1024
 
 type ProxyOptions = {
@@ -33,13 +42,18 @@ type ProxyOptions = {
   tokens: ProxyTokens
   devices: DeviceRegistry
   log: Logger
-  /** How long a service may take to begin its answer, in milliseconds. */
+  /** Time for a service to begin its answer, in milliseconds. */
   answerTimeoutMs?: number
-  /** How long a request waits for its turn, in milliseconds. */
+  /** Longest wait of a request for a connection, in milliseconds. */
   waitTimeoutMs?: number
 }
 
-/** Serves the web pages of devices under host names of their own. */
+/** Waiting requests to one port of a device; further ones get the "busy" page. */
+const MAX_WAITING_PER_PORT = 128
+/** Longest wait of a request for a connection, in milliseconds. */
+const WAIT_TIMEOUT_MS = 30_000
+
+/** Serves the web pages of devices under their own host names. */
 export type HttpProxy = {
   /** Whether a request is for a device and not for the hub. */
   isFor(request: IncomingMessage): boolean
@@ -49,8 +63,8 @@ export type HttpProxy = {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
-/** The way to one port of a device, for as long as its link lasts. */
-type Port = { gate: Gate; agent: ChannelAgent }
+/** Connections to one port of a connected device, for the lifetime of its link. */
+type Port = { limiter: FairLimiter; agent: ChannelAgent }
 
 export function createHttpProxy({
   publicUrl,
@@ -59,31 +73,38 @@ export function createHttpProxy({
   devices,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
-  waitTimeoutMs,
+  waitTimeoutMs = WAIT_TIMEOUT_MS,
 }: ProxyOptions): HttpProxy {
   const isSecure = publicUrl.startsWith('https:')
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
   const ports = new WeakMap<DeviceSession, Map<number, Port>>()
 
-  /** The way to one port of a connected device; its connections are pooled and end with its link. */
+  /** The connections to one port of a device. They are pooled and close with the device's link. */
   function portOf(session: DeviceSession, port: number): Port {
     const ofSession = ports.get(session) ?? new Map<number, Port>()
     ports.set(session, ofSession)
     const known = ofSession.get(port)
     if (known) return known
-    const made = { gate: new Gate(waitTimeoutMs), agent: new ChannelAgent(session, port) }
+    const ended = new AbortController()
+    void session.ended.then(() => ended.abort(new Unreachable('offline')))
+    const limiter = new FairLimiter({
+      max: MAX_REQUESTS_PER_PORT,
+      maxWaiting: MAX_WAITING_PER_PORT,
+      waitMs: waitTimeoutMs,
+      signal: ended.signal,
+    })
+    const made = { limiter, agent: new ChannelAgent(session, port) }
     ofSession.set(port, made)
-    void session.ended.then(() => made.gate.close())
     return made
   }
 
-  /** A token in the address becomes the cookie of this host alone, and leaves the address. */
+  /** Moves a token from the URL into a cookie of this host only. */
   async function admit(response: ServerResponse, url: URL, host: string): Promise<void> {
     const jwt = url.searchParams.get(TOKEN_PARAMETER) ?? ''
     url.searchParams.delete(TOKEN_PARAMETER)
-    const access = await tokens.check(jwt, host)
+    const access = await looked(tokens.check(jwt, host))
     if (!access) {
-      const redirect = await tokens.redirectOfExpired(jwt)
+      const redirect = await looked(tokens.redirectOfExpired(jwt))
       if (redirect === undefined) throw new Unreachable('noLink')
       response.writeHead(303, { location: redirect, 'cache-control': 'no-store' }).end()
       return
@@ -101,8 +122,8 @@ export function createHttpProxy({
   }
 
   /**
-   * Sends a request on its way to the device; resolves with the answer's beginning. `over` closes when the browser has all that it
-   * wants, and everything here ends with it. Throws `Unreachable`.
+   * Sends a request to the device; resolves with the head of the answer. When `over` closes, the browser is gone or has everything, and all
+   * resources are freed. Throws `Unreachable`.
    */
   async function forward(
     request: IncomingMessage,
@@ -111,22 +132,24 @@ export function createHttpProxy({
     isUpgrade: boolean,
   ): Promise<Answer> {
     const jwt = cookiesOf(request.headers.cookie ?? '').find(([name]) => name === cookieName)?.[1] ?? ''
-    const access = await tokens.check(jwt, host)
-    if (!access) throw new Unreachable((await tokens.isKnownHost(host)) ? 'noLink' : 'wrongHost')
+    const access = await looked(tokens.check(jwt, host))
+    if (!access) throw new Unreachable((await looked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // It would answer the next link by itself, whose token would never get here; on a device's own plain HTTP there is none either.
+    // A service worker would answer the next link itself, so the link's token would never reach the hub. A device's own plain HTTP supports
+    // no service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
-    const { gate, agent } = portOf(session, access.port)
-    // One that waited and is sent twice has more listeners than Node takes for no leak.
+    const { limiter, agent } = portOf(session, access.port)
+    // A request that waited and was sent twice adds more listeners than Node's leak warning allows.
     over.setMaxListeners(20)
-    // Who left meanwhile closes nothing any more: what began now would never end.
+    // The socket's `close` has already fired, so a request that begins now would never be ended by it.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = endWithRight(isAllowed, () => request.socket.destroy())
     over.once('close', stop)
+    const permit = await permitOf(limiter, over)
     const send = (): Promise<Answer> => {
       if (request.socket.destroyed) throw leftError()
       const upstream = httpRequest({
@@ -134,40 +157,40 @@ export function createHttpProxy({
         method: request.method!,
         path: request.url!,
         host,
-        headers: requestHeaders(request, cookieName, isSecure, isUpgrade) as never,
+        headers: requestHeaders(request, isSecure, isUpgrade) as never,
         setHost: false,
         maxHeaderSize: MAX_HEAD_BYTES,
-        // Browsers take what small devices make of HTTP, such as lines that end in a line feed; what goes on to them is written anew.
+        // Browsers accept the imprecise HTTP of small devices, such as bare line feeds. The hub writes the answer anew, so nothing
+        // imprecise is passed on.
         insecureHTTPParser: !isUpgrade,
       })
       over.once('close', () => upstream.destroy())
       upstream.once('close', () => takeRest(request))
-      // A request that breaks off in the middle must not look whole to the device.
+      // A request that breaks off must not look complete to the device.
       request.once('aborted', () => upstream.destroy(leftError()))
       if (isWithBody) request.pipe(upstream)
       else upstream.end()
-      return answerOf(upstream, answerTimeoutMs, () => gate.leave())
+      return answerOf(upstream, answerTimeoutMs, permit.release)
     }
-    await gate.enter(over)
     try {
       return await send().catch(error => {
-        // Whether the device has seen a request that was lost nobody knows: only what changes nothing is sent again.
+        // It is unknown whether the device processed a lost request, so only requests with a safe method are sent again.
         if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
         agent.closeIdle()
         return send()
       })
     } catch (error) {
-      gate.leave()
+      permit.release()
       throw error
     }
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const host = hosts.deviceHost(request.headers.host)!
-    // Who goes away in the middle is no fault.
+    // A browser that disconnects during a request is not an error.
     request.on('error', () => {})
     response.on('error', () => {})
-    // The hub's own rules are not for the device's pages.
+    // The security headers of the hub do not apply to pages of devices.
     for (const name of response.getHeaderNames()) response.removeHeader(name)
     try {
       const url = URL.parse(request.url ?? '', `http://${host}`)
@@ -179,9 +202,9 @@ export function createHttpProxy({
       }
       const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
       response.writeHead(answer.statusCode!, reasonOf(answer), headers)
-      // What comes slowly must be seen at once: server-sent events begin without a body. `flushHeaders` would say it in UTF-8.
+      // Sends the head at once, because server-sent events have no body at first. `flushHeaders` would encode it in UTF-8.
       response.write('', 'latin1')
-      await pipeline(answer, response)
+      await pipeline(bodyOf(answer, request.method), response)
     } catch (error) {
       const page = pageOf(error)
       log.debug({ err: error, host, page }, 'proxy request failed')
@@ -200,21 +223,21 @@ export function createHttpProxy({
       socket.write(headText(answer, device !== undefined, { host, origin: hosts.originOf(host) }), 'latin1')
       if (!device) {
         socket.once('finish', () => socket.destroy())
-        return await pipeline(answer, socket)
+        return await pipeline(bodyOf(answer, request.method), socket)
       }
-      // What either side sent right behind its head goes first.
+      // Bytes that arrived right behind either head are forwarded first.
       device.write(head)
       socket.write(first!)
       await Promise.all([pipeline(socket, device), pipeline(device, socket)])
     } catch (error) {
-      // What is under way speaks no HTTP any more.
+      // After the switch of protocols an HTTP answer is no longer possible.
       if (hasBegun) return void socket.destroy()
       const { status, title } = PAGES[pageOf(error)]
       endWith(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
     }
   }
 
-  /** Whatever goes wrong with one request, the hub goes on. */
+  /** An unexpected error in one request must not affect the hub. */
   function lost(error: unknown, over: ServerResponse | Duplex): void {
     log.error({ err: error }, 'proxy failed')
     over.destroy()
@@ -227,23 +250,30 @@ export function createHttpProxy({
   }
 }
 
+/** Awaits a database query about a link. Throws `Unreachable` if the database is unavailable, which says nothing about the device. */
+async function looked<Found>(look: Promise<Found>): Promise<Found> {
+  return look.catch(error => {
+    throw new Unreachable('unchecked', error)
+  })
+}
+
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
-/** A kept connection ended before any byte of an answer: the device had closed it, perhaps before it got the request. */
+/** A kept connection ended before the first byte of an answer. The device had closed it, perhaps before it got the request. */
 class StaleConnection extends Unreachable {
   constructor(cause: unknown) {
     super('closed', cause)
   }
 }
 
-/** Waits for the beginning of an answer, and rejects when there is none; once there is one, `onClosed` is called after its end. */
+/** Waits for the head of an answer and rejects if there is none. After the head, `onClosed` is called when the answer ends. */
 function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => void): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
   let isAnswered = false
   upstream.once('socket', socket => socket.once('data', () => (hasBegun = true)))
-  // The time begins when the service has got all of the request, unless it has begun to answer by then.
+  // The timeout starts when the service has received the whole request, unless it has begun to answer by then.
   const startTimer = (): void => {
     timer = setTimeout(() => upstream.destroy(new Unreachable('timeout')), timeoutMs)
   }
@@ -266,7 +296,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
-    // An answer that breaks off tells it itself; bytes behind its end, from services that count badly, take nothing from it.
+    // An answer that breaks off reports its own error. Bytes after the end of an answer, sent by services that count badly, do not affect
+    // it.
     if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)
@@ -274,11 +305,28 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   return promise
 }
 
-/** Takes what is still to come of a request that its service has left: most browsers see an answer when they have sent everything. */
+/**
+ * Reads and drops the rest of a request that its service no longer reads: most browsers show an answer only when they have sent everything.
+ */
 function takeRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   request.unpipe().resume()
   limitTime(request, REST_TIMEOUT_MS, () => request.socket.destroy())
+}
+
+/** A permit for a request to a port of a device. Throws `Unreachable` if none is free in time, and another error if `over` closes. */
+async function permitOf(limiter: FairLimiter, over: ServerResponse | Duplex): Promise<Permit> {
+  const left = new AbortController()
+  const abort = (): void => left.abort(leftError())
+  over.once('close', abort)
+  try {
+    return await limiter.enter({ signal: left.signal })
+  } catch (error) {
+    if (error instanceof LimiterRejection) throw new Unreachable('busy')
+    throw error
+  } finally {
+    over.off('close', abort)
+  }
 }
 
 function leftError(): Error {
@@ -292,7 +340,7 @@ function pageOf(error: unknown): PageName {
     return error.reason === 'timed out' ? 'timeout' : 'closed'
   }
   const { code } = error as NodeJS.ErrnoException
-  // Public agents of 2025 accept first, and end the channel when nobody listens (protocol 3.3).
+  // Public agents of 2025 accept a channel first and close it when nothing listens on the port (protocol 3.3).
   if (code === 'ECONNRESET') return 'closed'
   return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
 }
@@ -306,20 +354,20 @@ function sendPage(response: ServerResponse, name: PageName, isHead: boolean): vo
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
-    // What is left of a request's body must not be taken for the next request.
+    // The unread rest of the body must not be parsed as the next request.
     connection: 'close',
   })
   response.end(isHead ? undefined : html)
 }
 
-/** Whether another site, a sibling device's page among them, asks for something in a page; following a link is in order. */
+/** Whether a page of another site, such as a sibling device's, sends the request from within a page. Following a link is allowed. */
 function isFromOtherSite(request: IncomingMessage, isUpgrade: boolean): boolean {
   const { origin, host } = request.headers
   const site = request.headers['sec-fetch-site']
-  // Browsers say the site to no plain HTTP, and the origin only of what may do harm.
+  // Browsers send `Sec-Fetch-Site` only to secure origins, and `Origin` only with methods that are not safe.
   if (isUpgrade || site === undefined) return origin !== undefined && URL.parse(origin)?.host !== host
   if (site === 'same-origin' || site === 'none') return false
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': place = 'document' } = request.headers
-  // In a frame, people could be led to click what they do not see.
+  // Framing is rejected: a framed page could trick people into clicking something that they do not see (clickjacking).
   return mode !== 'navigate' || place !== 'document' || !['GET', 'HEAD'].includes(request.method ?? '')
 }

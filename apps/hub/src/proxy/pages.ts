@@ -1,4 +1,4 @@
-/** What a person reads when a device cannot be shown. */
+/** The page that a person sees when a device cannot be shown. */
 type ProxyPage = { status: number; title: string; text: string; help: string }
 
 export const PAGES = {
@@ -38,6 +38,12 @@ export const PAGES = {
     text: 'The hub cannot reach the device at the moment.',
     help: 'Wait until the console shows it as connected, then load this page again.',
   },
+  unchecked: {
+    status: 503,
+    title: 'The hub cannot check this link',
+    text: 'The database of the hub does not answer at the moment.',
+    help: 'Load this page again in a moment.',
+  },
   busy: {
     status: 503,
     title: 'Too many requests',
@@ -66,7 +72,7 @@ export const PAGES = {
 
 export type PageName = keyof typeof PAGES
 
-/** Why a request does not reach a device. */
+/** A request that does not reach a device, with the page that explains why. */
 export class Unreachable extends Error {
   readonly page: PageName
 
@@ -81,7 +87,7 @@ font:16px/24px ui-sans-serif,system-ui,sans-serif;background:#faf9f6;color:#171c
 h1{font-size:28px;line-height:34px;letter-spacing:-.02em;margin:0 0 12px}p{margin:0 0 8px}p+p{color:#4a4f57}
 small{color:#636870}@media(prefers-color-scheme:dark){body{background:#0c0f15;color:#eef0f4}p+p{color:#babec6}small{color:#9a9fa8}}`
 
-/** The page as HTML; every word in it is ours. */
+/** The page as HTML. All of its text is the hub's own, so nothing needs escaping. */
 export function pageHtml({ status, title, text, help }: ProxyPage): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${title}</title><style>${STYLE}</style><main><h1>${title}</h1><p>${text}</p><p>${help}</p><small>${status} · Muster</small></main></html>

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import { type Db, select, type Tx } from '../database/connection.ts'
-import type { Jwts } from '../jwts.ts'
+import type { Jwts } from '../credentials/jwts.ts'
+import { type Db, select, type Tx } from '../database/client/connection.ts'
 import type { ProxyHosts } from './hosts.ts'
 
-/** What a token opens, and for how long still. */
+/** The device and port that a token opens, and its remaining lifetime. */
 type ProxyAccess = { deviceId: string; port: number; lastsSecs: number }
 
 type NewToken = {
@@ -13,7 +13,7 @@ type NewToken = {
   hostname: string
   port: number
   userId: string
-  /** What the token ends with: the session or the user token that asked for it. */
+  /** The session or user token that requested the token; the token ends with it. */
   sessionId: string | undefined
   userTokenId: string | undefined
   redirect: string | undefined
@@ -22,13 +22,13 @@ type NewToken = {
 
 type AccessRow = { device_id: string; port: number; expires_at: Date }
 
-/** JWTs that are not verified anew at each request; a page asks for dozens of things at once. */
+/** Verified JWTs that are cached: a page loads dozens of resources at once. */
 const MAX_VERIFIED = 1_000
 
-/** Host names that may be chosen for a device. */
+/** Chosen host names per device. */
 const MAX_HOSTS = 16
 
-/** What a token opens under a host name; a session that is over stays a while until it is swept. */
+/** The row of a token with its rights. An expired session may still have a row until it is swept. */
 const ACCESS = `
   select t.device_id, t.port, t.expires_at
     from proxy_token t
@@ -37,17 +37,19 @@ const ACCESS = `
     join organization_member m on m.organization_id = p.organization_id and m.user_id = t.user_id
     join "user" u on u.user_id = t.user_id
     left join session s on s.session_id = t.session_id
+    left join user_token ut on ut.token_id = t.user_token_id
    where t.token_id = $1 and t.hostname = $2 and t.expires_at > $3
-     and u.is_active and (t.session_id is null or s.expires_at > $3)`
+     and u.is_active and (t.session_id is null or s.expires_at > $3)
+     and (ut.expires_at is null or ut.expires_at > $3)`
 
 /**
- * Tokens that open a device's page in a browser. Each has a row that goes with its session, its user token and its device, and it
- * is read at each request together with the person's membership, so that a token never outlives a right (decisions, "Devices").
+ * Tokens that open a device's page in a browser. Each has a row that is deleted with its session, its user token and its device. The row
+ * and the person's membership are read for each request, so that a token never outlives a right (decisions, "Devices").
  */
 export class ProxyTokens {
   readonly #db: Db
   readonly #jwts: Jwts
-  /** Rows of JWTs that were found good before, oldest first: a signature stays good, whatever becomes of its row. */
+  /** Row ids of verified JWTs, oldest first. A signature stays valid even if its row is deleted. */
   readonly #verified = new Map<string, string>()
 
   constructor(db: Db, jwts: Jwts) {
@@ -55,7 +57,7 @@ export class ProxyTokens {
     this.#jwts = jwts
   }
 
-  /** Issues a token in a transaction; resolves to its JWT. */
+  /** Issues a token inside a transaction; resolves to its JWT. */
   async issue(tx: Tx, token: NewToken): Promise<string> {
     const tokenId = randomUUID()
     const expiresAt = new Date(Date.now() + token.validForSecs * 1000)
@@ -77,12 +79,12 @@ export class ProxyTokens {
   }
 
   /**
-   * Gives a device a host name that was chosen for it, for as long as it exists: what its pages leave in browsers is no other device's.
-   * Throws `Invalid` for one that is another's or that nobody may choose, and for more than a device may have.
+   * Reserves a chosen host name for a device for as long as the device exists, because browsers keep cookies and storage of its pages under
+   * that name. Throws `Invalid` for a name of another device, for a name that may not be chosen, and beyond `MAX_HOSTS`.
    */
   async claimHost(tx: Tx, hosts: ProxyHosts, hostname: string, deviceId: string): Promise<void> {
     if (!hosts.mayBeChosen(hostname))
-      throw new ActionError('Invalid', `hostname: expected one name below ${hosts.domain}.`)
+      throw new ActionError('Invalid', `hostname: expected one name below ${hosts.domain}.`, { status: 409 })
     const made = await tx
       .insertInto('proxy_host')
       .values({ hostname, device_id: deviceId })
@@ -97,7 +99,7 @@ export class ProxyTokens {
         .executeTakeFirst()
       if (owner?.device_id !== deviceId)
         throw new ActionError('Invalid', 'hostname: another device has this name.')
-      // A device may have more names, from before there was a limit.
+      // The device may have more names from before the limit existed.
       return
     }
     const { count } = await tx
@@ -112,7 +114,7 @@ export class ProxyTokens {
       )
   }
 
-  /** What a token opens under a host name now, or nothing. */
+  /** The access that a token grants under a host name; undefined if it grants none. */
   async check(jwt: string, hostname: string): Promise<ProxyAccess | undefined> {
     const tokenId = this.#verified.get(jwt) ?? (await this.#verify(jwt))
     if (tokenId === undefined) return undefined
@@ -127,7 +129,7 @@ export class ProxyTokens {
     )
   }
 
-  /** Where a browser with an expired token of ours should go, if its issuer said so. */
+  /** The URL to which an expired token's issuer wants the browser redirected, if any. */
   async redirectOfExpired(jwt: string): Promise<string | undefined> {
     const tokenId = await this.#verify(jwt)
     if (tokenId === undefined) return undefined
@@ -140,7 +142,7 @@ export class ProxyTokens {
     return row?.redirect ?? undefined
   }
 
-  /** Whether some device has this host name, so that a better link may help. */
+  /** Whether a device has this host name, so that a new link may help. */
   async isKnownHost(hostname: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('proxy_token')

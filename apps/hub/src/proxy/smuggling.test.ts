@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 let hub: TestHub
 let page: DevicePage
 let app: Server
-/** What came to the device's server, byte by byte, and what it answers to everything. */
+/** The bytes that reached the device's server, and its answer to everything. */
 let arrived = ''
 let answer = ''
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
@@ -29,7 +29,7 @@ afterAll(async () => {
   app.close()
 })
 
-/** Sends these bytes to the hub, with the host and cookie of the device's page put in; resolves to all that came back. */
+/** Sends bytes to the hub with the host and cookie of the device's page filled in; resolves to all bytes received. */
 async function exchange(request: string): Promise<string> {
   arrived = ''
   const socket = connect(hub.address.port, '127.0.0.1').setEncoding('latin1')
@@ -41,7 +41,7 @@ async function exchange(request: string): Promise<string> {
   const ended = once(socket, 'close')
   socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
   await until('the hub answered', () => told.includes('\r\n\r\n') || socket.destroyed)
-  // What it took for a second request would be answered as well, before this one.
+  // If the hub took part of the request for a second one, that would be answered before this one.
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   await ended
   return told
@@ -104,7 +104,7 @@ describe('a request whose end can be read in two ways', () => {
     const told = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
     expect(told).not.toContain('ok')
     expect(arrived).not.toContain('/smuggled')
-    // A device that answers before the end is known may not keep what another request would get.
+    // The answer of a device that answers before the request has ended must not be kept for another request.
     expect(told === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(told), told.slice(0, 200)).toBe(true)
   })
 
@@ -170,7 +170,7 @@ describe('an answer of a device that can be read in two ways', () => {
     expect(told).not.toMatch(/evil/)
   })
 
-  // Small devices make such answers, and browsers take them.
+  // Small devices send such answers, and browsers accept them.
   it.each([
     ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok', 'Content-Length: 2', '\r\n\r\nok'],
     [
@@ -202,7 +202,7 @@ describe('an answer of a device that can be read in two ways', () => {
   })
 
   it.each(['', 'Connection: close\r\n'])(
-    'is whole though bytes follow its end, which are nobody’s (%j)',
+    'is complete even if bytes follow its end, which belong to no answer (%j)',
     async line => {
       answer = `HTTP/1.1 200 OK\r\n${line}Content-Length: 5\r\n\r\nhello beyond`
       expect(await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')).toMatch(/\r\n\r\nhelloHTTP\/1\.1 /)
@@ -217,7 +217,7 @@ describe('an answer of a device that can be read in two ways', () => {
     expect(await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')).toContain(policy)
   })
 
-  it('brings what follows it to nobody', async () => {
+  it('passes the bytes behind it to no other answer', async () => {
     answer = `${FINE}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
     answer = FINE

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ActionError } from '@muster/actions'
-import type { InstanceKey } from '../instance-key.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
 
 /** How long a signed address works, in seconds: as long as an upload of a newer client may take (catalogue 4.7). */
 export const URL_LIFE_SECS = 2 * 60 * 60

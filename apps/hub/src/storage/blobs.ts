@@ -1,27 +1,27 @@
 import type { IncomingMessage } from 'node:http'
 import { Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
+import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 import { sql } from 'kysely'
 import { refusal } from '../access/authorize.ts'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
-import { type Db, select, type Tx } from '../database/connection.ts'
+import { type Db, select, type Tx } from '../database/client/connection.ts'
 import type { CommandContext } from '../handler.ts'
-import { attachment } from '../http/attachment.ts'
 import type { LiveHub } from '../live/live-hub.ts'
-import type { Logger } from '../log.ts'
+import { attachment } from '../net/attachment.ts'
+import type { Logger } from '../runtime/log.ts'
 import { type BlobGrant, type BlobUrls, URL_LIFE_SECS } from './blob-urls.ts'
 import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
+import { AddressRefused } from './guarded-http-client.ts'
 import type { LocalFolder } from './local-folder.ts'
 import type { ObjectStores } from './object-stores.ts'
-import { AddressRefused } from './outbound.ts'
-import { pour, release, UploadCut } from './pour.ts'
 import { digestOf, MAX_S3_OBJECT_BYTES, S3Failure, UNSIGNED } from './s3.ts'
+import { pipeUpload, UploadCut } from './upload-stream.ts'
 
-/** How many uploads and checks of uploads may be under way on a node, each of which holds a few MiB, and how many for one organization. */
-const MAX_UNDER_WAY = 32
-const MAX_OF_ORGANIZATION = 24
+/** Limits of uploads and checks of uploads on a node, each of which holds a few MiB. Owners are organizations. */
+const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
 /** An upload that brings nothing for so long is given up, in milliseconds; so is one that takes longer than its address lives. */
 const STALL_MS = 60_000
 const UPLOAD_MS = URL_LIFE_SECS * 1000
@@ -70,8 +70,7 @@ export class Blobs {
   readonly #urls: BlobUrls
   readonly #live: LiveHub
   readonly #log: Logger
-  /** The organizations of all uploads and checks that are under way. */
-  readonly #underWay: string[] = []
+  readonly #transfers = new FairLimiter(TRANSFERS)
 
   constructor({ db, folder, stores, instanceStoreId, urls, live, log }: BlobsOptions) {
     this.#db = db
@@ -81,6 +80,13 @@ export class Blobs {
     this.#urls = urls
     this.#live = live
     this.#log = log
+  }
+
+  /** Writes, reads and removes a small object in the instance's own store, where there is one; throws what is in the way. */
+  async checkInstanceStore(): Promise<void> {
+    if (this.#instanceStoreId === undefined) return
+    const { store, bucket } = await this.stores.open(this.#db, this.#instanceStoreId)
+    await bucket.probe(store.prefix)
   }
 
   /** A blob by its id; nothing when there is none. */
@@ -399,17 +405,12 @@ export class Blobs {
   }
 
   async #limited<Result>({ organizationId }: Asset, work: () => Promise<Result>): Promise<Result> {
-    const underWay = this.#underWay
-    const own = underWay.filter(id => id === organizationId)
-    if (underWay.length >= MAX_UNDER_WAY || own.length >= MAX_OF_ORGANIZATION)
-      throw new ActionError('RateLimited', 'Too many uploads at once.', { retryAfterSecs: 5 })
-    underWay.push(organizationId)
     try {
-      return await work()
+      return await this.#transfers.run(work, { owner: organizationId })
     } catch (error) {
+      if (error instanceof LimiterRejection)
+        throw new ActionError('RateLimited', 'Too many uploads at once.', { retryAfterSecs: 5 })
       throw asActionError(error)
-    } finally {
-      underWay.splice(underWay.indexOf(organizationId), 1)
     }
   }
 }
@@ -472,11 +473,10 @@ async function onlyHashed(expected: Expected, body: IncomingMessage, signal: Abo
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
       digester.update(chunk)
-      release(chunk)
       done()
     },
   })
-  await pour(body, sink, signal)
+  await pipeUpload(body, sink, signal)
   return { sha256: digester.finish(), commit: async () => {}, discard: async () => {} }
 }
 

@@ -1,26 +1,26 @@
 import type { Readable } from 'node:stream'
 import type { Expected } from './digest.ts'
 
-/** Bytes that were received whole and are what was registered, not visible yet. */
+/** A complete upload with the registered size and digest, not visible yet. */
 export type Staged = {
   sha256: Buffer
-  /** Makes them the blob, durably and at once; for inside the transaction that says so. */
+  /** Makes the bytes the blob, durably and atomically. Called inside the transaction that sets the blob Available. */
   commit(): Promise<void>
-  /** Drops them unless they were committed. */
+  /** Deletes the bytes unless they were committed. */
   discard(): Promise<void>
 }
 
-/** A place where blobs lie: the hub's folder or an object store. A blob is found by a name that no text of a person is part of. */
+/** Storage of blobs: the hub's folder or an object store. Names of blobs contain no text that a person entered. */
 export type BlobDriver = {
-  /** How many bytes are there under a name; nothing when there is nothing. */
+  /** Size of a blob in bytes; undefined when it does not exist. */
   sizeOf(name: string): Promise<number | undefined>
   /**
-   * Receives bytes while hashing them. Throws `WrongBytes` for others than were registered, `ActionError` for a place that cannot
-   * take them; leaves nothing behind then. Never more than a few MiB of them are in memory.
+   * Receives bytes while hashing them, with a few MiB in memory at most. Throws `WrongBytes` if they are not the registered ones,
+   * `ActionError` if they cannot be stored, and leaves nothing behind then.
    */
   stage(name: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged>
-  /** The bytes under a name; throws when they cannot be had. */
+  /** Reads a blob; throws when it cannot be read. */
   read(name: string, signal: AbortSignal): Promise<Readable>
-  /** Removes what is there, if anything is. */
+  /** Deletes a blob; does nothing when it does not exist. */
   remove(name: string): Promise<void>
 }

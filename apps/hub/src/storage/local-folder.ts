@@ -6,7 +6,7 @@ import { type Readable, Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
 import { Digester, type Expected } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
-import { pour, release } from './pour.ts'
+import { pipeUpload } from './upload-stream.ts'
 
 /** Bytes of an upload that wait for the disk at most, twice: those being written and those that come meanwhile. */
 const BUFFER_BYTES = 1024 * 1024
@@ -52,7 +52,7 @@ export class LocalFolder implements BlobDriver {
       const digester = new Digester(expected)
       const file = await open(path, 'wx', 0o600)
       try {
-        await pour(body, new HashingFile(file, digester, room.take), signal)
+        await pipeUpload(body, new HashingFile(file, digester, room.take), signal)
         const sha256 = digester.finish()
         await file.sync()
         return { sha256, discard, commit: () => this.#publish(path, this.pathOf(name)) }
@@ -148,10 +148,7 @@ class HashingFile extends Writable {
   }
 
   #take(chunks: Buffer[], done: (error?: Error | null) => void): void {
-    this.#write(chunks).then(() => {
-      for (const chunk of chunks) release(chunk)
-      done()
-    }, done)
+    this.#write(chunks).then(() => done(), done)
     // While the write is under way in a thread of its own.
     for (const chunk of chunks) this.#digester.update(chunk)
   }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Db, Tx } from '../database/connection.ts'
-import type { Logger } from '../log.ts'
-import { Outbound } from './outbound.ts'
+import type { Db, Tx } from '../database/client/connection.ts'
+import type { Logger } from '../runtime/log.ts'
+import { GuardedHttpClient } from './guarded-http-client.ts'
 import { S3Bucket, type S3Settings } from './s3.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -24,13 +24,13 @@ const UNREADABLE = 'The secret of this object storage cannot be read with the in
 /** The object stores that blobs lie in: the instance's own and those of repositories, each with its encrypted secret. */
 export class ObjectStores {
   readonly #box: SecretBox
-  readonly #outbound: Outbound
+  readonly #http: GuardedHttpClient
   /** The operator names the address of the instance's own store, so that may be anywhere. */
-  readonly #outboundOfOperator = new Outbound('everything')
+  readonly #httpOfOperator = new GuardedHttpClient('everything')
 
-  constructor(box: SecretBox, outbound: Outbound) {
+  constructor(box: SecretBox, http: GuardedHttpClient) {
     this.#box = box
-    this.#outbound = outbound
+    this.#http = http
   }
 
   /** A store by its id, or nothing. */
@@ -93,7 +93,7 @@ export class ObjectStores {
 
   /** A bucket by its settings. */
   connect(settings: S3Settings, isInstance = false): S3Bucket {
-    return new S3Bucket(settings, isInstance ? this.#outboundOfOperator : this.#outbound)
+    return new S3Bucket(settings, isInstance ? this.#httpOfOperator : this.#http)
   }
 
   /** The secret of a store; nothing when the instance key does not open it. */

@@ -7,8 +7,8 @@ import { ActionError } from '@muster/actions'
 import { AwsV4Signer } from 'aws4fetch'
 import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
-import { AddressRefused, type Outbound } from './outbound.ts'
-import { chunksOf, release } from './pour.ts'
+import { AddressRefused, type GuardedHttpClient } from './guarded-http-client.ts'
+import { chunksOf } from './upload-stream.ts'
 
 /** Where blobs go in an object store, and the keys to it. */
 export type S3Settings = {
@@ -84,11 +84,11 @@ type Call = {
 /** A bucket of an object store that speaks S3. Objects are named by their whole key. */
 export class S3Bucket implements BlobDriver {
   readonly #settings: S3Settings
-  readonly #outbound: Outbound
+  readonly #http: GuardedHttpClient
 
-  constructor(settings: S3Settings, outbound: Outbound) {
+  constructor(settings: S3Settings, http: GuardedHttpClient) {
     this.#settings = settings
-    this.#outbound = outbound
+    this.#http = http
   }
 
   async sizeOf(key: string): Promise<number | undefined> {
@@ -107,7 +107,6 @@ export class S3Bucket implements BlobDriver {
       for await (const chunk of chunksOf(body)) {
         digester.update(chunk)
         if (held) await write(held)
-        if (held) release(held)
         held = chunk
       }
       sent = digester.finish()
@@ -236,7 +235,7 @@ export class S3Bucket implements BlobDriver {
       headers: { ...headers, 'x-amz-content-sha256': sha256 ?? UNSIGNED },
     }).sign()
     try {
-      const head = await this.#outbound.request(url, {
+      const head = await this.#http.request(url, {
         method,
         headers: Object.fromEntries(signed.headers),
         signal,

@@ -1,8 +1,8 @@
 import { capturedLog, fakeS3, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { instanceKeyOf } from '../instance-key.ts'
+import { instanceKeyOf } from '../credentials/instance-key.ts'
+import { GuardedHttpClient } from './guarded-http-client.ts'
 import { ObjectStores } from './object-stores.ts'
-import { Outbound } from './outbound.ts'
 import { SecretBox } from './secret-box.ts'
 
 const OLD = 'a'.repeat(64)
@@ -39,7 +39,7 @@ it('a new instance key takes over the secrets of the one before at the start, an
   const storesWith = (key: string, previous?: string): ObjectStores =>
     new ObjectStores(
       new SecretBox(instanceKeyOf(key), previous === undefined ? undefined : instanceKeyOf(previous)),
-      new Outbound([]),
+      new GuardedHttpClient([]),
     )
   const captured = capturedLog()
   await storesWith(NEW).renewSecrets(hub.db, captured.log)

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { InstanceKey } from '../instance-key.ts'
+import type { InstanceKey } from '../credentials/instance-key.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const PURPOSE = 'stored secrets'

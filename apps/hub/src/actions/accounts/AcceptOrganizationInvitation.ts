@@ -1,6 +1,6 @@
 import { refusal } from '../../access/authorize.ts'
 import { personOf } from '../../caller.ts'
-import { lockMembers } from '../../database/organization-members.ts'
+import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 export const users_AcceptOrganizationInvitation = handler(

@@ -1,18 +1,20 @@
-import { setPassword } from '../../database/accounts.ts'
+import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { hashPassword, verifyPassword } from '../../credentials/passwords.ts'
+import { setPassword } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
-import { hashPassword, verifyPassword } from '../../passwords.ts'
 
 const WRONG = { result: 'InvalidCurrentPassword' as const }
 
 export const users_ChangePassword = handler('users_ChangePassword', {
-  prepare: async ({ db, caller }, { userId, currentPassword, newPassword }) => {
-    const { password_hash: stored } = await db
+  prepare: async ({ db, caller }, { userId, currentPassword, newPassword, endTokens = false }) => {
+    const { email, password_hash: stored } = await db
       .selectFrom('user')
       .where('user_id', '=', userId)
-      .select('password_hash')
+      .select(['email', 'password_hash'])
       .executeTakeFirstOrThrow()
     if (!(await verifyPassword(currentPassword, stored))) return async () => WRONG
-    const hash = await hashPassword(newPassword)
+    refuseGuessable(newPassword, email, 'newPassword')
+    const passwordHash = await hashPassword(newPassword, 'newPassword')
     return async context => {
       const account = await context.tx
         .selectFrom('user')
@@ -22,7 +24,13 @@ export const users_ChangePassword = handler('users_ChangePassword', {
         .executeTakeFirstOrThrow()
       // Another one was set meanwhile.
       if (account.password_hash !== stored) return WRONG
-      await setPassword(context, userId, hash, caller.actor === 'User' ? caller.sessionId : undefined)
+      await setPassword(context, {
+        userId,
+        passwordHash,
+        by: 'owner',
+        keptSessionId: caller.actor === 'User' ? caller.sessionId : undefined,
+        endTokens,
+      })
       await context.events.emit('users_SetPassword', { userId })
       return { result: 'Completed' as const }
     }

@@ -1,21 +1,26 @@
-import { setPassword } from '../../database/accounts.ts'
-import { redeemMailedToken } from '../../database/mailed-tokens.ts'
+import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { hashPassword } from '../../credentials/passwords.ts'
+import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
+import { redeemMailedToken } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
-import { hashPassword } from '../../passwords.ts'
 
 const INVALID = { result: 'InvalidToken' as const }
 
 export const users_CompletePasswordReset = handler('users_CompletePasswordReset', {
-  prepare: async ({ services }, { resetToken, password }) => {
+  prepare: async ({ db, services }, { resetToken, password }) => {
     const claims = await services.jwts.verify('PasswordReset', resetToken)
     if (!claims) return async () => INVALID
-    const hash = await hashPassword(password)
+    const email = await emailOf(db, claims.userId)
+    if (email === undefined) return async () => INVALID
+    refuseGuessable(password, email)
+    const passwordHash = await hashPassword(password)
     return async context => {
-      const { tx, events } = context
+      const { tx, events, ownerProved } = context
       const userId = await redeemMailedToken(tx, 'PasswordReset', claims)
       if (!userId) return INVALID
-      await setPassword(context, userId, hash)
+      await setPassword(context, { userId, passwordHash, by: 'link', endTokens: true })
       await events.emit('users_PasswordResetCompleted', { userId })
+      ownerProved(userId)
       return { result: 'Completed' as const }
     }
   },

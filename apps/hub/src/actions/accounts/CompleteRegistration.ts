@@ -1,11 +1,15 @@
-import { FIRST_PASSWORD_SECS, mailLink, redeemMailedToken } from '../../database/mailed-tokens.ts'
-import { createOwnOrganization } from '../../database/organizations.ts'
+import {
+  FIRST_PASSWORD_SECS,
+  mailLink,
+  redeemMailedToken,
+} from '../../database/queries/accounts/mailed-tokens.ts'
+import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../handler.ts'
 
 export const users_CompleteRegistration = handler(
   'users_CompleteRegistration',
   async (context, { activationToken }) => {
-    const { tx, events, services } = context
+    const { tx, events, services, ownerProved } = context
     const claims = await services.jwts.verify('Activation', activationToken)
     const userId = claims && (await redeemMailedToken(tx, 'Activation', claims))
     if (!userId) return { result: 'Failed' as const }
@@ -31,6 +35,7 @@ export const users_CompleteRegistration = handler(
     await events.emit('users_Created', { userId, email })
     await createOwnOrganization(context, { userId, email, displayName })
     if (hash === null) await mailLink(context, 'PasswordReset', userId, FIRST_PASSWORD_SECS)
+    ownerProved(userId)
     return { result: 'Completed' as const }
   },
 )

@@ -1,11 +1,13 @@
 import { newId } from '@muster/actions'
-import { FIRST_PASSWORD_SECS, mailLink } from '../../database/mailed-tokens.ts'
-import { createOwnOrganization } from '../../database/organizations.ts'
+import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { hashPassword } from '../../credentials/passwords.ts'
+import { FIRST_PASSWORD_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
+import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../handler.ts'
-import { hashPassword } from '../../passwords.ts'
 
 export const users_Create = handler('users_Create', {
   prepare: async (_context, { email, displayName, name, password, isAdmin = false }) => {
+    if (password !== undefined) refuseGuessable(password, email)
     const passwordHash = password === undefined ? null : await hashPassword(password)
     return async context => {
       const { tx, events } = context

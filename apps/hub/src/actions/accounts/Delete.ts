@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
-import { keepAnAdministrator } from '../../database/accounts.ts'
-import { organizationIdsOf } from '../../database/organization-members.ts'
+import { keepAnAdministrator } from '../../database/queries/accounts/accounts.ts'
+import { organizationIdsOf } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 /**
@@ -10,7 +10,9 @@ import { handler } from '../../handler.ts'
  */
 export const users_Delete = handler('users_Delete', async ({ tx, events, caller, changed }, { userId }) => {
   if (personOf(caller)?.userId === userId)
-    throw new ActionError('Invalid', 'Nobody can delete their own account: ask another administrator.')
+    throw new ActionError('Invalid', 'Nobody can delete their own account: ask another administrator.', {
+      status: 409,
+    })
   await keepAnAdministrator(tx, userId)
   const organizationIds = await organizationIdsOf(tx, userId)
   await tx.deleteFrom('user').where('user_id', '=', userId).returning('user_id').executeTakeFirstOrThrow()

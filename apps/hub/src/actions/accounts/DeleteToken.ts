@@ -1,11 +1,11 @@
 import { handler } from '../../handler.ts'
 
 export const users_DeleteToken = handler('users_DeleteToken', async ({ tx, events }, { tokenId }) => {
-  const { user_id: userId } = await tx
+  const { user_id: userId, name } = await tx
     .deleteFrom('user_token')
     .where('token_id', '=', tokenId)
-    .returning('user_id')
+    .returning(['user_id', 'name'])
     .executeTakeFirstOrThrow()
-  await events.emit('users_TokenDeleted', { userId, tokenId })
+  await events.emit('users_TokenDeleted', { userId, tokenId, ...(name !== null && { name }) })
   return {}
 })

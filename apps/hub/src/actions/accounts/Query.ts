@@ -1,13 +1,24 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 export const users_Query = handler('users_Query', async ({ db }, { filter, ...page }) => {
   const query = db
     .selectFrom('user as u')
+    .leftJoin('registration as r', join =>
+      join.onRef('r.user_id', '=', 'u.user_id').on('r.status', '=', 'Pending'),
+    )
     .where(matchesText(filter?.text, sql`u.email`, sql`u.display_name`, sql`u.user_id`))
-    .select(['u.user_id', 'u.email', 'u.display_name', 'u.is_admin', 'u.is_active', 'u.created_at'])
+    .select([
+      'u.user_id',
+      'u.email',
+      'u.display_name',
+      'u.is_admin',
+      'u.is_active',
+      'u.created_at',
+      sql<boolean>`r.user_id is not null`.as('is_pending'),
+    ])
   const sorts = {
     createdAt: { by: sql`u.created_at`, type: 'timestamptz' },
     email: { by: sql`lower(u.email)`, type: 'text' },
@@ -21,6 +32,7 @@ export const users_Query = handler('users_Query', async ({ db }, { filter, ...pa
       displayName: row.display_name ?? undefined,
       isAdmin: row.is_admin,
       isActive: row.is_active,
+      isPending: row.is_pending,
       createdAt: wireTime(row.created_at),
     })),
     ...rest,

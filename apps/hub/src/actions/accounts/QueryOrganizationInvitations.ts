@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { queryPage } from '../../database/page.ts'
+import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
 export const users_QueryOrganizationInvitations = handler(

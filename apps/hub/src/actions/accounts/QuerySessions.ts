@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { queryPage } from '../../database/page.ts'
+import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 export const users_QuerySessions = handler(
   'users_QuerySessions',

@@ -1,10 +1,11 @@
 import { ActionError, newId } from '@muster/actions'
-import { hasEmail } from '../../database/accounts.ts'
-import type { Db } from '../../database/connection.ts'
-import { ACTIVATION_SECS, mailLink } from '../../database/mailed-tokens.ts'
+import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { hashPassword, verifyPassword } from '../../credentials/passwords.ts'
+import type { Db } from '../../database/client/connection.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
-import { hashPassword, verifyPassword } from '../../passwords.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 export const users_Register = handler('users_Register', {
   prepare: async ({ db, services }, { email, displayName, password, ...consent }) => {
@@ -12,6 +13,7 @@ export const users_Register = handler('users_Register', {
       throw new ActionError('Forbidden', 'Sign-up is closed on this instance.')
     if (services.signup === 'invite' && !(await isInvited(db, email)))
       throw new ActionError('Forbidden', 'Sign-up on this instance is by invitation only.')
+    refuseGuessable(password, email)
     const known = await accountOf(db, email)
     if (known) {
       const { userId, passwordHash, answer } = known

@@ -1,5 +1,5 @@
-import { hasEmail } from '../../database/accounts.ts'
-import { ACTIVATION_SECS, mailLink } from '../../database/mailed-tokens.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
 export const users_ResendRegistrationEmail = handler(

@@ -1,5 +1,9 @@
-import { hasEmail } from '../../database/accounts.ts'
-import { FIRST_PASSWORD_SECS, mailLink, PASSWORD_RESET_SECS } from '../../database/mailed-tokens.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import {
+  FIRST_PASSWORD_SECS,
+  mailLink,
+  PASSWORD_RESET_SECS,
+} from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
 export const users_ResetPassword = handler('users_ResetPassword', async (context, { email }) => {

@@ -1,4 +1,4 @@
-import { organizationIdsOf } from '../../database/organization-members.ts'
+import { organizationIdsOf } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 export const users_SetDisplayName = handler(

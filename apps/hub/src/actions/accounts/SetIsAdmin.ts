@@ -1,4 +1,4 @@
-import { keepAnAdministrator } from '../../database/accounts.ts'
+import { keepAnAdministrator } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
 export const users_SetIsAdmin = handler('users_SetIsAdmin', async ({ tx, events }, { userId, isAdmin }) => {

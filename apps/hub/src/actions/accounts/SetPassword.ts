@@ -1,12 +1,27 @@
-import { setPassword } from '../../database/accounts.ts'
+import { refusal } from '../../access/authorize.ts'
+import { personOf } from '../../caller.ts'
+import { refuseGuessable } from '../../credentials/guessable-password.ts'
+import { hashPassword } from '../../credentials/passwords.ts'
+import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
-import { hashPassword } from '../../passwords.ts'
 
 export const users_SetPassword = handler('users_SetPassword', {
-  prepare: async ({ caller }, { userId, password }) => {
-    const hash = await hashPassword(password)
+  prepare: async ({ db, caller }, { userId, password, endTokens = false }) => {
+    const email = await emailOf(db, userId)
+    // The account was deleted meanwhile.
+    if (email === undefined) throw refusal()
+    refuseGuessable(password, email)
+    const passwordHash = await hashPassword(password)
+    const isOwner = personOf(caller)?.userId === userId
     return async context => {
-      await setPassword(context, userId, hash, caller.actor === 'User' ? caller.sessionId : undefined)
+      await setPassword(context, {
+        userId,
+        passwordHash,
+        by: isOwner ? 'owner' : 'administrator',
+        keptSessionId: caller.actor === 'User' ? caller.sessionId : undefined,
+        // An administrator sets the password of somebody else because the owner has lost it, or control of the account.
+        endTokens: endTokens || !isOwner,
+      })
       await context.events.emit('users_SetPassword', { userId })
       return {}
     }

@@ -1,5 +1,6 @@
 import { type ActionError, newId } from '@muster/actions'
 import {
+  ask,
   auditEvents,
   auditRows,
   clearAudit,
@@ -268,6 +269,134 @@ describe('users_SetIsAdmin', () => {
   })
 })
 
+describe('users_SetIsActive', () => {
+  const setActive = (userId: string, isActive: boolean) =>
+    admin.invoke('users_SetIsActive', { userId, isActive })
+
+  it('S18: disables an account, whose sessions, tokens and mailed links end for good', async () => {
+    const ada = await hub.user()
+    const { userId, email, password } = ada
+    const token = await hub.userToken(ada)
+    await hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
+    const resetToken = await mailedJwt(hub, 'PasswordReset', email)
+    await clearAudit(hub)
+    expect(await setActive(userId, false)).toEqual({})
+    const anonymous = { actor: { actor: 'Anonymous' } }
+    expect(await ada.invoke('actor_GetActor', {})).toEqual(anonymous)
+    expect(await hub.withToken(token)('actor_GetActor', {})).toEqual(anonymous)
+    expect((await signIn(hub, email, password)).json()).toMatchObject({
+      message: 'Invalid username or password!',
+    })
+    const reset = { resetToken, password: 'a staple of horses' }
+    expect(await hub.anonymous('users_CompletePasswordReset', reset)).toEqual({ result: 'InvalidToken' })
+    const { users } = await admin.invoke('users_Query', { filter: { text: email } })
+    expect(users).toMatchObject([{ userId, isActive: false, isPending: false }])
+    const events = (await auditEvents(hub)).filter(({ event }) => !event.endsWith('Sent'))
+    expect(events.map(({ event, data }) => [event, data])).toEqual([
+      ['users_SessionTerminated', { userId, sessionId: expect.any(String) }],
+      ['users_TokenDeleted', { userId, tokenId: expect.any(String), name: 'test' }],
+      ['users_SetIsActive', { userId, isActive: false }],
+    ])
+    expect(await auditRows(hub, 'users_SetIsActive')).toMatchObject([
+      { data: { userId, isActive: false }, status: 'Succeeded' },
+    ])
+
+    await setActive(userId, true)
+    expect((await signIn(hub, email, password)).status).toBe(200)
+    // Enabling the account does not bring ended sessions and tokens back.
+    expect(await ada.invoke('actor_GetActor', {})).toEqual(anonymous)
+    expect(await hub.withToken(token)('actor_GetActor', {})).toEqual(anonymous)
+  })
+
+  it('S18: keeps memberships and invitations for the time when the account is enabled again', async () => {
+    const { owner, organizationId } = await hub.fleet()
+    const ada = await hub.user()
+    await admin.invoke('organizations_AddMember', { organizationId, userId: ada.userId })
+    const inviting = await hub.organization(owner)
+    await owner.invoke('organizations_InviteMember', { organizationId: inviting, email: ada.email })
+    await setActive(ada.userId, false)
+    const { members } = await owner.invoke('organizations_QueryMembers', { organizationId })
+    expect(members).toHaveLength(2)
+    await setActive(ada.userId, true)
+    const cookie = (await signIn(hub, ada.email, ada.password)).headers.getSetCookie()[0]!.split(';')[0]!
+    const again = await ask(hub, '/api/v1/actions/invoke/users_QueryOrganizationInvitations', {
+      body: { userId: ada.userId },
+      as: { ...ada, cookie },
+    })
+    expect(again.json()).toMatchObject({ invitations: [{ organization: { organizationId: inviting } }] })
+  })
+
+  it('S18: refuses one’s own account and one that is not activated yet', async () => {
+    expect(await failed(setActive(admin.userId, false))).toMatchObject({
+      kind: 'Invalid',
+      message: 'Nobody can disable their own account: ask another administrator.',
+    })
+    const email = 'pending@example.test'
+    const signUp = { email, password: 'a staple of horses', consentedToTerms: true as const }
+    await hub.pipeline.run(ANONYMOUS, 'users_Register', signUp)
+    const { users } = await admin.invoke('users_Query', { filter: { text: email } })
+    expect(users).toMatchObject([{ isActive: false, isPending: true }])
+    for (const isActive of [true, false])
+      expect(await failed(setActive(users[0]!.userId, isActive))).toMatchObject({
+        kind: 'Invalid',
+        status: 409,
+      })
+  })
+
+  it('S18: by all administrators of all at once leaves one', async () => {
+    const { at, admins } = await hubWith(3)
+    await using _ = at
+    await Promise.allSettled(
+      admins.flatMap(({ invoke }) =>
+        admins.map(({ userId }) => invoke('users_SetIsActive', { userId, isActive: false })),
+      ),
+    )
+    const rows = await at.db.selectFrom('user').where('is_active', '=', true).select('user_id').execute()
+    expect(rows).toHaveLength(1)
+    expect(
+      await at.db.selectFrom('audit_action').where('status', '=', 'Panicked').selectAll().execute(),
+    ).toEqual([])
+  })
+
+  it('S18: needs a recent sign-in, or the current password, to enable', async () => {
+    const boss = await hub.user({ isAdmin: true })
+    const ada = await hub.user()
+    const byToken = hub.withToken(await hub.userToken(boss))
+    const { userId } = ada
+    expect(await byToken('users_SetIsActive', { userId, isActive: false })).toEqual({})
+    expect(await failed(byToken('users_SetIsActive', { userId, isActive: true }))).toMatchObject({
+      kind: 'Forbidden',
+      issues: [{ path: 'currentPassword' }],
+    })
+    const currentPassword = boss.password
+    expect(await byToken('users_SetIsActive', { userId, isActive: true, currentPassword })).toEqual({})
+  })
+})
+
+describe('users_TerminateSessions', () => {
+  it('S18: ends all sessions of an account, and of one’s own all others', async () => {
+    const ada = await hub.user()
+    const { userId, email, password } = ada
+    const another = async () =>
+      (await signIn(hub, email, password)).headers.getSetCookie()[0]!.split(';')[0]!.split('=')[1]!
+    const actorOf = async (cookie: string) => (await hub.sessions.callerOf({ cookie })).actor
+    const second = await another()
+    expect(await ada.invoke('users_TerminateSessions', { userId })).toEqual({})
+    expect(await actorOf(second)).toBe('Anonymous')
+    expect(await ada.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'User' } })
+    const third = await another()
+    await clearAudit(hub)
+    expect(await admin.invoke('users_TerminateSessions', { userId })).toEqual({})
+    expect(await actorOf(third)).toBe('Anonymous')
+    expect(await ada.invoke('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
+    expect(await auditEvents(hub, 'users_SessionTerminated')).toMatchObject([
+      { data: { userId }, actor: { userId: admin.userId } },
+      { data: { userId } },
+    ])
+    expect((await signIn(hub, email, password)).status).toBe(200)
+  })
+})
+
 describe('users_Query', () => {
   it('lists accounts newest first, in pages, sorted and searched', async () => {
     const { at, admins } = await hubWith(1)
@@ -284,6 +413,7 @@ describe('users_Query', () => {
       displayName: 'Ünal',
       isAdmin: false,
       isActive: true,
+      isPending: false,
       createdAt: expect.stringMatching(/Z$/),
     })
     const first = await invoke('users_Query', { limit: 3 })

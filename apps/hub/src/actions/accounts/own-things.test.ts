@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { newId, publicIdOf } from '@muster/actions'
 import {
   auditEvents,
@@ -12,7 +13,9 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { hashSecret } from '../../secrets.ts'
+import { hashSecret } from '../../credentials/secrets.ts'
+import { createLog } from '../../runtime/log.ts'
+import { TokenUses } from '../../sessions/token-uses.ts'
 
 const REFUSED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
 
@@ -106,7 +109,7 @@ describe('tokens', () => {
       .executeTakeFirstOrThrow()
     expect(row).toMatchObject({ user_id: userId, name: 'Backup script', token_hash: hashSecret(token) })
     const byToken = hub.withToken(token)
-    expect(await byToken('users_QueryTokens', { userId })).toEqual({
+    expect(await ada.invoke('users_QueryTokens', { userId })).toEqual({
       tokens: [{ tokenId, name: 'Backup script', createdAt: expect.stringMatching(/Z$/) }],
     })
     // A token works for every action that its person may run, without an origin.
@@ -120,6 +123,101 @@ describe('tokens', () => {
     expect(await auditEvents(hub, 'users_TokenDeleted')).toMatchObject([
       { data: { userId, tokenId }, actor: { actor: 'UserToken', tokenId } },
     ])
+  })
+
+  it('S8: tell when and from where they were used last, soon and without being asked', async () => {
+    const { userId } = ada
+    const { token, tokenId } = await ada.invoke('users_CreateToken', { userId, name: 'CI' })
+    const { tokens: unused } = await ada.invoke('users_QueryTokens', { userId })
+    expect(unused).toEqual([{ tokenId, name: 'CI', createdAt: expect.any(String) }])
+    const usedAtMs = Date.now()
+    await hub.withToken(token)('actor_GetActor', {})
+    const tokenNow = async () => (await ada.invoke('users_QueryTokens', { userId })).tokens[0]!
+    await expect.poll(async () => (await tokenNow()).lastUsedAddress, { timeout: 5_000 }).toBe('127.0.0.1')
+    const { lastUsedAt } = await tokenNow()
+    expect(Math.abs(Date.parse(lastUsedAt!) - usedAtMs)).toBeLessThan(2_000)
+    // Bad secrets of a token are no use of it.
+    await hub.withToken(`${token.slice(0, -1)}x`)('actor_GetActor', {})
+    await hub.withToken(token)('actor_GetActor', {})
+    expect((await tokenNow()).lastUsedAt).toBe(lastUsedAt)
+  })
+
+  it('S8: are written once in a while, however often they are used, and not lost at the end', async () => {
+    const { userId } = ada
+    const { tokenId } = await ada.invoke('users_CreateToken', { userId, name: 'CI' })
+    const lastUse = async () =>
+      (
+        await hub.db
+          .selectFrom('user_token')
+          .where('token_id', '=', tokenId)
+          .select(['last_used_address as address'])
+          .executeTakeFirstOrThrow()
+      ).address
+    {
+      await using uses = new TokenUses({ db: hub.db, log: createLog('silent') })
+      uses.add(tokenId, '192.0.2.1')
+      await expect.poll(lastUse, { timeout: 5_000 }).toBe('192.0.2.1')
+      uses.add(tokenId, '192.0.2.2')
+      uses.add(newId('u'), '192.0.2.3')
+      await sleep(1_500)
+      expect(await lastUse()).toBe('192.0.2.1')
+    }
+    expect(await lastUse()).toBe('192.0.2.2')
+  })
+
+  it('S8: end when they are to expire, on every way in, and go from the list later', async () => {
+    const { userId } = ada
+    const made = await ada.invoke('users_CreateToken', { userId, name: 'For a day', validForSecs: 86_400 })
+    const { token, tokenId, expiresAt } = made
+    expect(Date.parse(expiresAt!) - Date.now()).toBeGreaterThan(86_390_000)
+    expect(await hub.withToken(token)('actor_GetActor', {})).toMatchObject({ actor: { tokenId } })
+    expect((await ada.invoke('users_QueryTokens', { userId })).tokens).toMatchObject([{ tokenId, expiresAt }])
+    const headers = { authorization: `Bearer ${token}` }
+    const stream = await fetch(`${hub.url}/api/v1/live`, { headers })
+    expect(stream.status).toBe(200)
+    const expire = (daysAgo: number) =>
+      hub.db
+        .updateTable('user_token')
+        .set({ expires_at: new Date(Date.now() - daysAgo * 86_400_000 - 1) })
+        .where('token_id', '=', tokenId)
+        .execute()
+    await expire(0)
+    expect(await hub.withToken(token)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
+    // The hub ends the open stream.
+    await stream.text()
+    expect((await ada.invoke('users_QueryTokens', { userId })).tokens).toHaveLength(1)
+    await expire(31)
+    await hub.runJob('instance_CleanupExpired', {})
+    expect((await ada.invoke('users_QueryTokens', { userId })).tokens).toEqual([])
+    for (const validForSecs of [0, -1, 1.5, 315_360_001])
+      expect(await failed(ada.invoke('users_CreateToken', { userId, validForSecs }))).toMatchObject({
+        kind: 'Invalid',
+        issues: [{ path: 'validForSecs' }],
+      })
+  })
+
+  it('C7: are named in the log by whatever was done with them', async () => {
+    const { userId } = ada
+    const { token, tokenId } = await ada.invoke('users_CreateToken', { userId, name: 'Backup script' })
+    await hub.withToken(token)('organizations_Create', { name: 'By token' })
+    const rows = async () => {
+      const { actions } = await admin.invoke('audit_QueryAuditLogActions', {
+        filter: { types: ['organizations_Create'] },
+      })
+      const { events } = await admin.invoke('audit_QueryAuditLogEvents', {
+        filter: { types: ['organizations_Created'] },
+      })
+      return [actions[0]!, events[0]!]
+    }
+    for (const row of await rows())
+      expect(row).toMatchObject({ actor: { actor: 'UserToken', tokenId }, tokenName: 'Backup script' })
+    await ada.invoke('users_DeleteToken', { tokenId })
+    for (const row of await rows()) {
+      expect(row).toMatchObject({ actor: { actor: 'UserToken', tokenId } })
+      expect(row).not.toHaveProperty('tokenName')
+    }
+    const deleted = { data: { tokenId, name: 'Backup script' } }
+    expect(await auditEvents(hub, 'users_TokenDeleted')).toMatchObject([deleted])
   })
 
   it('need a sign-in that is recent, or the current password', async () => {

@@ -73,10 +73,9 @@ async function waiting(many: number): Promise<void> {
 }
 
 describe('setting one’s password', () => {
-  it('keeps the session that does it and ends all others, at any age of the sign-in', async () => {
+  it('keeps the session that does it and ends all others', async () => {
     const ada = await hub.user()
     const other = await sessionOf(ada)
-    await age(ada, 60)
     const { userId } = ada
     expect(await ada.invoke('users_SetPassword', { userId, password: NEW_PASSWORD })).toEqual({})
     expect(await isSignedIn(ada.cookie)).toBe(true)
@@ -90,6 +89,86 @@ describe('setting one’s password', () => {
     ])
   })
 
+  it('S1: needs the current password once the sign-in is no longer recent', async () => {
+    const ada = await hub.user()
+    await age(ada, 16)
+    const input = { userId: ada.userId, password: NEW_PASSWORD }
+    expect(await failed(ada.invoke('users_SetPassword', input))).toMatchObject({
+      kind: 'Forbidden',
+      message: 'Your sign-in is too old for this: it needs the current password.',
+      issues: [{ path: 'currentPassword' }],
+    })
+    expect(
+      await failed(ada.invoke('users_SetPassword', { ...input, currentPassword: 'wrong' })),
+    ).toMatchObject({ kind: 'Forbidden', message: 'The current password is wrong.' })
+    expect(await passwordsThatWork(ada)).toEqual([true, false])
+    await ada.invoke('users_SetPassword', { ...input, currentPassword: ada.password })
+    expect(await passwordsThatWork(ada)).toEqual([false, true])
+    expect(await auditRows(hub, 'users_SetPassword')).toMatchObject([
+      { status: 'Rejected' },
+      { status: 'Rejected' },
+      { status: 'Succeeded' },
+    ])
+  })
+
+  it('S1: mails the owner about every change, however it was made', async () => {
+    const ada = await hub.user({ displayName: 'Ada' })
+    const { userId, email } = ada
+    const openings = async (count: number): Promise<string[]> =>
+      (await hub.mailsTo(email, count)).map(({ subject, text }) => `${subject}: ${text.split('\n')[0]}`)
+    const changed = (how: string) =>
+      expect.stringMatching(
+        new RegExp(`^Your password was changed: The password of your account at .* UTC, ${how}\\.$`),
+      )
+    await ada.invoke('users_SetPassword', { userId, password: NEW_PASSWORD })
+    expect(await openings(1)).toEqual([changed('by somebody who was signed in to it')])
+    const change = { userId, currentPassword: NEW_PASSWORD, newPassword: 'yet another one' }
+    expect(await ada.invoke('users_ChangePassword', change)).toEqual({ result: 'Completed' })
+    expect((await openings(2))[1]).toEqual(changed('by somebody who was signed in to it'))
+    await admin.invoke('users_SetPassword', { userId, password: NEW_PASSWORD })
+    expect((await openings(3))[2]).toEqual(changed('by an administrator of the hub'))
+    await askForLink(email)
+    await hub.mailsTo(email, 4)
+    await reset(await mailedJwt(hub, 'PasswordReset', email), 'a fourth password')
+    expect((await openings(5))[4]).toEqual(changed('with a link that was mailed to this address'))
+    const mails = await hub.mailsTo(email, 5)
+    for (const mail of mails)
+      for (const secret of [NEW_PASSWORD, 'a fourth']) expect(mail.raw).not.toContain(secret)
+    await expect.poll(() => auditEvents(hub, 'users_PasswordChangedEmailSent')).toHaveLength(4)
+  })
+
+  it('S8: ends the user tokens only when asked to, and tells the log which', async () => {
+    const ada = await hub.user()
+    const { userId } = ada
+    const token = await hub.userToken(ada)
+    const isTokenGood = async () =>
+      (await hub.withToken(token)('actor_GetActor', {})).actor.actor === 'UserToken'
+    await ada.invoke('users_SetPassword', { userId, password: NEW_PASSWORD })
+    expect(await isTokenGood()).toBe(true)
+    await ada.invoke('users_SetPassword', { userId, password: 'yet another one', endTokens: true })
+    expect(await isTokenGood()).toBe(false)
+    expect(await auditEvents(hub, 'users_TokenDeleted')).toMatchObject([
+      { data: { userId, name: 'test' }, action: 'users_SetPassword' },
+    ])
+    const second = await hub.userToken(ada)
+    const change = { userId, currentPassword: 'yet another one', newPassword: NEW_PASSWORD, endTokens: true }
+    await ada.invoke('users_ChangePassword', change)
+    expect(await hub.withToken(second)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
+  })
+
+  it('S8: ends the user tokens when an administrator sets it, and when the owner resets it', async () => {
+    const ada = await hub.user()
+    const actorOf = async (token: string) => (await hub.withToken(token)('actor_GetActor', {})).actor.actor
+    const first = await hub.userToken(ada)
+    await admin.invoke('users_SetPassword', { userId: ada.userId, password: NEW_PASSWORD })
+    expect(await actorOf(first)).toBe('Anonymous')
+    const second = await hub.userToken(ada)
+    await askForLink(ada.email)
+    await reset(await mailedJwt(hub, 'PasswordReset', ada.email), 'yet another one')
+    expect(await actorOf(second)).toBe('Anonymous')
+    expect(await auditEvents(hub, 'users_TokenDeleted')).toHaveLength(2)
+  })
+
   it('makes a mailed link void', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
@@ -99,12 +178,56 @@ describe('setting one’s password', () => {
     expect(await passwordsThatWork(ada)).toEqual([false, true])
   })
 
-  it.each(['password1', 'PASSWORD1', 'Qwertyuiop', '12345678', 'iloveyou1'])('refuses %j', async password => {
+  it.each(['password1', 'PASSWORD1', 'Qwertyuiop', '12345678', 'iloveyou1'])(
+    'C10: refuses %j at its field',
+    async password => {
+      const ada = await hub.user()
+      const error = await failed(ada.invoke('users_SetPassword', { userId: ada.userId, password }))
+      expect(error).toMatchObject({
+        kind: 'Invalid',
+        message: COMMON,
+        issues: [{ path: 'password', message: COMMON }],
+      })
+      expect(await passwordsThatWork(ada)).toEqual([true, false])
+    },
+  )
+
+  const ADDRESS = 'Ada.Lovelace@Example.test'
+  it.each([
+    [ADDRESS.toUpperCase(), 'the address of the account'],
+    ['ada.lovelace', 'a part of the address of the account'],
+    ['Muster123', 'the name of the product'],
+    ['muster-MUSTER', 'the name of the product'],
+  ])('S15: refuses %j, however it is set', async (password, what) => {
     const ada = await hub.user()
-    const error = await failed(ada.invoke('users_SetPassword', { userId: ada.userId, password }))
-    expect(error).toMatchObject({ kind: 'Invalid', message: COMMON })
-    expect(await passwordsThatWork(ada)).toEqual([true, false])
+    const { userId } = ada
+    await hub.db.deleteFrom('user').where('email', '=', ADDRESS).execute()
+    await hub.db.updateTable('user').set({ email: ADDRESS }).where('user_id', '=', userId).execute()
+    const message = `This password is ${what}: choose another.`
+    const refused = (path = 'password') => ({ kind: 'Invalid', message, issues: [{ path, message }] })
+    expect(await failed(ada.invoke('users_SetPassword', { userId, password }))).toMatchObject(refused())
+    const change = { userId, currentPassword: ada.password, newPassword: password }
+    expect(await failed(ada.invoke('users_ChangePassword', change))).toMatchObject(refused('newPassword'))
+    await askForLink(ADDRESS)
+    const jwt = await mailedJwt(hub, 'PasswordReset', ADDRESS)
+    expect(await failed(reset(jwt, password))).toMatchObject(refused())
+    const email = ADDRESS.replace('Example', 'other')
+    const local = password === ADDRESS.toUpperCase() ? email : password
+    const signUp = { email, password: local, consentedToTerms: true as const }
+    expect(await failed(hub.pipeline.run(ANONYMOUS, 'users_Register', signUp))).toMatchObject(refused())
+    expect(await failed(admin.invoke('users_Create', { email, password: local }))).toMatchObject(refused())
+    expect((await signIn(hub, ADDRESS, ada.password)).status).toBe(200)
   })
+
+  it.each(['mustermann', 'ada.lovelace2', 'Example.test'])(
+    'S15: takes %j, which only resembles one',
+    async password => {
+      const ada = await hub.user()
+      const email = `ada.lovelace@${ada.userId}.example.test`
+      await hub.db.updateTable('user').set({ email }).where('user_id', '=', ada.userId).execute()
+      expect(await ada.invoke('users_SetPassword', { userId: ada.userId, password })).toEqual({})
+    },
+  )
 
   it.each([
     ['empty', ''],
@@ -235,6 +358,11 @@ describe('a mailed link to set a password', () => {
     })
     expect(await isSignedIn(ada.cookie)).toBe(false)
     expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
+    // C7: the row says that the second use did nothing, and why.
+    expect(await auditRows(hub, 'users_CompletePasswordReset')).toMatchObject([
+      { status: 'Succeeded', data: {} },
+      { status: 'Failed', data: { result: 'InvalidToken' } },
+    ])
     expect(await passwordsThatWork(ada)).toEqual([false, true])
     const events = (await auditEvents(hub)).filter(({ event }) =>
       /Password.*(Requested|Completed)$/.test(event),
@@ -263,6 +391,11 @@ describe('a mailed link to set a password', () => {
           newPassword: 'what a thief wants',
         }),
       { result: 'InvalidCurrentPassword' },
+    ],
+    [
+      'by a user token that a session of before creates (S8)',
+      ({ userId, invoke }: TestUser) => failed(invoke('users_CreateToken', { userId })),
+      { kind: 'Forbidden' },
     ],
   ])('is not undone %s, which was on its way', async (_what, undo, answer) => {
     const ada = await hub.user()

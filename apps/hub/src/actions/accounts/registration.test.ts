@@ -12,7 +12,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ANONYMOUS } from '../../caller.ts'
-import { hasEmail } from '../../database/accounts.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 
 const PASSWORD = 'a staple of horses'
 
@@ -120,6 +120,24 @@ describe('signing up', () => {
     expect(everything).not.toContain(jwt.split('.')[1])
   })
 
+  it('C7: for an address that is known is in the log as what it is', async () => {
+    const email = freshEmail()
+    await register({ email })
+    await register({ email })
+    await register({ email: admin.email })
+    expect(await activate('no such link')).toEqual({ result: 'Failed' })
+    const rows = await auditRows(hub)
+    expect(
+      rows.map(({ action, status, data }) => [action, status, (data as { result?: string }).result]),
+    ).toEqual([
+      ['users_Register', 'Succeeded', undefined],
+      ['users_Register', 'Failed', 'Pending'],
+      ['users_Register', 'Failed', 'EmailAlreadyExists'],
+      ['users_CompleteRegistration', 'Failed', 'Failed'],
+    ])
+    expect(rows[1]!.data).toMatchObject({ email, displayName: 'Grace Hopper' })
+  })
+
   it('again for the same address in any case is Pending and changes nothing', async () => {
     const email = freshEmail()
     const first = await register({ email })
@@ -183,7 +201,7 @@ describe('signing up', () => {
   it('without a name names the organization after the address, cut to what a name may have', async () => {
     const local = `${'ä'.repeat(120)}.${++count}`
     const email = `${local}@example.test`
-    await register({ email, displayName: ' ' })
+    await register({ email, displayName: undefined })
     await activate(await mailedJwt(hub, 'Activation', email))
     const { name } = await hub.db
       .selectFrom('organization as o')

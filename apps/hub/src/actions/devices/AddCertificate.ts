@@ -1,11 +1,14 @@
 import { ActionError } from '@muster/actions'
-import { addCertificate, lockDevice } from '../../database/device-certificates.ts'
+import { addCertificate, lockDevice } from '../../database/queries/devices/device-certificates.ts'
 import { handler } from '../../handler.ts'
+import { requireRoomForCertificate } from '../../limits/pending.ts'
 
 export const devices_AddCertificate = handler(
   'devices_AddCertificate',
-  async ({ tx, events, scope, caller, changed }, { deviceId, fingerprint, status = 'Pending' }) => {
-    await lockDevice(tx, deviceId)
+  async ({ tx, events, scope, caller, changed, services }, { deviceId, fingerprint, status = 'Pending' }) => {
+    const { organizationId, projectId } = scope
+    const ids = { ...(organizationId && { organizationId }), ...(projectId && { projectId }) }
+    const { pendingCertificates } = await lockDevice(tx, deviceId)
     // Adding it by hand takes back an earlier rejection or revocation, which is for administrators (decisions, "Devices").
     const tombstone = await tx
       .deleteFrom('device_certificate_tombstone')
@@ -31,6 +34,8 @@ export const devices_AddCertificate = handler(
         `The device has this certificate already: ${present.certificate_id}.`,
         { status: 409 },
       )
+    if (status === 'Pending')
+      requireRoomForCertificate(pendingCertificates, { ...ids, deviceId }, services.limits)
     const certificateId = await addCertificate(tx, caller, deviceId, fingerprint, status)
     await events.emit('devices_CertificateAdded', {
       projectId: scope.projectId!,

@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { addDevice, EMPTY_FINGERPRINT } from '../../database/devices.ts'
+import { addDevice, EMPTY_FINGERPRINT } from '../../database/queries/devices/devices.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_Create = handler(

@@ -1,4 +1,4 @@
-import { lockDevice, recordCertificateChange } from '../../database/device-certificates.ts'
+import { lockDevice, recordCertificateChange } from '../../database/queries/devices/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_DeleteCertificate = handler(

@@ -1,14 +1,15 @@
 import type { CertificateStatus } from '@muster/actions'
 import { refusal } from '../../access/authorize.ts'
-import { select } from '../../database/connection.ts'
-import { type RefusalColumns, refusalOf } from '../../database/refusals.ts'
+import { select } from '../../database/client/connection.ts'
+import { type RefusalColumns, refusalOf } from '../../database/queries/devices/refusals.ts'
 import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../times.ts'
+import { secsBetween, wireTime } from '../../runtime/times.ts'
 
 type Row = RefusalColumns & {
   project_id: string
   fingerprint_id: string
   name: string | null
+  hostname: string | null
   first_seen: Date
   is_connected: boolean
   last_connected_at: Date | null
@@ -20,12 +21,13 @@ type Row = RefusalColumns & {
     firstSeen: string
     isShared: boolean
   }[]
+  limit_hits: { limit: string; message: string; count: number; firstAt: string; lastAt: string }[]
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
 
 // One statement: the page of a device asks for it again whenever the device does something.
 const DETAILS = `
-    select d.project_id, d.fingerprint_id, d.name, d.first_seen, d.is_connected, d.last_connected_at,
+    select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
@@ -40,10 +42,14 @@ const DETAILS = `
                       'nodeName', n.name, 'connectedAt', c.connected_at)
                     order by c.connected_at desc)
                from device_connection c left join cluster_node n on n.node_id = c.node_id
-              where c.device_id = d.device_id and c.ended_at is null), '[]') as connections
+              where c.device_id = d.device_id and c.ended_at is null), '[]') as connections,
+           coalesce((
+             select jsonb_agg(jsonb_build_object('limit', h.limit_name, 'message', h.message, 'count', h.hits,
+                      'firstAt', h.first_hit_at, 'lastAt', h.last_hit_at) order by h.last_hit_at desc)
+               from limit_hit h where h.subject_id = d.device_id), '[]') as limit_hits
       from device d where d.device_id = $1`
 
-export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, { deviceId }) => {
+export const devices_GetDetails = handler('devices_GetDetails', async ({ db, services }, { deviceId }) => {
   const [device] = await select<Row>(db, DETAILS, [deviceId])
   // Deleted since the permission was checked.
   if (!device) throw refusal()
@@ -53,10 +59,17 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db }, {
     projectId: device.project_id,
     fingerprintId: device.fingerprint_id,
     name: device.name ?? undefined,
+    hostname: device.hostname || undefined,
     firstSeen: wireTime(device.first_seen),
     isConnected: device.is_connected,
     lastConnectedAt: device.last_connected_at ? wireTime(device.last_connected_at) : undefined,
     lastRefusal: refusalOf(device),
+    limitHits: device.limit_hits.map(({ firstAt, lastAt, ...hit }) => ({
+      ...hit,
+      firstAt: wireTime(new Date(firstAt)),
+      lastAt: wireTime(new Date(lastAt)),
+    })),
+    unregisteredLinks: services.links.countOf(deviceId),
     certificates: device.certificates.map(one => ({ ...one, firstSeen: wireTime(new Date(one.firstSeen)) })),
     connections: device.connections.map(({ connectedAt, nodeName, ...one }) => ({
       ...one,

@@ -1,4 +1,4 @@
-import { PROPERTY_COLUMNS, propertyOf } from '../../database/device-properties.ts'
+import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_GetProperty = handler('devices_GetProperty', async ({ db }, { deviceId, name }) => {

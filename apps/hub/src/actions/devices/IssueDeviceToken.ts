@@ -1,8 +1,11 @@
 import { ActionError, MAX_DEVICE_JWT_LENGTH, type ParsedInput } from '@muster/actions'
+import { memberText, RawJson } from '@muster/actions/exact-json'
+import type { Caller } from '../../caller.ts'
 import { type CommandContext, handler } from '../../handler.ts'
-import { memberText, RawJson } from '../../raw-json.ts'
 
 const DEFAULT_SECS = 3_600
+/** Longest validity of a JWT that a device issues for itself, in seconds: a stolen device key is of use for a day at most. */
+const MAX_SECS_BY_DEVICE = 24 * 60 * 60
 
 export const devices_IssueDeviceToken = handler('devices_IssueDeviceToken', {
   byDevice: issue,
@@ -10,12 +13,15 @@ export const devices_IssueDeviceToken = handler('devices_IssueDeviceToken', {
 })
 
 async function issue(
-  { services, inputText }: Pick<CommandContext, 'services' | 'inputText'>,
+  { caller, services, inputText }: Pick<CommandContext, 'services' | 'inputText'> & { caller: Caller },
   { deviceId, validForSecs = DEFAULT_SECS }: ParsedInput<'devices_IssueDeviceToken'>,
 ): Promise<{ jwt: string }> {
   const claims = new RawJson(memberText(inputText, 'claims') ?? 'null')
-  const expiresAt = new Date(Date.now() + validForSecs * 1000)
-  const jwt = await services.jwts.signDevice({ deviceId, claims }, expiresAt)
+  const { certificateId } = caller.actor === 'Device' ? caller : {}
+  // Public agents may ask for a year; a refusal would stop their scripts, so longer times are shortened.
+  const secs = caller.actor === 'Device' ? Math.min(validForSecs, MAX_SECS_BY_DEVICE) : validForSecs
+  const expiresAt = new Date(Date.now() + secs * 1000)
+  const jwt = await services.jwts.signDevice({ deviceId, certificateId, claims }, expiresAt)
   if (jwt.length > MAX_DEVICE_JWT_LENGTH) {
     throw new ActionError(
       'Invalid',

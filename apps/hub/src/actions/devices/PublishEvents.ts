@@ -1,6 +1,7 @@
-import { type DeviceEvent, insertEvents } from '../../database/device-events.ts'
+import { elementTexts, memberText, RawJson } from '@muster/actions/exact-json'
+import { type DeviceEvent, eventRow, insertEvents } from '../../database/queries/devices/device-events.ts'
 import { handler } from '../../handler.ts'
-import { elementTexts, memberText, RawJson } from '../../raw-json.ts'
+import { writeSubject } from '../../limits/write-budgets.ts'
 
 /** What may be a number that JavaScript reads as another: more digits than it keeps, or an exponent that may be beyond it. */
 const INEXACT = /(?<![\d.])[\d.]{16}|\de[+-]?\d{3}/i
@@ -11,8 +12,11 @@ export const devices_PublishEvents = handler('devices_PublishEvents', {
     return {}
   },
 
-  async byOthers({ tx, changed, inputText }, { deviceId, events }) {
-    await insertEvents(tx, deviceId, exactly(events, inputText))
+  async byOthers({ tx, scope, changed, services, inputText }, { deviceId, events }) {
+    const rows = exactly(events, inputText).map(event => eventRow(deviceId, event))
+    const sizes = rows.map(row => row.sizeBytes)
+    services.writeBudgets.take(writeSubject(scope), { kind: 'event', sizes, isByOthers: true })
+    await insertEvents(tx, deviceId, rows)
     changed('events')
     return {}
   },

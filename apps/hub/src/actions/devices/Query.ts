@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { isVisibleTo } from '../../access/visible.ts'
-import { queryPage } from '../../database/page.ts'
+import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../times.ts'
+import { secsBetween, wireTime } from '../../runtime/times.ts'
 
 export const devices_Query = handler('devices_Query', async ({ db, caller }, { filter: _, ...page }) => {
   const query = db

@@ -1,6 +1,6 @@
 import type { ConnectionEndReason } from '@muster/actions'
 import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../times.ts'
+import { secsBetween, wireTime } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
 

@@ -1,23 +1,23 @@
 import { type EventSeverity, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { type SqlBool, sql } from 'kysely'
 import type { z } from 'zod'
-import { type Db, select } from '../../database/connection.ts'
-import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../../database/device-events.ts'
-import { cutPage, queryPage, type RowPlace, readCursor, rowsWithin } from '../../database/page.ts'
+import { type Db, select } from '../../database/client/connection.ts'
+import { cutPage, queryPage, type RowPlace, readCursor, rowsWithin } from '../../database/client/page.ts'
+import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../../database/queries/devices/device-events.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 /** The largest events of a page of so many fit a body (`MAX_EVENT_BYTES`), with what stands around them. */
 const DEFAULT_LIMIT = 100
 /** Bodies and attributes of a longer page; the rest of the largest body is for what stands around them. */
 const MAX_BODIES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const ORDER = '-emittedAt'
-/** How many days are looked at first, which is all that most devices need. */
+/** Days that the first query covers. Most devices have enough events in them. */
 const FIRST_DAYS = 2
 /** The database has no days before the year 1. */
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
-/** Up to so many a page's latest events are looked up with what runs at every request: their bodies are at most 640 KiB. */
+/** Largest page that uses the shared connection of look-ups. Bodies of ten events have at most 640 KiB. */
 const MAX_LOOK_UP = 10
 
 type Row = {
@@ -30,7 +30,7 @@ type Row = {
   received_at: Date
 }
 
-/** Days from one on, and those of no date. */
+/** Events since a day, and those of the default partition. */
 const LATEST = `
   select event_id, category, severity, body, attributes, emitted_at, received_at,
          emitted_at::text as "__key", event_id as "__id"

@@ -1,27 +1,88 @@
-import { ActionError, MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import { ActionError, MAX_ACTION_BODY_BYTES, MAX_PAGE_SIZE } from '@muster/actions'
+import type { RawJson } from '@muster/actions/exact-json'
 import { sql } from 'kysely'
-import { PROPERTY_COLUMNS, propertyOf } from '../../database/device-properties.ts'
+import type { Db } from '../../database/client/connection.ts'
+import { queryPage, rowsWithin } from '../../database/client/page.ts'
+import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
+import { AROUND_PROPERTY_BYTES } from '../../limits/property-totals.ts'
 
-/** The most that an answer has around a property besides its name, which is there twice, and around all of them. */
-const AROUND_BYTES = 160
+/** Values of a page; the rest of the largest body is for what stands around them. */
+const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
+const SORTS = { name: { by: sql`name`, type: 'text' } } as const
+/** Size of a value; values from before sizes were stored are measured. */
+const VALUE_BYTES = sql<number>`coalesce(value_bytes, octet_length(value::text))`
 
-export const devices_QueryProperties = handler('devices_QueryProperties', async ({ db }, { deviceId }) => {
+export const devices_QueryProperties = handler(
+  'devices_QueryProperties',
+  async ({ db }, { deviceId, limit, cursor, maxValueBytes }) => {
+    const isWhole = limit === undefined && cursor === undefined && maxValueBytes === undefined
+    return isWhole
+      ? { properties: await allProperties(db, deviceId) }
+      : propertyPage(db, deviceId, { limit: limit ?? MAX_PAGE_SIZE, cursor, maxValueBytes })
+  },
+)
+
+/** The whole list. Throws `Invalid` for one that no answer can carry, which an earlier version or a raised limit let in. */
+async function allProperties(db: Db, deviceId: string) {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
-  // A device may store more than any door can carry; its memory is not spent before that is known.
+  // Checked before the values are read into memory.
   const { bytes } = await properties
     .select(
-      sql<number>`${AROUND_BYTES} * (count(*) + 1)
-        + coalesce(sum(octet_length(value::text) + 2 * octet_length(name)), 0)`.as('bytes'),
+      sql<number>`${AROUND_PROPERTY_BYTES} * (count(*) + 1)
+        + coalesce(sum(${VALUE_BYTES} + 2 * octet_length(name)), 0)`.as('bytes'),
     )
     .executeTakeFirstOrThrow()
   if (bytes > MAX_ACTION_BODY_BYTES) {
     throw new ActionError(
       'Invalid',
-      `The properties of this device have ${bytes} bytes together, more than ${MAX_ACTION_BODY_BYTES}: get them one by one.`,
+      `The properties of this device have ${bytes} bytes together, more than ${MAX_ACTION_BODY_BYTES}: list them with limit, or get them one by one.`,
       { status: 413 },
     )
   }
   const rows = await properties.select(PROPERTY_COLUMNS).orderBy('name').execute()
-  return { properties: Object.fromEntries(rows.map(row => [row.name, propertyOf(row)])) }
-})
+  return Object.fromEntries(rows.map(row => [row.name, propertyOf(row)]))
+}
+
+async function propertyPage(
+  db: Db,
+  deviceId: string,
+  {
+    maxValueBytes = MAX_VALUES_BYTES,
+    ...page
+  }: { limit: number; cursor: string | undefined; maxValueBytes: number | undefined },
+) {
+  const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
+  const sizes = properties.select(
+    sql<number>`least(${VALUE_BYTES}, ${maxValueBytes}::integer) + 2 * octet_length(name) + ${AROUND_PROPERTY_BYTES}::integer`.as(
+      'bytes',
+    ),
+  )
+  const measured = await queryPage(sizes, { ...page, countTotal: false }, SORTS, sql`name`, 'name')
+  const limit = rowsWithin(MAX_VALUES_BYTES, measured.rows)
+  const columns = properties.select([
+    'name',
+    'protected',
+    'version',
+    'last_updated',
+    VALUE_BYTES.as('value_size'),
+    // A value that is cut is the beginning of its JSON text, as text.
+    sql<RawJson>`case when ${VALUE_BYTES} > ${maxValueBytes}::integer then to_json(left(value::text, ${maxValueBytes}::integer)) else value end`.as(
+      'value',
+    ),
+  ])
+  const { rows, ...rest } = await queryPage(columns, { ...page, limit }, SORTS, sql`name`, 'name')
+  return {
+    properties: Object.fromEntries(
+      rows.map(row => [
+        row.name,
+        {
+          ...propertyOf(row),
+          valueBytes: row.value_size,
+          ...(row.value_size > maxValueBytes && { isCut: true }),
+        },
+      ]),
+    ),
+    ...rest,
+  }
+}

@@ -1,9 +1,9 @@
 import { type Actor, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import { sql } from 'kysely'
 import { actorName } from '../../audit/log-query.ts'
-import { queryPage, rowsWithin } from '../../database/page.ts'
+import { queryPage, rowsWithin } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
 /** Values of a page; the rest of the largest body is for what stands around them. */

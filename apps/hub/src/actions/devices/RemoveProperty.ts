@@ -1,4 +1,4 @@
-import { removeProperty, summaryColumnOf } from '../../database/device-properties.ts'
+import { removeProperty, summaryColumnOf } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
 
 export const devices_RemoveProperty = handler('devices_RemoveProperty', {

@@ -1,5 +1,5 @@
 import { ActionError, type CertificateStatus } from '@muster/actions'
-import { lockDevice, recordCertificateChange } from '../../database/device-certificates.ts'
+import { lockDevice, recordCertificateChange } from '../../database/queries/devices/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
 /** The only ways a certificate's status moves (spec 4). */

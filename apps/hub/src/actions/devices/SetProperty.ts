@@ -1,16 +1,22 @@
 import { ActionError } from '@muster/actions'
-import { summaryColumnOf, writeProperty } from '../../database/device-properties.ts'
-import { checkValueSize } from '../../gateway/ingest.ts'
+import { memberText } from '@muster/actions/exact-json'
+import { summaryColumnOf, writeProperty } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
-import { memberText } from '../../raw-json.ts'
+import { writeSubject } from '../../limits/write-budgets.ts'
+import { checkedSize } from '../../telemetry/ingest.ts'
 
 export const devices_SetProperty = handler('devices_SetProperty', {
   async byDevice({ caller, services, inputText, db }, input) {
     if (input.protected !== undefined)
       throw new ActionError('Forbidden', 'Only people set whether a property is protected.')
-    const text = valueText(inputText)
+    const { text, sizeBytes } = sentValue(inputText)
     if (input.expectedVersion !== undefined) {
-      const result = await db.transaction().execute(tx => writeProperty(tx, caller, { ...input, text }))
+      const { writeBudgets, propertyTotals } = services
+      writeBudgets.take(caller, { kind: 'property', sizes: [sizeBytes] })
+      const result = await db.transaction().execute(async tx => {
+        await propertyTotals.check(tx, { subject: caller, name: input.name, sizeBytes })
+        return writeProperty(tx, caller, { ...input, text })
+      })
       if (result.result === 'Set') services.ingest.changed('properties', caller)
       if (result.result === 'Set' && summaryColumnOf(input.name)) services.ingest.changed('devices', caller)
       return result
@@ -19,9 +25,12 @@ export const devices_SetProperty = handler('devices_SetProperty', {
     return { result: 'Set' as const }
   },
 
-  async byOthers({ tx, events, scope, caller, changed, inputText }, input) {
+  async byOthers({ tx, events, scope, caller, changed, services, inputText }, input) {
     const { deviceId, name } = input
-    const text = valueText(inputText)
+    const { text, sizeBytes } = sentValue(inputText)
+    const subject = writeSubject(scope)
+    services.writeBudgets.take(subject, { kind: 'property', sizes: [sizeBytes], isByOthers: true })
+    await services.propertyTotals.check(tx, { subject, name, sizeBytes })
     const result = await writeProperty(tx, caller, { ...input, text })
     if (result.result !== 'Set') return result
     await events.emit('devices_PropertySet', { projectId: scope.projectId!, deviceId, propertyName: name })
@@ -31,10 +40,9 @@ export const devices_SetProperty = handler('devices_SetProperty', {
   },
 })
 
-/** The value as it was written, so that it comes back unchanged. */
-function valueText(inputText: string): string {
+/** The value as it was written, so that it comes back unchanged, and its size. */
+function sentValue(inputText: string): { text: string; sizeBytes: number } {
   const text = memberText(inputText, 'value')
   if (text === undefined) throw new ActionError('Invalid', 'value: required')
-  checkValueSize(text)
-  return text
+  return { text, sizeBytes: checkedSize(text) }
 }

@@ -5,13 +5,18 @@ export const devices_ValidateDeviceToken = handler(
   async ({ db, services }, { jwt }) => {
     const told = await services.jwts.verifyDevice(jwt)
     if (!told) return { result: 'Invalid' as const }
-    const device = await db
-      .selectFrom('device')
-      // One of a deleted project may not be swept yet.
+    const { certificateId, ...valid } = told
+    const certificate = await db
+      .selectFrom('device_certificate')
+      .innerJoin('device', 'device.device_id', 'device_certificate.device_id')
+      // Devices of a deleted project stay until the sweep.
       .innerJoin('project', 'project.project_id', 'device.project_id')
-      .where('device_id', '=', told.deviceId)
-      .select('device_id')
+      .where('device.device_id', '=', told.deviceId)
+      .where('status', '=', 'Active')
+      .$if(certificateId !== undefined, query => query.where('certificate_id', '=', certificateId!))
+      .select('certificate_id')
+      .limit(1)
       .executeTakeFirst()
-    return device ? { result: 'Valid' as const, ...told } : { result: 'Invalid' as const }
+    return certificate ? { result: 'Valid' as const, ...valid } : { result: 'Invalid' as const }
   },
 )

@@ -6,6 +6,7 @@ import {
   connectDevice,
   deviceRow,
   type FakeDevice,
+  randomFingerprint,
   type TestHub,
   type TestUser,
   testHub,
@@ -30,6 +31,16 @@ afterAll(async () => {
   await device[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
+
+/** Gives a device an active certificate, by hand; returns its id. */
+async function addActiveCertificate(to: string): Promise<string> {
+  const { certificateId } = await owner.invoke('devices_AddCertificate', {
+    deviceId: to,
+    fingerprint: randomFingerprint(),
+    status: 'Active',
+  })
+  return certificateId
+}
 
 /** A JWT with the text of its claims as it is. */
 async function issued(claimsText: string): Promise<string> {
@@ -59,7 +70,14 @@ describe('a device token', () => {
       })
       expect(decodeProtectedHeader(jwt)).toEqual({ alg: 'HS256', typ: 'muster-device+jwt' })
       const payload = decodeJwt(jwt)
-      expect(payload).toEqual({ sub: deviceId, aud: 'muster:device', exp: expect.any(Number), claims })
+      const certificate = invoke === device.invoke ? { certificateId: expect.stringMatching(/^d_c_/) } : {}
+      expect(payload).toEqual({
+        sub: deviceId,
+        aud: 'muster:device',
+        exp: expect.any(Number),
+        claims,
+        ...certificate,
+      })
     }
     // What the device does about itself is telemetry; what people do is on record, without the claims.
     expect(await auditRows(hub, 'devices_IssueDeviceToken')).toMatchObject([
@@ -115,9 +133,14 @@ describe('a device token', () => {
   })
 
   it('carries as much as fits into a body, over HTTP and over the link, and no more', async () => {
-    const around = (await issued('""')).length
-    const largest = Math.floor(((MAX_DEVICE_JWT_LENGTH - around) * 3) / 4) - 3
-    const claims = 'x'.repeat(largest)
+    const largestBeside = (around: string): number =>
+      Math.floor(((MAX_DEVICE_JWT_LENGTH - around.length) * 3) / 4) - 3
+    const largest = largestBeside(await issued('""'))
+    // The device's own JWT names its certificate besides.
+    const short = (await device.invoke('devices_IssueDeviceToken', { deviceId, claims: '' })) as {
+      jwt: string
+    }
+    const claims = 'x'.repeat(largestBeside(short.jwt))
     const { jwt } = (await device.invoke('devices_IssueDeviceToken', { deviceId, claims })) as { jwt: string }
     expect(jwt.length).toBeLessThanOrEqual(MAX_DEVICE_JWT_LENGTH)
     expect(await device.invoke('devices_ValidateDeviceToken', { jwt })).toEqual({
@@ -125,7 +148,7 @@ describe('a device token', () => {
       deviceId,
       claims,
     })
-    expect((await validated(jwt, { as: owner })).length).toBeGreaterThan(largest)
+    expect((await validated(jwt, { as: owner })).length).toBeGreaterThan(claims.length)
     for (const tooMany of [largest + 8, MAX_ACTION_BODY_BYTES - 1024]) {
       const error = await owner
         .invoke('devices_IssueDeviceToken', { deviceId, claims: 'x'.repeat(tooMany) })
@@ -140,10 +163,53 @@ describe('a device token', () => {
 
   it('is Invalid once its device is deleted, or never was', async () => {
     const gone = await deviceRow(hub, projectId)
+    await addActiveCertificate(gone)
     const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId: gone })
     expect(JSON.parse(await validated(jwt))).toMatchObject({ result: 'Valid', deviceId: gone })
     await owner.invoke('devices_Delete', { deviceId: gone })
     expect(await validated(jwt)).toBe('{"result":"Invalid"}')
+  })
+
+  it('S10: is Invalid without an active certificate of its device', async () => {
+    const bare = await deviceRow(hub, projectId)
+    const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId: bare })
+    expect(await validated(jwt)).toBe('{"result":"Invalid"}')
+    const certificateId = await addActiveCertificate(bare)
+    expect(JSON.parse(await validated(jwt))).toMatchObject({ result: 'Valid', deviceId: bare })
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+    expect(await validated(jwt)).toBe('{"result":"Invalid"}')
+  })
+
+  it('S10: by the device itself is Invalid once the certificate of its connection is revoked, whatever others it has', async () => {
+    const { owner, token } = await hub.fleet()
+    await using other = await connectDevice({ url: hub.url, token })
+    const own = { deviceId: other.deviceId }
+    const { jwt } = (await other.invoke('devices_IssueDeviceToken', own)) as { jwt: string }
+    const byPerson = await owner.invoke('devices_IssueDeviceToken', own)
+    await owner.invoke('devices_AddCertificate', {
+      ...own,
+      fingerprint: randomFingerprint(),
+      status: 'Active',
+    })
+    expect(JSON.parse(await validated(jwt))).toMatchObject({ result: 'Valid', ...own })
+    const { certificates } = await owner.invoke('devices_GetDetails', own)
+    const { certificateId } = certificates.find(one => one.certificateId === decodeJwt(jwt).certificateId)!
+    await owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Revoked' })
+    expect(await validated(jwt)).toBe('{"result":"Invalid"}')
+    expect(JSON.parse(await validated(byPerson.jwt))).toMatchObject({ result: 'Valid' })
+  })
+
+  it.each([
+    [31_536_000, 86_400],
+    [86_401, 86_400],
+    [60, 60],
+  ])('S10: by the device itself for %i seconds expires after %i', async (validForSecs, lastsSecs) => {
+    const earliest = Math.floor(Date.now() / 1000) + lastsSecs
+    const asked = { deviceId, validForSecs }
+    const { jwt } = (await device.invoke('devices_IssueDeviceToken', asked)) as { jwt: string }
+    const { exp } = decodeJwt(jwt)
+    expect(exp).toBeGreaterThanOrEqual(earliest)
+    expect(exp).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + lastsSecs)
   })
 
   it('is not made by a device for another', async () => {

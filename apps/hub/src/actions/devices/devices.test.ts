@@ -63,6 +63,8 @@ describe('devices_GetDetails', () => {
       isConnected: false,
       certificates: [],
       connections: [],
+      limitHits: [],
+      unregisteredLinks: 0,
     })
   })
 
@@ -170,6 +172,7 @@ describe('devices_Delete', () => {
       await owner.invoke('devices_DeleteCertificate', extra)
       expect(certificates).toHaveLength(1)
     }
+    await hub.services.storedBytes.flush()
     await using console = await liveStream(hub, owner)
 
     expect(await owner.invoke('devices_Delete', { deviceId: device.deviceId })).toEqual({})
@@ -191,6 +194,7 @@ describe('devices_Delete', () => {
       'device_event',
       'device_property',
       'device_property_change',
+      'device_stored_bytes',
       'proxy_host',
       'proxy_token',
     ])

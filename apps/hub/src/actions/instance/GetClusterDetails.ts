@@ -1,13 +1,14 @@
 import { runningNodes } from '../../cluster/node.ts'
 import { handler } from '../../handler.ts'
-import { secsBetween, wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 export const cluster_GetDetails = handler('cluster_GetDetails', async ({ db }) => ({
   nodes: (await runningNodes(db)).map(node => ({
     nodeId: node.node_id,
     name: node.name,
+    status: 'Active' as const,
     joinedAt: wireTime(node.joined_at),
-    uptimeSecs: secsBetween(node.joined_at, new Date()),
+    uptimeSecs: Math.max(0, Math.floor(node.uptimeSecs)),
     lastHeartbeat: wireTime(node.last_heartbeat),
   })),
 }))

@@ -1,8 +1,8 @@
 import { type JobStatus, MAX_LOG_ROWS } from '@muster/actions'
 import { sql } from 'kysely'
-import { queryPage } from '../../database/page.ts'
+import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 /** What the list takes from a row of the queue's own table. */
 type JobRow = {

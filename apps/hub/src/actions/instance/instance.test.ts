@@ -1,6 +1,7 @@
 import { newId } from '@muster/actions'
 import { deviceRow, type TestHub, testHub } from '@muster/testkit'
-import { expect, it } from 'vitest'
+import { sql } from 'kysely'
+import { expect, it, vi } from 'vitest'
 
 const LONG_AGO_SECS = 60 * 60
 
@@ -45,7 +46,7 @@ it('counts accounts, projects and devices', async () => {
   })
 })
 
-it('lists the nodes that run, and none that left or went silent', async () => {
+it('I2: lists the nodes that run, and none that left or went silent', async () => {
   await using hub = await testHub({ nodeName: 'first node' })
   const admin = await hub.user({ isAdmin: true })
   const ago = (secs: number): Date => new Date(Date.now() - secs * 1000)
@@ -63,8 +64,31 @@ it('lists the nodes that run, and none that left or went silent', async () => {
     { nodeId: other, name: 'other node' },
     { nodeId: hub.nodeId, name: 'first node' },
   ])
+  // Clients of April 2026 fail without it.
+  expect(nodes.map(({ status }) => status)).toEqual(['Active', 'Active'])
   expect(nodes[0]!.uptimeSecs).toBeGreaterThanOrEqual(90)
   expect(nodes[0]!.uptimeSecs).toBeLessThan(120)
+})
+
+it('O9: tells the uptime of nodes by the clock of the database', async () => {
+  await using hub = await testHub()
+  const admin = await hub.user({ isAdmin: true })
+  for (const skewMs of [-600_000, 600_000]) {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + skewMs })
+    try {
+      const { nodes } = await admin.invoke('cluster_GetDetails', {})
+      expect(nodes).toHaveLength(1)
+      expect(nodes[0]!.uptimeSecs).toBeLessThan(60)
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+  await hub.db
+    .updateTable('cluster_node')
+    .set({ joined_at: sql<Date>`now() - interval '90 seconds'` })
+    .execute()
+  const { nodes } = await admin.invoke('cluster_GetDetails', {})
+  expect(nodes[0]!.uptimeSecs).toBeGreaterThanOrEqual(90)
 })
 
 it('shows jobs in the states that people know', async () => {

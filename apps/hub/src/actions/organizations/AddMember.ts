@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
-import { hasEmail } from '../../database/accounts.ts'
-import { lockMembers } from '../../database/organization-members.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_AddMember = handler(
@@ -12,7 +12,7 @@ export const organizations_AddMember = handler(
       .where('user_id', '=', userId)
       .select(['user_id', 'email'])
       .executeTakeFirst()
-    if (!user) throw new ActionError('Invalid', `userId: there is no account ${userId}.`)
+    if (!user) throw new ActionError('Invalid', `userId: there is no account ${userId}.`, { status: 404 })
     const added = await tx
       .insertInto('organization_member')
       .values({ organization_id: organizationId, user_id: userId, is_admin: isAdmin })
@@ -23,7 +23,7 @@ export const organizations_AddMember = handler(
       throw new ActionError('Invalid', 'This person is already a member of the organization.', {
         status: 409,
       })
-    // It would let them in again once they are removed.
+    // A remaining invitation would let the person join again after a removal.
     await tx
       .deleteFrom('organization_invitation')
       .where('organization_id', '=', organizationId)

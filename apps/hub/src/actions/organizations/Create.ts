@@ -1,11 +1,14 @@
 import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
-import { createOrganization } from '../../database/organizations.ts'
-import { handler } from '../../handler.ts'
+import type { Tx } from '../../database/client/connection.ts'
+import { lockAccount } from '../../database/queries/accounts/account-lock.ts'
+import { createOrganization } from '../../database/queries/organizations/organizations.ts'
+import { handler, type Services } from '../../handler.ts'
+import { requireRoom } from '../../limits/require-room.ts'
 
 export const organizations_Create = handler(
   'organizations_Create',
-  async ({ tx, events, caller, changed }, { name, admins }) => {
+  async ({ tx, events, caller, changed, services }, { name, admins }) => {
     const person = personOf(caller)
     if (admins && person && !person.isAdmin) {
       throw new ActionError(
@@ -20,10 +23,24 @@ export const organizations_Create = handler(
         .where('user_id', '=', userId)
         .select('user_id')
         .executeTakeFirst()
-      if (!user) throw new ActionError('Invalid', `admins: there is no account ${userId}.`)
+      if (!user) throw new ActionError('Invalid', `admins: there is no account ${userId}.`, { status: 404 })
     }
+    if (person && userIds.includes(person.userId)) await requireOrganizationsLeft(tx, person.userId, services)
     const organizationId = await createOrganization({ tx, events }, name, userIds)
     changed('organizations', { organizationId }, userIds)
     return { organizationId }
   },
 )
+
+/** Throws `LimitReached` when a person administers as many organizations as one may. */
+async function requireOrganizationsLeft(tx: Tx, userId: string, services: Services): Promise<void> {
+  await lockAccount(tx, userId)
+  const { count } = await tx
+    .selectFrom('organization_member')
+    .where('user_id', '=', userId)
+    .where('is_admin', '=', true)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  const remedy = 'Delete an organization or hand one over first.'
+  requireRoom(services, 'person-organizations', { userId }, count, remedy)
+}

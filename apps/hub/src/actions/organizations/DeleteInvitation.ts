@@ -1,4 +1,4 @@
-import { hasEmail } from '../../database/accounts.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_DeleteInvitation = handler(

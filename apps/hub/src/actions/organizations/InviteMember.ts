@@ -1,12 +1,13 @@
 import { ActionError, newId } from '@muster/actions'
 import { personOf } from '../../caller.ts'
-import { hasEmail } from '../../database/accounts.ts'
-import { lockMembers } from '../../database/organization-members.ts'
+import { hasEmail } from '../../database/queries/accounts/accounts.ts'
+import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
+import { requireRoom } from '../../limits/require-room.ts'
 
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',
-  async ({ tx, events, caller, changed, enqueue }, { organizationId, email }) => {
+  async ({ tx, events, caller, changed, enqueue, services }, { organizationId, email }) => {
     await lockMembers(tx, organizationId)
     const account = await tx
       .selectFrom('user as u')
@@ -26,6 +27,13 @@ export const organizations_InviteMember = handler(
       .executeTakeFirst()
     // No second mail either: nobody floods a mailbox by inviting it again and again.
     if (open) return { invitationId: open.invitation_id }
+    const { count } = await tx
+      .selectFrom('organization_invitation')
+      .where('organization_id', '=', organizationId)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    const remedy = 'Withdraw invitations that nobody accepts.'
+    requireRoom(services, 'organization-invitations', { organizationId }, count, remedy)
     const invitationId = newId('org_invite')
     await tx
       .insertInto('organization_invitation')

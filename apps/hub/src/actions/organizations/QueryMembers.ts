@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_QueryMembers = handler(

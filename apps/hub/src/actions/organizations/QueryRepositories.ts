@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
-import { repositoryNamesOf } from '../../database/repositories.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
+import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_QueryRepositories = handler(

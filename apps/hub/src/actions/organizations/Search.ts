@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { PLANNED_BY_VALUES } from '../../database/connection.ts'
-import { matchesText, partPattern } from '../../database/page.ts'
-import { repositoryNamesOf } from '../../database/repositories.ts'
+import { withQueryOptions } from '../../database/client/connection.ts'
+import { matchesText, partPattern } from '../../database/client/page.ts'
+import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 const DEFAULT_LIMIT = 8
@@ -29,7 +29,7 @@ export const organizations_Search = handler(
       .orderBy(bestFirst(sql`r.display_name`, sql`r.repository_id`))
       .limit(limit)
       .execute()
-    const devices = await db
+    const devices = await withQueryOptions(db, { plan: 'by values' })
       .selectFrom('device as d')
       .innerJoin('project as p', 'p.project_id', 'd.project_id')
       .where('p.organization_id', '=', organizationId)
@@ -44,7 +44,6 @@ export const organizations_Search = handler(
       ])
       .orderBy(bestFirst(sql`coalesce(d.name, d.hostname, '')`, sql`d.device_id`))
       .limit(limit)
-      .modifyEnd(PLANNED_BY_VALUES)
       .execute()
     return {
       projects,

@@ -1,4 +1,8 @@
-import { isAdminOfMember, lockMembers, requireAnotherAdmin } from '../../database/organization-members.ts'
+import {
+  isAdminOfMember,
+  lockMembers,
+  requireAnotherAdmin,
+} from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
 export const organizations_SetMemberIsAdmin = handler(

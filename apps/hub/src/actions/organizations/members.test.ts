@@ -457,7 +457,7 @@ async function expectNoMember(
     ),
   )
   for (const { status, json } of answers) {
-    expect(status).toBe(400)
+    expect(status).toBe(404)
     expect(json()).toMatchObject({
       kind: 'Invalid',
       message: 'This person is not a member of the organization.',

@@ -33,7 +33,7 @@ describe('organizations_Search', () => {
     const found = await search('CRANE')
     expect(found.projects).toEqual([{ projectId, name: 'Harbor cranes' }])
     expect(found.repositories).toMatchObject([{ repositoryId, displayName: 'Crane software' }])
-    // What begins with it comes first.
+    // Names that begin with the text come before names that only contain it.
     expect(found.devices.map(({ name, hostname }) => name ?? hostname)).toEqual([
       'Crane 7',
       'crane-gw',

@@ -1,9 +1,19 @@
 import { newId } from '@muster/actions'
+import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
+import { requireRoom } from '../../limits/require-room.ts'
 
 export const projects_Create = handler(
   'projects_Create',
-  async ({ tx, events, changed }, { organizationId, name }) => {
+  async ({ tx, events, changed, services }, { organizationId, name }) => {
+    await lockMembers(tx, organizationId)
+    const { count } = await tx
+      .selectFrom('project')
+      .where('organization_id', '=', organizationId)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    const remedy = 'Delete a project that is not used any more.'
+    requireRoom(services, 'organization-projects', { organizationId }, count, remedy)
     const projectId = newId('p')
     await tx
       .insertInto('project')

@@ -1,10 +1,27 @@
 import { newId, publicIdOf } from '@muster/actions'
+import { hashSecret } from '../../credentials/secrets.ts'
+import { tokenLimitColumns } from '../../database/queries/projects/token-limits.ts'
 import { handler } from '../../handler.ts'
-import { hashSecret } from '../../secrets.ts'
+import { requireRoom } from '../../limits/require-room.ts'
 
 export const projects_CreateDeploymentToken = handler(
   'projects_CreateDeploymentToken',
-  async ({ tx, events, changed }, { projectId, name, flags }) => {
+  async ({ tx, events, changed, services, scope }, { projectId, name, flags, limits }) => {
+    // Creations at the same moment count each other.
+    await tx
+      .selectFrom('project')
+      .where('project_id', '=', projectId)
+      .select('project_id')
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    const { count } = await tx
+      .selectFrom('deployment_token')
+      .where('project_id', '=', projectId)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    const subject = { projectId, ...(scope.organizationId && { organizationId: scope.organizationId }) }
+    const remedy = 'Delete a token that is not used any more.'
+    requireRoom(services, 'project-deployment-tokens', subject, count, remedy)
     const token = newId('deployment')
     const tokenId = publicIdOf(token)
     const autoAccept = flags?.autoAccept ?? false
@@ -16,6 +33,7 @@ export const projects_CreateDeploymentToken = handler(
         project_id: projectId,
         name,
         auto_accept: autoAccept,
+        ...(limits && tokenLimitColumns(limits)),
       })
       .execute()
     await events.emit('projects_DeploymentTokenCreated', { projectId, tokenId, flags: { autoAccept } })

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 /** As many ticks as fit the widest strip of the console. */
 const DEFAULT_MAX_BINS = 60
@@ -22,7 +22,7 @@ export const projects_GetSummary = handler(
     const newest = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)
-      .select(['device_id', 'name', 'first_seen'])
+      .select(['device_id', 'name', 'hostname', 'first_seen'])
       .orderBy('first_seen', 'desc')
       .orderBy('device_id', 'desc')
       .limit(1)
@@ -36,6 +36,7 @@ export const projects_GetSummary = handler(
       newestDevice: newest && {
         deviceId: newest.device_id,
         name: newest.name ?? undefined,
+        hostname: newest.hostname || undefined,
         firstSeen: wireTime(newest.first_seen),
       },
       bins,

@@ -1,5 +1,5 @@
 import { refusal } from '../../access/authorize.ts'
-import { repositoryToLink } from '../../database/repository-links.ts'
+import { repositoryToLink } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
 export const projects_LinkRepository = handler(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { isVisibleTo } from '../../access/visible.ts'
-import { matchesText, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
 export const projects_Query = handler('projects_Query', async ({ db, caller }, { filter, ...page }) => {

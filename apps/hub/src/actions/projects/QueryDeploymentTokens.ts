@@ -1,12 +1,15 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
-import { refusalOf } from '../../database/refusals.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
+import { refusalOf } from '../../database/queries/devices/refusals.ts'
+import { budgetUsed, tokenLimitsOf } from '../../database/queries/projects/token-limits.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 export const projects_QueryDeploymentTokens = handler(
   'projects_QueryDeploymentTokens',
-  async ({ db }, { projectId, filter, ...page }) => {
+  async ({ db, services }, { projectId, filter, ...page }) => {
+    const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = services.limits
+    const perHourOf = sql<number>`coalesce(t.new_devices_per_hour, ${perHour}::int)`
     const query = db
       .selectFrom('deployment_token as t')
       .where('t.project_id', '=', projectId)
@@ -16,6 +19,13 @@ export const projects_QueryDeploymentTokens = handler(
         't.created_at',
         't.name',
         't.auto_accept',
+        't.expires_at',
+        't.device_limit',
+        't.new_devices_at_once',
+        't.new_devices_per_hour',
+        't.enrolled_devices',
+        't.refused_devices',
+        budgetUsed(perHourOf).as('budget_used'),
         't.last_refusal_at',
         't.last_refusal_reason',
         't.last_refusal_count',
@@ -25,12 +35,21 @@ export const projects_QueryDeploymentTokens = handler(
       name: { by: sql`coalesce(t.name, '')`, type: 'text' },
     } as const
     const { rows, ...rest } = await queryPage(query, page, sorts, sql`t.token_id`, '-createdAt')
+    const budgetOf = (row: (typeof rows)[number]) => {
+      const holds = row.new_devices_at_once ?? atOnce
+      const left = Math.max(0, Math.floor(holds - row.budget_used))
+      return { atOnce: holds, perHour: row.new_devices_per_hour ?? perHour, left }
+    }
     return {
       tokens: rows.map(row => ({
         tokenId: row.token_id,
         createdAt: wireTime(row.created_at),
         name: row.name ?? undefined,
         flags: { autoAccept: row.auto_accept },
+        limits: tokenLimitsOf(row),
+        budget: budgetOf(row),
+        enrolledDevices: row.enrolled_devices,
+        refusedDevices: row.refused_devices,
         lastRefusal: refusalOf(row),
       })),
       ...rest,

@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
-import { PLANNED_BY_VALUES } from '../../database/connection.ts'
-import { partPattern, queryPage } from '../../database/page.ts'
-import { matchesProperty } from '../../database/property-conditions.ts'
+import { withQueryOptions } from '../../database/client/connection.ts'
+import { partPattern, queryPage } from '../../database/client/page.ts'
+import { matchesProperty } from '../../database/queries/devices/property-conditions.ts'
 import { handler } from '../../handler.ts'
-import { secsBetween, wireTimeOf } from '../../times.ts'
+import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
 
 /** Up to so many devices a page is looked up with what runs at every request. */
 const MAX_LOOK_UP = 100
 
 const SORTS = {
-  name: { by: sql`coalesce(d.name, '')`, type: 'text' },
+  name: { by: sql`coalesce(d.name, d.hostname, '')`, type: 'text' },
   deviceId: { by: sql`d.device_id`, type: 'text' },
   firstSeen: { by: sql`d.first_seen`, type: 'timestamptz' },
   status: { by: sql`d.is_connected`, type: 'boolean' },
@@ -19,7 +19,7 @@ const SORTS = {
 export const projects_QueryDevices = handler(
   'projects_QueryDevices',
   async ({ db }, { projectId, filter, countTotal, ...page }) => {
-    let query = db
+    let query = (filter ? withQueryOptions(db, { plan: 'by values' }) : db)
       .selectFrom('device as d')
       .where('d.project_id', '=', projectId)
       .select([
@@ -36,7 +36,6 @@ export const projects_QueryDevices = handler(
     else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
     if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
     for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
-    if (filter) query = query.modifyEnd(PLANNED_BY_VALUES)
     // Whether a text or a property matches is seen at the row alone; the states of all devices are in an index.
     const counting = filter?.text || filter?.properties?.length ? 'along' : true
     // In its own order a page lies in one index.

@@ -13,8 +13,9 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { hashSecret } from '../../secrets.ts'
+import { hashSecret } from '../../credentials/secrets.ts'
 
 let hub: TestHub
 let owner: TestUser
@@ -238,6 +239,41 @@ describe('projects_QueryDevices', () => {
     expect(devices.map(device => device.status)).toEqual([status, 'offline'])
   })
 
+  it('C11: sorts a device without a name by its host name, page by page and from an index', async () => {
+    const unnamed = { name: null } as object
+    await deviceRow(hub, projectId, { name: 'crane' })
+    await deviceRow(hub, projectId, { ...unnamed, hostname: 'door' })
+    await deviceRow(hub, projectId, { name: 'elevator', hostname: 'aaa' })
+    await deviceRow(hub, projectId, unnamed)
+    const ask = { projectId, sort: 'name', limit: 2 }
+    const first = await owner.invoke('projects_QueryDevices', ask)
+    const last = await owner.invoke('projects_QueryDevices', { ...ask, cursor: first.nextCursor })
+    expect([...first.devices, ...last.devices].map(({ name, hostname }) => name ?? hostname)).toEqual([
+      undefined,
+      'crane',
+      'door',
+      'elevator',
+    ])
+    const { rows } = await hub.db.transaction().execute(async tx => {
+      await sql`set local enable_sort = off; set local enable_seqscan = off`.execute(tx)
+      return sql<{ 'QUERY PLAN': string }>`
+        explain select from device d where d.project_id = ${projectId}
+           and (coalesce(d.name, d.hostname, ''), d.device_id) > ('crane', '')
+         order by coalesce(d.name, d.hostname, ''), d.device_id limit 3`.execute(tx)
+    })
+    const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+    expect(plan).toMatch(/Index (Only )?Scan using device_by_name/)
+    expect(plan).not.toContain('Sort')
+  })
+
+  it('C11: tells the host name with the details of a device and with the newest device', async () => {
+    const deviceId = await deviceRow(hub, projectId, { name: null, hostname: 'rack-7' } as object)
+    expect(await owner.invoke('devices_GetDetails', { deviceId })).toMatchObject({ hostname: 'rack-7' })
+    expect(await owner.invoke('projects_GetSummary', { projectId })).toMatchObject({
+      newestDevice: { deviceId, hostname: 'rack-7' },
+    })
+  })
+
   it('filters by connection, by pending certificates and by text, and by both together', async () => {
     await deviceRow(hub, projectId, { name: 'on', isConnected: true, hostname: 'rack-1' })
     await deviceRow(hub, projectId, { name: 'off', hostname: 'RACK-2' })
@@ -295,6 +331,12 @@ describe('projects_QueryDevices', () => {
 })
 
 describe('projects_CreateDeploymentToken', () => {
+  it('I4: makes a token that holds devices back when a bare call sends no flags', async () => {
+    await owner.invoke('projects_CreateDeploymentToken', { projectId, name: 'script' })
+    const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+    expect(tokens).toMatchObject([{ name: 'script', flags: { autoAccept: false } }])
+  })
+
   it('shows the secret once, with which a device connects, and keeps its hash', async () => {
     await using console = await liveStream(hub, owner)
     const created = await owner.invoke('projects_CreateDeploymentToken', {
@@ -355,12 +397,25 @@ describe('projects_QueryDeploymentTokens', () => {
     const createdAt = expect.any(String)
     expect(answer).toEqual({
       tokens: [
-        { tokenId: second.tokenId, name: 'Test token', createdAt, flags: { autoAccept: true } },
+        {
+          tokenId: second.tokenId,
+          name: 'Test token',
+          createdAt,
+          flags: { autoAccept: true },
+          limits: {},
+          budget: { atOnce: 10_000, perHour: 600, left: 10_000 },
+          enrolledDevices: 0,
+          refusedDevices: 0,
+        },
         {
           tokenId: first.tokenId,
           name: 'Test token',
           createdAt,
           flags: { autoAccept: false },
+          limits: {},
+          budget: { atOnce: 10_000, perHour: 600, left: 9_999 },
+          enrolledDevices: 1,
+          refusedDevices: 0,
           lastRefusal: { at: expect.any(String), reason: 'certificate is pending', count: 1 },
         },
       ],

@@ -1,11 +1,12 @@
-import { addFile } from '../../database/repository-files.ts'
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
+import { addFile } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_AddPackageAsset = handler(
   'repositories_AddPackageAsset',
-  async ({ tx, scope, events, changed }, { packageId, assetId, filename, metadata = {} }) => {
+  async ({ tx, scope, events, changed, inputText }, { packageId, assetId, filename, metadata }) => {
     const repositoryId = scope.repositoryId!
-    const file = { repositoryId, assetId, filename, metadata }
+    const file = { repositoryId, assetId, filename, metadata: metadataText(inputText, metadata) }
     if (!(await addFile(tx, { of: 'package', id: packageId }, file)))
       return { result: 'FilenameAlreadyExists' as const }
     await events.emit('repositories_PackageAssetAdded', { repositoryId, packageId, assetId, filename })

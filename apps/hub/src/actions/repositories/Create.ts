@@ -1,17 +1,25 @@
 import { NewPathName, newId } from '@muster/actions'
 import { sql } from 'kysely'
-import type { Tx } from '../../database/connection.ts'
+import type { Tx } from '../../database/client/connection.ts'
+import { isSlugTaken, lockSlugs } from '../../database/queries/repositories/former-names.ts'
+import { requireRoomForRepository } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 /** Older clients give one name, for people and for paths; newer ones a display name, which others may have too (catalogue 4.5). */
 export const repositories_Create = handler(
   'repositories_Create',
-  async ({ tx, events, changed }, { organizationId, name, displayName = name!, visibility = 'Private' }) => {
+  async (
+    { tx, events, changed, services },
+    { organizationId, name, displayName = name!, visibility = 'Private' },
+  ) => {
     const slug = NewPathName.safeParse(name).data ?? null
     if (name !== undefined && slug === null && (await isDisplayNameTaken(tx, displayName)))
       return { result: 'NameAlreadyExists' as const }
+    await lockSlugs(tx, [slug])
+    if (slug !== null && (await isSlugTaken(tx, slug))) return { result: 'NameAlreadyExists' as const }
+    await requireRoomForRepository(tx, services, organizationId)
     const repositoryId = newId('repo')
-    const made = await tx
+    await tx
       .insertInto('repository')
       .values({
         repository_id: repositoryId,
@@ -20,10 +28,7 @@ export const repositories_Create = handler(
         slug,
         visibility,
       })
-      .onConflict(conflict => conflict.column('slug').doNothing())
-      .returning('repository_id')
-      .executeTakeFirst()
-    if (!made) return { result: 'NameAlreadyExists' as const }
+      .execute()
     await events.emit('repositories_Created', { repositoryId, organizationId })
     changed('repositories', { repositoryId })
     return { result: 'Created' as const, repositoryId }

@@ -1,9 +1,10 @@
 import { newId } from '@muster/actions'
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_CreatePackage = handler(
   'repositories_CreatePackage',
-  async ({ tx, events, changed }, { repositoryId, name, kind, metadata = {} }) => {
+  async ({ tx, events, changed, inputText }, { repositoryId, name, kind, metadata }) => {
     const packageId = newId('pkg')
     const made = await tx
       .insertInto('package')
@@ -12,7 +13,7 @@ export const repositories_CreatePackage = handler(
         repository_id: repositoryId,
         name,
         kind: kind ?? null,
-        metadata: JSON.stringify(metadata),
+        metadata: metadataText(inputText, metadata),
       })
       .onConflict(conflict => conflict.columns(['repository_id', 'name']).doNothing())
       .returning('package_id')

@@ -1,11 +1,12 @@
 import { newId } from '@muster/actions'
-import { addTags, lockTags } from '../../database/repository-tags.ts'
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
+import { addTags, lockTags } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_CreateVersion = handler(
   'repositories_CreateVersion',
-  async (context, { packageId, tags = [], name, metadata = {} }) => {
-    const { tx, scope, events, changed } = context
+  async (context, { packageId, tags = [], name, metadata }) => {
+    const { tx, scope, events, changed, inputText } = context
     const versionId = newId('pkg_v')
     await lockTags(tx, packageId)
     await tx
@@ -14,7 +15,7 @@ export const repositories_CreateVersion = handler(
         version_id: versionId,
         package_id: packageId,
         name: name ?? null,
-        metadata: JSON.stringify(metadata),
+        metadata: metadataText(inputText, metadata),
       })
       .execute()
     await events.emit('repositories_PackageVersionCreated', {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { deleteRepositories } from '../../database/deletion.ts'
+import { deleteRepositories } from '../../database/queries/repositories/deletion.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_Delete = handler(

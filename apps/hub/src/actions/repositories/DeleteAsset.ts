@@ -1,5 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { countReferences } from '../../database/repositories.ts'
+import { countReferences } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_DeleteAsset = handler(

@@ -1,4 +1,4 @@
-import { lockTags, refuseWhileLocked } from '../../database/repository-tags.ts'
+import { lockTags, refuseWhileLocked } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_DeletePackage = handler(

@@ -1,4 +1,8 @@
-import { lockTags, refuseWhileLocked, removeAllTags } from '../../database/repository-tags.ts'
+import {
+  lockTags,
+  refuseWhileLocked,
+  removeAllTags,
+} from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_DeleteVersion = handler(

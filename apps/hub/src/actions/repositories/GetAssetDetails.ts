@@ -1,4 +1,8 @@
-import { type AssetStatus, countReferences, storageOf } from '../../database/repositories.ts'
+import {
+  type AssetStatus,
+  countReferences,
+  storageOf,
+} from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_GetAssetDetails = handler(

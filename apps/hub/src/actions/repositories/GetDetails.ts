@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { repositoryNamesOf } from '../../database/repositories.ts'
+import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_GetDetails = handler(

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { filesOf } from '../../database/repository-files.ts'
+import { metadataOf } from '../../database/queries/repositories/metadata.ts'
+import { filesOf } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_GetPackageDetails = handler(
@@ -12,7 +13,7 @@ export const repositories_GetPackageDetails = handler(
         'p.repository_id',
         'p.name',
         'p.kind',
-        'p.metadata',
+        metadataOf('p.metadata').as('metadata'),
         sql<number>`(select count(*) from package_version v where v.package_id = p.package_id)`.as(
           'version_count',
         ),
@@ -24,7 +25,7 @@ export const repositories_GetPackageDetails = handler(
       name: row.name,
       kind: row.kind ?? undefined,
       versionCount: row.version_count,
-      metadata: row.metadata as Record<string, unknown>,
+      metadata: row.metadata,
       assets: await filesOf(db, { of: 'package', id: packageId }, scope),
     }
   },

@@ -1,7 +1,8 @@
-import { filesOf } from '../../database/repository-files.ts'
-import { tagsOf } from '../../database/repository-tags.ts'
+import { metadataOf } from '../../database/queries/repositories/metadata.ts'
+import { filesOf } from '../../database/queries/repositories/repository-files.ts'
+import { tagsOf } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 export const repositories_GetVersionDetails = handler(
   'repositories_GetVersionDetails',
@@ -10,7 +11,13 @@ export const repositories_GetVersionDetails = handler(
       .selectFrom('package_version as v')
       .innerJoin('package as p', 'p.package_id', 'v.package_id')
       .where('v.version_id', '=', versionId)
-      .select(['p.repository_id', 'p.package_id', 'v.created_at', 'v.name', 'v.metadata'])
+      .select([
+        'p.repository_id',
+        'p.package_id',
+        'v.created_at',
+        'v.name',
+        metadataOf('v.metadata').as('metadata'),
+      ])
       .executeTakeFirstOrThrow()
     return {
       versionId,
@@ -20,7 +27,7 @@ export const repositories_GetVersionDetails = handler(
       name: row.name ?? undefined,
       assets: await filesOf(db, { of: 'version', id: versionId }, scope),
       tags: (await tagsOf(db, row.package_id, [versionId])).get(versionId) ?? [],
-      metadata: row.metadata as Record<string, unknown>,
+      metadata: row.metadata,
     }
   },
 )

@@ -1,4 +1,4 @@
-import type { Db } from '../../database/connection.ts'
+import type { Db } from '../../database/client/connection.ts'
 import { handler } from '../../handler.ts'
 import type { Blobs } from '../../storage/blobs.ts'
 

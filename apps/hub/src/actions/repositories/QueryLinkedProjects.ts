@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { isVisibleTo } from '../../access/visible.ts'
-import { matchesText, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
 /** Links to a public repository give nothing that is not everybody's: strangers' ones stay with the strangers. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
-import { tagsOf } from '../../database/repository-tags.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
+import { tagsOf } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 const SORTS = { createdAt: { by: sql`v.created_at`, type: 'timestamptz' } } as const
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { matchesText, queryPage } from '../../database/page.ts'
+import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
-import { wireTime } from '../../times.ts'
+import { wireTime } from '../../runtime/times.ts'
 
 const SORTS = {
   name: { by: sql`p.name`, type: 'text' },

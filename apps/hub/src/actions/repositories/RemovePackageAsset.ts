@@ -1,4 +1,4 @@
-import { removeFile } from '../../database/repository-files.ts'
+import { removeFile } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_RemovePackageAsset = handler(

@@ -1,4 +1,4 @@
-import { resolvePath } from '../../database/repositories.ts'
+import { resolvePath } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_ResolvePackageByPath = handler(

@@ -1,14 +1,22 @@
+import { keepFormerName } from '../../database/queries/repositories/former-names.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetDisplayName = handler(
   'repositories_SetDisplayName',
-  async ({ tx, events, changed }, { repositoryId, displayName }) => {
+  async ({ tx, events, changed }, { repositoryId, displayName: name }) => {
+    const { display_name: from, slug } = await tx
+      .selectFrom('repository')
+      .where('repository_id', '=', repositoryId)
+      .select(['display_name', 'slug'])
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    const displayName = name ?? slug ?? repositoryId
     await tx
       .updateTable('repository')
       .set({ display_name: displayName })
       .where('repository_id', '=', repositoryId)
-      .returning('repository_id')
-      .executeTakeFirstOrThrow()
+      .execute()
+    await keepFormerName(tx, repositoryId, { from, to: displayName, isSlug: false })
     await events.emit('repositories_DisplayNameChanged', { repositoryId, displayName })
     changed('repositories')
     return {}

@@ -1,10 +1,11 @@
-import { unlinkOtherOrganizations } from '../../database/repository-links.ts'
+import { requireRoomForRepository } from '../../database/queries/repositories/repositories.ts'
+import { unlinkOtherOrganizations } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetOrganization = handler(
   'repositories_SetOrganization',
   async (context, { repositoryId, organizationId }) => {
-    const { tx, events, changed } = context
+    const { tx, events, changed, services } = context
     const before = await tx
       .selectFrom('repository')
       .where('repository_id', '=', repositoryId)
@@ -12,6 +13,7 @@ export const repositories_SetOrganization = handler(
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
     if (before.organization_id === organizationId) return {}
+    await requireRoomForRepository(tx, services, organizationId)
     await tx
       .updateTable('repository')
       .set({ organization_id: organizationId })

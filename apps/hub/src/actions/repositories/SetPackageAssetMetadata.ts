@@ -1,10 +1,11 @@
-import { setFileMetadata } from '../../database/repository-files.ts'
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
+import { setFileMetadata } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetPackageAssetMetadata = handler(
   'repositories_SetPackageAssetMetadata',
-  async ({ tx, scope, events, changed }, { packageId, filename, metadata }) => {
-    await setFileMetadata(tx, { of: 'package', id: packageId }, filename, metadata)
+  async ({ tx, scope, events, changed, inputText }, { packageId, filename, metadata }) => {
+    await setFileMetadata(tx, { of: 'package', id: packageId }, filename, metadataText(inputText, metadata))
     await events.emit('repositories_PackageAssetMetadataChanged', {
       repositoryId: scope.repositoryId!,
       packageId,

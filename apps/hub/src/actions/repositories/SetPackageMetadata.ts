@@ -1,11 +1,12 @@
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetPackageMetadata = handler(
   'repositories_SetPackageMetadata',
-  async ({ tx, scope, events, changed }, { packageId, metadata }) => {
+  async ({ tx, scope, events, changed, inputText }, { packageId, metadata }) => {
     await tx
       .updateTable('package')
-      .set({ metadata: JSON.stringify(metadata) })
+      .set({ metadata: metadataText(inputText, metadata) })
       .where('package_id', '=', packageId)
       .returning('package_id')
       .executeTakeFirstOrThrow()

@@ -1,6 +1,6 @@
 import { ActionError, type ParsedInput } from '@muster/actions'
 import { handler } from '../../handler.ts'
-import { AddressRefused } from '../../storage/outbound.ts'
+import { AddressRefused } from '../../storage/guarded-http-client.ts'
 import { normalS3Settings, S3Failure } from '../../storage/s3.ts'
 
 export const repositories_SetS3Config = handler('repositories_SetS3Config', {
@@ -20,6 +20,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         before && !mayKeep
           ? 's3SecretAccessKey: expected the secret, because the endpoint or the access key id is another than before.'
           : 's3SecretAccessKey: expected the secret.',
+        { status: 409 },
       )
     const settings = { ...place, secretAccessKey: kept }
     const probed = await stores
@@ -28,7 +29,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
       .catch((error: unknown) => {
         if (!(error instanceof S3Failure || error instanceof AddressRefused)) throw error
         const message = `The object storage cannot be used: ${error.message}`
-        throw new ActionError('Invalid', message, { cause: error })
+        throw new ActionError('Invalid', message, { status: 409, cause: error })
       })
     return async ({ tx, events, changed }) => {
       // The blobs that lie there are read with the new keys; those in another place keep the old ones.

@@ -1,21 +1,19 @@
+import { isSlugTaken, keepFormerName, lockSlugs } from '../../database/queries/repositories/former-names.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetSlug = handler(
   'repositories_SetSlug',
   async ({ tx, events, changed }, { repositoryId, slug }) => {
-    const other = await tx
+    const { slug: from } = await tx
       .selectFrom('repository')
-      .where('slug', '=', slug)
-      .where('repository_id', '<>', repositoryId)
-      .select('repository_id')
-      .executeTakeFirst()
-    if (other) return { result: 'SlugAlreadyExists' as const }
-    await tx
-      .updateTable('repository')
-      .set({ slug })
       .where('repository_id', '=', repositoryId)
-      .returning('repository_id')
+      .select('slug')
+      .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
+    await lockSlugs(tx, [from, slug])
+    if (await isSlugTaken(tx, slug, repositoryId)) return { result: 'SlugAlreadyExists' as const }
+    await tx.updateTable('repository').set({ slug }).where('repository_id', '=', repositoryId).execute()
+    await keepFormerName(tx, repositoryId, { from, to: slug, isSlug: true })
     await events.emit('repositories_PublicNameChanged', { repositoryId, publicName: slug })
     changed('repositories')
     return { result: 'Success' as const }

@@ -1,10 +1,11 @@
-import { setFileMetadata } from '../../database/repository-files.ts'
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
+import { setFileMetadata } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetVersionAssetMetadata = handler(
   'repositories_SetVersionAssetMetadata',
-  async ({ tx, scope, events, changed }, { versionId, filename, metadata }) => {
-    await setFileMetadata(tx, { of: 'version', id: versionId }, filename, metadata)
+  async ({ tx, scope, events, changed, inputText }, { versionId, filename, metadata }) => {
+    await setFileMetadata(tx, { of: 'version', id: versionId }, filename, metadataText(inputText, metadata))
     await events.emit('repositories_PackageVersionAssetMetadataChanged', {
       repositoryId: scope.repositoryId!,
       versionId,

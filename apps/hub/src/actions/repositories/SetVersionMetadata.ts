@@ -1,11 +1,12 @@
+import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetVersionMetadata = handler(
   'repositories_SetVersionMetadata',
-  async ({ tx, scope, events, changed }, { versionId, metadata }) => {
+  async ({ tx, scope, events, changed, inputText }, { versionId, metadata }) => {
     await tx
       .updateTable('package_version')
-      .set({ metadata: JSON.stringify(metadata) })
+      .set({ metadata: metadataText(inputText, metadata) })
       .where('version_id', '=', versionId)
       .returning('version_id')
       .executeTakeFirstOrThrow()

@@ -1,4 +1,4 @@
-import { unlinkOtherOrganizations } from '../../database/repository-links.ts'
+import { unlinkOtherOrganizations } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_SetVisibility = handler(

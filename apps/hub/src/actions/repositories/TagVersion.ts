@@ -1,4 +1,4 @@
-import { addTags, lockTags } from '../../database/repository-tags.ts'
+import { addTags, lockTags } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_TagVersion = handler(

@@ -1,4 +1,4 @@
-import { lockTags, removeTags } from '../../database/repository-tags.ts'
+import { lockTags, removeTags } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
 export const repositories_UntagVersion = handler(

@@ -1,5 +1,5 @@
 import { newId } from '@muster/actions'
-import { assetRow, auditEvents, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { ask, assetRow, auditEvents, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 let hub: TestHub
@@ -150,6 +150,30 @@ describe('metadata', () => {
     await owner.invoke('repositories_SetVersionMetadata', { versionId, metadata })
     for (const told of [(await detailsOf()).metadata, (await versionDetails(versionId)).metadata])
       expect(JSON.stringify(told)).toBe(JSON.stringify(metadata))
+  })
+
+  it('keeps every digit of its numbers, of packages, versions and files', async () => {
+    const metadata = '{"build":12345678901234567890,"price":1.10,"ratio":0.1234567890123456789}'
+    const assetId = await assetRow(hub, repositoryId)
+    const run = async (name: string, input: string) => {
+      const { status, text } = await ask(hub, `/api/v1/actions/invoke/${name}`, { as: owner, body: input })
+      expect([status, text]).toEqual([200, expect.any(String)])
+      return text.replaceAll(/\s/g, '')
+    }
+    const made = await run(
+      'repositories_CreateVersion',
+      `{"packageId":"${packageId}","metadata":${metadata},"name":"exact"}`,
+    )
+    const { versionId } = JSON.parse(made) as { versionId: string }
+    await run('repositories_SetPackageMetadata', `{"packageId":"${packageId}","metadata":${metadata}}`)
+    const file = `"versionId":"${versionId}","assetId":"${assetId}","filename":"exact"`
+    await run('repositories_AddVersionAsset', `{${file},"metadata":${metadata}}`)
+    const version = await run('repositories_GetVersionDetails', `{"versionId":"${versionId}"}`)
+    expect(version.split('12345678901234567890')).toHaveLength(3)
+    for (const digits of ['1.10', '0.1234567890123456789']) expect(version.split(digits)).toHaveLength(3)
+    expect(await run('repositories_GetPackageDetails', `{"packageId":"${packageId}"}`)).toContain(
+      '12345678901234567890',
+    )
   })
 
   it('may have 64 KiB as JSON and not a byte more', async () => {

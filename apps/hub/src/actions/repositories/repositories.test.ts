@@ -116,6 +116,15 @@ describe('a name', () => {
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: ' After all ' })
     expect(await detailsOf(repositoryId)).toMatchObject({ name: 'After all', slug: 'before' })
   })
+
+  it('I3: is taken away without a new one: the slug, or else the id, is shown in its place', async () => {
+    const named = await made({ name: 'shown-slug', displayName: 'For people' })
+    await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: null })
+    expect(await detailsOf(named)).toMatchObject({ displayName: 'shown-slug', slug: 'shown-slug' })
+    const bare = await made({ displayName: 'For people' })
+    await owner.invoke('repositories_SetDisplayName', { repositoryId: bare })
+    expect(await detailsOf(bare)).toMatchObject({ displayName: bare, publicName: bare })
+  })
 })
 
 describe('a path handle', () => {

@@ -1,0 +1,8 @@
+import { endSessions } from '../../database/queries/accounts/accounts.ts'
+import { handler } from '../../handler.ts'
+
+export const users_TerminateSessions = handler('users_TerminateSessions', async (context, { userId }) => {
+  const { caller } = context
+  await endSessions(context, userId, caller.actor === 'User' ? caller.sessionId : undefined)
+  return {}
+})

@@ -1,0 +1,17 @@
+import { handler } from '../../handler.ts'
+
+export const repositories_RemoveS3Config = handler(
+  'repositories_RemoveS3Config',
+  async ({ tx, events, changed }, { repositoryId }) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('repository')
+      .set({ store_id: null })
+      .where('repository_id', '=', repositoryId)
+      .where('store_id', 'is not', null)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return {}
+    await events.emit('repositories_S3ConfigChanged', { repositoryId })
+    changed('repositories')
+    return {}
+  },
+)

@@ -1,0 +1,127 @@
+import { connectDevice, type FakeDevice, type TestHub, type TestUser, testHub } from '@muster/testkit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let hub: TestHub
+let owner: TestUser
+let attacker: TestUser
+let organizationId: string
+let elsewhere: string
+let device: FakeDevice
+let projectId: string
+
+beforeAll(async () => {
+  hub = await testHub()
+  const fleet = await hub.fleet()
+  owner = fleet.owner
+  organizationId = fleet.organizationId
+  projectId = fleet.projectId
+  device = await connectDevice({ url: hub.url, token: fleet.token })
+  attacker = await hub.user()
+  elsewhere = await hub.organization(attacker)
+})
+afterAll(async () => {
+  await device[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+
+/** A repository of the fleet with a released version, linked to its project. */
+async function release(names: { name?: string; displayName?: string }, visibility?: 'Public' | 'Private') {
+  const made = await owner.invoke('repositories_Create', { organizationId, visibility, ...names })
+  if (made.result !== 'Created') throw new Error('the name is taken')
+  const { repositoryId } = made
+  const packageId = await hub.package(owner, repositoryId)
+  const versionId = await hub.version(owner, packageId, 'stable')
+  return { repositoryId, versionId }
+}
+
+/** Lets the attacker take a name by slug and by display name, each for a public repository with a version. */
+async function take(name: string) {
+  const bySlug = await attacker.invoke('repositories_Create', {
+    organizationId: elsewhere,
+    name,
+    visibility: 'Public',
+  })
+  const byName = await attacker.invoke('repositories_Create', {
+    organizationId: elsewhere,
+    displayName: name,
+    visibility: 'Public',
+  })
+  for (const made of [bySlug, byName]) {
+    if (made.result !== 'Created') continue
+    await hub.version(attacker, await hub.package(attacker, made.repositoryId), 'stable')
+  }
+  return bySlug.result
+}
+
+const follow = (repository: string) =>
+  device.invoke('repositories_ResolveVersionByPath', { repository, package: 'firmware', tag: 'stable' })
+
+describe('S21: a path with a name that a repository gave up', () => {
+  it.each(['Private', 'Public'] as const)(
+    'leads to its %s repository, whatever another tenant takes',
+    async visibility => {
+      const slug = `old-slug-${visibility.toLowerCase()}`
+      const { repositoryId, versionId } = await release({ name: slug }, visibility)
+      await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
+      await owner.invoke('repositories_SetSlug', { repositoryId, slug: `new-${slug}` })
+      await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'Something else' })
+      expect(await take(slug)).toBe('NameAlreadyExists')
+      expect(await follow(slug)).toMatchObject({ versionId })
+      const other = await hub.repository(attacker, elsewhere, { visibility: 'Public' })
+      expect(await attacker.invoke('repositories_SetSlug', { repositoryId: other, slug })).toEqual({
+        result: 'SlugAlreadyExists',
+      })
+      // Its own repository may have the slug again.
+      expect(await owner.invoke('repositories_SetSlug', { repositoryId, slug })).toEqual({
+        result: 'Success',
+      })
+      expect(await follow(slug)).toMatchObject({ versionId })
+      expect(await follow(`new-${slug}`)).toMatchObject({ versionId })
+    },
+  )
+
+  it('goes by a former display name of its own before any name of another tenant', async () => {
+    const { repositoryId, versionId } = await release({ displayName: 'Plant 7' })
+    await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
+    expect(await follow('Plant 7')).toMatchObject({ versionId })
+    await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'Plant 8' })
+    await take('Plant 7')
+    expect(await follow('Plant 7')).toMatchObject({ versionId })
+
+    await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'plant-9' })
+    await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'plant-10' })
+    // A display name is nobody's alone: the other tenant gets the slug, and nobody of this one is led there.
+    expect(await take('plant-9')).toBe('Created')
+    expect(await follow('plant-9')).toMatchObject({ versionId })
+  })
+
+  it('leads readers of a public repository there too', async () => {
+    const { repositoryId } = await release({ name: 'public-before' }, 'Public')
+    await owner.invoke('repositories_SetSlug', { repositoryId, slug: 'public-after' })
+    expect(await attacker.invoke('repositories_ResolveName', { repository: 'public-before' })).toEqual({
+      result: 'Found',
+      repositoryId,
+    })
+  })
+
+  it('keeps the last five, and frees the others and those of a deleted repository', async () => {
+    const { repositoryId } = await release({ name: 'turn-0' })
+    for (let turn = 1; turn <= 6; turn++)
+      await owner.invoke('repositories_SetSlug', { repositoryId, slug: `turn-${turn}` })
+    expect(await take('turn-0')).toBe('Created')
+    expect(await take('turn-1')).toBe('NameAlreadyExists')
+    await owner.invoke('repositories_Delete', { repositoryId })
+    expect(await take('turn-1')).toBe('Created')
+  })
+
+  it('never frees a slug between giving it up and keeping it', async () => {
+    const { repositoryId } = await release({ name: 'raced-0' })
+    for (let turn = 0; turn < 10; turn++) {
+      const [, taken] = await Promise.all([
+        owner.invoke('repositories_SetSlug', { repositoryId, slug: `raced-${turn + 1}` }),
+        attacker.invoke('repositories_Create', { organizationId: elsewhere, name: `raced-${turn}` }),
+      ])
+      expect(taken).toEqual({ result: 'NameAlreadyExists' })
+    }
+  })
+})

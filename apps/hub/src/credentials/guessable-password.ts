@@ -1,0 +1,21 @@
+import { ActionError } from '@muster/actions'
+
+/** The product's name, alone or repeated, with any digits and signs around it. */
+const PRODUCT_NAME = /^(?:\P{L}*muster)+\P{L}*$/u
+
+/**
+ * Throws `Invalid` with an issue at the input field `path` for a password that follows from the account: its address, the part of
+ * the address before the @, or the name of the product.
+ */
+export function refuseGuessable(password: string, email: string, path = 'password'): void {
+  const what = whatItRepeats(password.toLowerCase(), email.toLowerCase())
+  if (what === undefined) return
+  const message = `This password is ${what}: choose another.`
+  throw new ActionError('Invalid', message, { status: 409, issues: [{ path, message }] })
+}
+
+function whatItRepeats(password: string, email: string): string | undefined {
+  if (password === email) return 'the address of the account'
+  if (password === email.slice(0, email.lastIndexOf('@'))) return 'a part of the address of the account'
+  return PRODUCT_NAME.test(password) ? 'the name of the product' : undefined
+}

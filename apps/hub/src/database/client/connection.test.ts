@@ -1,0 +1,30 @@
+import { databaseWire, scratchDatabase } from '@muster/testkit'
+import { sql } from 'kysely'
+import { expect, it } from 'vitest'
+import { openDatabase, withQueryOptions } from './connection.ts'
+
+it('gives up a connection on which nothing comes any more, and goes on over another', async () => {
+  await using scratch = await scratchDatabase()
+  await using wire = await databaseWire(scratch)
+  const { db, pool, ...database } = openDatabase(wire.connection, () => {}, 3_000)
+  await using _ = database
+  const named = { name: 'one', text: 'select 1 as one' }
+  await Promise.all(Array.from({ length: 3 }, () => pool.query('select pg_sleep(0.5)')))
+  wire.freeze()
+  const answers = await Promise.allSettled([
+    pool.query(named),
+    sql`select ${1}::int`.execute(db),
+    db.transaction().execute(tx => sql`select 1`.execute(tx)),
+  ])
+  const silent = { code: 'ETIMEDOUT', message: 'The database has said nothing for 3 s.' }
+  for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: silent })
+  expect((await pool.query(named)).rows).toEqual([{ one: 1 }])
+})
+
+it('waits for a statement that may take as long as it does', async () => {
+  await using scratch = await scratchDatabase()
+  const { db, ...database } = openDatabase(scratch.connection, () => {}, 500)
+  await using _ = database
+  await sql`select pg_sleep(1.5)`.execute(withQueryOptions(db, { timeout: 'none' }))
+  await expect(sql`select pg_sleep(1.5)`.execute(db)).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+})

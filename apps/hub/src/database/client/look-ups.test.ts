@@ -1,0 +1,153 @@
+import { setTimeout } from 'node:timers/promises'
+import { databaseWire, scratchDatabase, until } from '@muster/testkit'
+import pg from 'pg'
+import { expect, it } from 'vitest'
+import { openDatabase, select } from './connection.ts'
+import { LookUps } from './look-ups.ts'
+
+const BACKEND = 'select pg_backend_pid() as pid, $1::text as asked'
+type Backend = { pid: number; asked: string }
+
+it('answers what is asked at once each with its own rows, over one connection', async () => {
+  await using visit = await newVisit()
+  const asked = Array.from({ length: 200 }, (_, at) => `question ${at}`)
+  const rows = (await Promise.all(asked.map(one => visit.ask(one)))).flat()
+  expect(rows.map(row => row.asked)).toEqual(asked)
+  expect(new Set(rows.map(row => row.pid)).size).toBe(1)
+})
+
+it('does not let a look-up that fails touch those around it', async () => {
+  await using visit = await newVisit()
+  const number = (value: string) => select<{ number: number }>(visit.db, 'select $1::int as number', [value])
+  const answers = await Promise.allSettled(['1', 'none', '3', 'none', '5'].map(number))
+  expect(answers.map(answer => (answer.status === 'fulfilled' ? answer.value[0] : 'refused'))).toEqual([
+    { number: 1 },
+    'refused',
+    { number: 3 },
+    'refused',
+    { number: 5 },
+  ])
+})
+
+it('sees in a transaction what the transaction wrote', async () => {
+  await using visit = await newVisit()
+  await visit.pool.query('create table note (text text)')
+  const count = 'select count(*) from note where text = $1'
+  await visit.db.transaction().execute(async tx => {
+    await select(tx, 'insert into note values ($1)', ['written'])
+    expect(await select(tx, count, ['written'])).toEqual([{ count: 1 }])
+    expect(await select(visit.db, count, ['written'])).toEqual([{ count: 0 }])
+  })
+})
+
+it('opens another connection when one broke, and what was under way fails', async () => {
+  await using visit = await newVisit()
+  const [before] = await visit.ask('before')
+  const underWay = select(visit.db, 'select pg_sleep($1)', [60])
+  const behindIt = visit.ask('behind')
+  const settled = Promise.allSettled([underWay, behindIt])
+  await until('the statement runs', async () => {
+    const { rows } = await visit.pool.query<{ query: string }>(
+      'select query from pg_stat_activity where pid = $1',
+      [before!.pid],
+    )
+    return rows[0]!.query.includes('pg_sleep')
+  })
+  await visit.pool.query('select pg_terminate_backend($1)', [before!.pid])
+  expect((await settled).map(one => one.status)).toEqual(['rejected', 'rejected'])
+  const [after] = await visit.ask('after')
+  expect(after!.asked).toBe('after')
+  expect(after!.pid).not.toBe(before!.pid)
+  expect(visit.errors).not.toEqual([])
+})
+
+it('tells who asks when the database cannot be reached, and asks again the next time', async () => {
+  await using scratch = await scratchDatabase()
+  const connection = { ...scratch.connection, database: 'not_there' }
+  const { db, ...database } = openDatabase(connection, () => {})
+  await using _ = database
+  for (let time = 0; time < 2; time++)
+    await expect(select(db, BACKEND, ['anybody'])).rejects.toMatchObject({ code: '3D000' })
+})
+
+it('reads a table that has grown by the index that its size now asks for', async () => {
+  await using visit = await newVisit()
+  await visit.pool.query(`create table thing (place int, name text, kind int, unique (place, name))`)
+  await visit.pool.query('create index thing_by_kind on thing (place, kind)')
+  await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(1, 5) n`)
+  await visit.pool.query('analyze thing')
+  const ask = () => select(visit.db, 'select kind from thing where place = $1 and name = $2', [1, 'thing 3'])
+  for (let time = 0; time < 10; time++) await ask()
+  const prepared = await select<{ name: string }>(visit.db, 'select name from pg_prepared_statements', [])
+  const plan = async (): Promise<string> => {
+    const text = `explain execute ${prepared[0]!.name} (1, 'thing 3')`
+    return (await select<{ 'QUERY PLAN': string }>(visit.db, text, [])).map(row => row['QUERY PLAN']).join()
+  }
+  expect(await plan()).toContain('Seq Scan')
+  // No connection knows of it: they keep plans, and nobody analyses the table.
+  await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(6, 50000) n`)
+  await until('it is planned anew', async () => (await plan()).includes('thing_place_name_key'), 20_000)
+  expect(await ask()).toEqual([{ kind: 0 }])
+})
+
+it('closes a connection that nobody uses', async () => {
+  await using scratch = await scratchDatabase()
+  const lookUps = new LookUps(
+    socket => new pg.Client({ ...scratch.connection, pipeline: true, stream: () => socket }),
+    // Longer than the database takes to answer, whatever else the machine does.
+    { idleMs: 1_000, onError: () => {} },
+  )
+  const [first] = await lookUps.select<Backend>(BACKEND, ['first'])
+  await until('the connection is closed', async () => {
+    const sessions = await scratch.query(`select from pg_stat_activity where pid = ${first!.pid}`)
+    return sessions.length === 0
+  })
+  expect(await lookUps.select<Backend>(BACKEND, ['second'])).toMatchObject([{ asked: 'second' }])
+  await lookUps.end(1_000)
+})
+
+it('gives up a connection on which no answer comes, though everybody goes on asking', async () => {
+  await using scratch = await scratchDatabase()
+  await using wire = await databaseWire(scratch)
+  const errors: Error[] = []
+  const lookUps = new LookUps(
+    socket => new pg.Client({ ...wire.connection, pipeline: true, stream: () => socket }),
+    { idleMs: 1_000, onError: error => errors.push(error) },
+  )
+  expect(await lookUps.select<Backend>(BACKEND, ['first'])).toMatchObject([{ asked: 'first' }])
+  wire.freeze()
+  const answers: Promise<unknown>[] = []
+  await until('there are answers again', async () => {
+    const answer = lookUps.select<Backend>(BACKEND, [`question ${answers.length}`])
+    answers.push(answer.catch(() => {}))
+    await Promise.race([answer, setTimeout(100)]).catch(() => {})
+    return errors.length > 0
+  })
+  await expect(lookUps.select<Backend>(BACKEND, ['last'])).resolves.toMatchObject([{ asked: 'last' }])
+  await Promise.all(answers)
+  expect(errors[0]).toMatchObject({ message: 'The database has said nothing for 1 s.', code: 'ETIMEDOUT' })
+  await lookUps.end(1_000)
+})
+
+it('answers what is under way when the hub stops, and nothing after', async () => {
+  const visit = await newVisit()
+  const underWay = visit.ask('last')
+  await visit[Symbol.asyncDispose]()
+  expect(await underWay).toMatchObject([{ asked: 'last' }])
+  await expect(visit.ask('late')).rejects.toThrow('closed')
+})
+
+async function newVisit() {
+  const scratch = await scratchDatabase()
+  const errors: Error[] = []
+  const database = openDatabase(scratch.connection, error => errors.push(error))
+  return {
+    ...database,
+    errors,
+    ask: (asked: string) => select<Backend>(database.db, BACKEND, [asked]),
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]()
+      await scratch[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { type CertificateStatus, newId } from '@muster/actions'
+import { sql } from 'kysely'
+import { type Caller, wireActor } from '../../../caller.ts'
+import type { Tx } from '../../client/connection.ts'
+
+type Certificate = { deviceId: string; certificateId: string; fingerprint: string }
+
+/**
+ * Holds a device until the transaction ends, so that changes of its certificates come one after the other: each counts the pending
+ * ones again, and two at once would not see each other's. Resolves to the count of pending ones. Throws for a device that was deleted
+ * meanwhile.
+ */
+export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCertificates: number }> {
+  const row = await tx
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .select('pending_certificates')
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  return { pendingCertificates: row.pending_certificates }
+}
+
+/**
+ * Adds a certificate with its history entry; returns its id. The device must be locked. Throws a unique violation when it has the
+ * certificate already.
+ */
+export async function addCertificate(
+  tx: Tx,
+  caller: Caller,
+  deviceId: string,
+  fingerprint: string,
+  status: CertificateStatus,
+): Promise<string> {
+  const certificateId = newId('d_c')
+  await tx
+    .insertInto('device_certificate')
+    .values({ certificate_id: certificateId, device_id: deviceId, fingerprint, status })
+    .execute()
+  await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, status)
+  return certificateId
+}
+
+/** Writes the history entry of a certificate's new status and counts the device's pending ones again; the device must be locked. */
+export async function recordCertificateChange(
+  tx: Tx,
+  caller: Caller,
+  { deviceId, certificateId, fingerprint }: Certificate,
+  status: CertificateStatus | 'Deleted',
+): Promise<void> {
+  await tx
+    .insertInto('device_certificate_change')
+    .values({
+      device_id: deviceId,
+      certificate_id: certificateId,
+      fingerprint,
+      status,
+      actor: JSON.stringify(wireActor(caller)),
+    })
+    .execute()
+  await tx
+    .updateTable('device')
+    .set({
+      pending_certificates: sql<number>`(select count(*) from device_certificate c
+        where c.device_id = device.device_id and c.status = 'Pending')`,
+    })
+    .where('device_id', '=', deviceId)
+    .execute()
+}

@@ -1,0 +1,197 @@
+import { ActionError } from '@muster/actions'
+import { RawJson } from '@muster/actions/exact-json'
+import { type Selectable, sql } from 'kysely'
+import { type Caller, wireActor } from '../../../caller.ts'
+import { addStoredBytes } from '../../../limits/stored-bytes.ts'
+import { ROW_BYTES } from '../../../limits/write-budgets.ts'
+import { wireTime } from '../../../runtime/times.ts'
+import type { Tx } from '../../client/connection.ts'
+import type { Tables } from '../../schema.ts'
+
+/** Columns of a property as it is told. */
+export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
+
+/** Properties in which a device describes its system; they rewrite themselves, so no history is kept. */
+export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
+/** Property in which a device tells its health (protocol 4.3). */
+const SYSTEM_HEALTH = 'dev.nexigon.system.health'
+
+/** Constructs of JSON that `json` keeps and `jsonb` refuses: NUL escapes, lone surrogates, very large, small or long numbers. */
+const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE][+-]?\d{4,}|\d{1000,}/
+
+/** Whether PostgreSQL's `jsonb` surely takes a JSON text. */
+export function isPlainJson(text: string): boolean {
+  return !SUSPECT_FOR_JSONB.test(text)
+}
+
+/** A property row as it goes over the wire, its value unchanged. */
+export function propertyOf(
+  row: Pick<Selectable<Tables['device_property']>, (typeof PROPERTY_COLUMNS)[number]>,
+) {
+  return {
+    name: row.name,
+    value: row.value,
+    protected: row.protected,
+    version: row.version,
+    lastUpdated: wireTime(row.last_updated),
+  }
+}
+
+/** The column of the device row that summarises a property, if one does: what the device list shows of it. */
+export function summaryColumnOf(name: string): 'hostname' | 'health' | undefined {
+  if (SYSTEM_INFO.includes(name)) return 'hostname'
+  return name === SYSTEM_HEALTH ? 'health' : undefined
+}
+
+/** What a property tells about its device as a whole: empty where it says nothing, `null` where it is not the one that would. */
+export function summaryOf(name: string, text: string): { hostname: string | null; health: string | null } {
+  const summary = { hostname: null, health: null }
+  const column = summaryColumnOf(name)
+  if (!column) return summary
+  const value = new RawJson(text).parse() as { hostname?: unknown; status?: unknown } | null
+  const told = column === 'hostname' ? value?.hostname : value?.status
+  return { ...summary, [column]: typeof told === 'string' ? told.replaceAll('\0', '').slice(0, 253) : '' }
+}
+
+type Write = {
+  deviceId: string
+  name: string
+  text: string
+  protected?: boolean | undefined
+  expectedVersion?: number | undefined
+}
+
+type WriteResult =
+  | { result: 'Set' }
+  | { result: 'VersionConflict'; currentVersion: number }
+  | { result: 'Deleted' }
+
+/** Sets one property, with compare-and-swap. Throws `Forbidden` for a device and a protected one. */
+export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promise<WriteResult> {
+  const { deviceId, name, text, expectedVersion } = write
+  const before = await lock(tx, caller, deviceId, name)
+  if (expectedVersion !== undefined && before?.version !== expectedVersion) {
+    return before ? { result: 'VersionConflict', currentVersion: before.version } : { result: 'Deleted' }
+  }
+  const version = (before?.version ?? (await versionFloor(tx, deviceId))) + 1
+  const values = {
+    value: text,
+    value_bytes: Buffer.byteLength(text),
+    value_json: (isPlainJson(text) ? sql`${text}::jsonb` : sql`jsonb_or_null(${text})`) as never,
+    version,
+    last_updated: sql`clock_timestamp()` as never,
+    ...(write.protected !== undefined && { protected: write.protected }),
+  }
+  if (before) {
+    await tx
+      .updateTable('device_property')
+      .set(values)
+      .where('device_id', '=', deviceId)
+      .where('name', '=', name)
+      .execute()
+  } else {
+    const created = await tx
+      .insertInto('device_property')
+      .values({ device_id: deviceId, name, ...values })
+      .onConflict(conflict => conflict.columns(['device_id', 'name']).doNothing())
+      .returning('version')
+      .executeTakeFirst()
+    // Somebody else created it meanwhile: it is there to be locked now.
+    if (!created) return writeProperty(tx, caller, write)
+  }
+  if (before?.value.text !== text && !SYSTEM_INFO.includes(name)) {
+    await recordChange(tx, caller, { deviceId, name, version, value: text })
+  }
+  await summarize(tx, deviceId, name)
+  return { result: 'Set' }
+}
+
+/** Removes one property; tells whether there was one. Throws `Forbidden` for a device and a protected one. */
+export async function removeProperty(
+  tx: Tx,
+  caller: Caller,
+  deviceId: string,
+  name: string,
+): Promise<boolean> {
+  const before = await lock(tx, caller, deviceId, name)
+  if (!before) return false
+  await tx.deleteFrom('device_property').where('device_id', '=', deviceId).where('name', '=', name).execute()
+  const version = before.version + 1
+  await recordChange(tx, caller, { deviceId, name, version, value: null })
+  await tx
+    .updateTable('device')
+    .set({ property_version_floor: sql`greatest(property_version_floor, ${version})` as never })
+    .where('device_id', '=', deviceId)
+    .execute()
+  await summarize(tx, deviceId, name)
+  return true
+}
+
+/** The version after which new properties of a device begin: the highest of those that were removed. */
+async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
+  const device = await tx
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .select('property_version_floor')
+    .executeTakeFirst()
+  return device?.property_version_floor ?? 0
+}
+
+/** Writes into the device's row what is summarised there of a property that was changed: of two names the one written last (R-21). */
+async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
+  const column = summaryColumnOf(name)
+  if (!column) return
+  // Who changes the other name of the same thing waits, and sees what was written here.
+  await tx.selectFrom('device').where('device_id', '=', deviceId).select('name').forNoKeyUpdate().execute()
+  const latest = await tx
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', 'in', column === 'hostname' ? SYSTEM_INFO : [name])
+    .select(['name', 'value'])
+    .orderBy('last_updated', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  await tx
+    .updateTable('device')
+    .set({ [column]: latest ? summaryOf(latest.name, latest.value.text)[column] : null })
+    .where('device_id', '=', deviceId)
+    .execute()
+}
+
+async function lock(tx: Tx, caller: Caller, deviceId: string, name: string) {
+  const row = await tx
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', name)
+    .select(['version', 'value', 'protected'])
+    .forUpdate()
+    .executeTakeFirst()
+  if (row?.protected && caller.actor === 'Device') throw protectedError(name)
+  return row
+}
+
+/** What a device gets that tries to change a property which only people may change. */
+export function protectedError(name: string): ActionError {
+  return new ActionError('Forbidden', `The property "${name}" is protected.`)
+}
+
+async function recordChange(
+  tx: Tx,
+  caller: Caller,
+  change: { deviceId: string; name: string; version: number; value: string | null },
+): Promise<void> {
+  await tx
+    .insertInto('device_property_change')
+    .values({
+      device_id: change.deviceId,
+      name: change.name,
+      version: change.version,
+      value: change.value,
+      actor: JSON.stringify(wireActor(caller)),
+      // Not when the transaction began: a change that was committed since is older.
+      changed_at: sql`clock_timestamp()` as never,
+    })
+    .execute()
+  const sizeBytes = change.value === null ? 0 : Buffer.byteLength(change.value)
+  await addStoredBytes(tx, change.deviceId, 'change_bytes', sizeBytes + ROW_BYTES)
+}

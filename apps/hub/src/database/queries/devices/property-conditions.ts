@@ -1,0 +1,36 @@
+import type { ParsedInput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
+import { matchesText } from '../../client/page.ts'
+
+type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
+type Condition = NonNullable<Filter['properties']>[number]
+
+/** Condition that a device, `d` in the query around, has a property as it is asked for, or has none. */
+export function matchesProperty(condition: Condition): RawBuilder<boolean> {
+  const isOpposite = condition.operator === 'absent' || condition.operator === 'notEquals'
+  return sql<boolean>`${isOpposite ? sql`not` : sql``} exists (
+    select from device_property p
+     where p.device_id = d.device_id and p.name = ${condition.property} and ${matchesValue(condition)})`
+}
+
+/** Numbers are compared with numbers only; in the order of jsonb texts would be less and booleans greater. */
+const IS_NUMBER = sql<boolean>`jsonb_typeof(p.value_json) = 'number'`
+/** What a value is as a text: texts without their quotes, anything else as it was sent. */
+const VALUE_TEXT = sql`case jsonb_typeof(p.value_json) when 'string' then p.value_json #>> '{}' else p.value::text end`
+
+function matchesValue(condition: Condition): RawBuilder<boolean> {
+  switch (condition.operator) {
+    case 'exists':
+    case 'absent':
+      return sql`true`
+    case 'equals':
+    case 'notEquals':
+      return sql`jsonb_scalar(p.value_json) = ${JSON.stringify(condition.value)}::jsonb`
+    case 'less':
+      return sql`jsonb_scalar(p.value_json) < ${JSON.stringify(condition.value)}::jsonb and ${IS_NUMBER}`
+    case 'greater':
+      return sql`jsonb_scalar(p.value_json) > ${JSON.stringify(condition.value)}::jsonb and ${IS_NUMBER}`
+    case 'contains':
+      return matchesText(condition.value, VALUE_TEXT)
+  }
+}

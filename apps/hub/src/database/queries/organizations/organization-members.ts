@@ -1,0 +1,62 @@
+import { ActionError } from '@muster/actions'
+import type { Tx } from '../../client/connection.ts'
+
+/**
+ * Holds the members and invitations of an organization until the transaction ends, so that changes of them come one after the
+ * other: two administrators who remove each other at once would both see that one is left. Throws for an organization that is
+ * not there.
+ */
+export async function lockMembers(tx: Tx, organizationId: string): Promise<void> {
+  await tx
+    .selectFrom('organization')
+    .where('organization_id', '=', organizationId)
+    .select('organization_id')
+    // Not `for update`: what only refers to the organization, like a new project, need not wait.
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow()
+}
+
+/** The organizations that a person is a member of. */
+export async function organizationIdsOf(tx: Tx, userId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('organization_member')
+    .where('user_id', '=', userId)
+    .select('organization_id')
+    .execute()
+  return rows.map(({ organization_id }) => organization_id)
+}
+
+/** Whether a member is an administrator; throws `Invalid` for somebody who is no member. */
+export async function isAdminOfMember(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
+  const member = await tx
+    .selectFrom('organization_member')
+    .where('organization_id', '=', organizationId)
+    .where('user_id', '=', userId)
+    .select('is_admin')
+    .executeTakeFirst()
+  if (!member)
+    throw new ActionError('Invalid', 'This person is not a member of the organization.', { status: 404 })
+  return member.is_admin
+}
+
+/**
+ * Throws `Invalid` when a person is the only administrator that an organization has, which can neither leave nor step down
+ * (catalogue 2.4). The members must be locked.
+ */
+export async function requireAnotherAdmin(tx: Tx, organizationId: string, userId: string): Promise<void> {
+  const another = await tx
+    .selectFrom('organization_member')
+    .where('organization_id', '=', organizationId)
+    .where('user_id', '<>', userId)
+    .where('is_admin', '=', true)
+    .select('user_id')
+    .limit(1)
+    .executeTakeFirst()
+  if (!another) {
+    throw new ActionError(
+      'Invalid',
+      'This is the last administrator of the organization: make another member an administrator first.',
+      { status: 409 },
+    )
+  }
+}

@@ -1,0 +1,43 @@
+import type { ParsedInput } from '@muster/actions'
+import { type RawBuilder, sql } from 'kysely'
+import { wireTime } from '../../../runtime/times.ts'
+
+/** Limits of a deployment token as its action takes them. */
+export type TokenLimits = ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
+
+/** The columns of `deployment_token` that hold the limits of a token. */
+export type TokenLimitColumns = {
+  expires_at: Date | null
+  device_limit: number | null
+  new_devices_at_once: number | null
+  new_devices_per_hour: number | null
+}
+
+/** Limits of a token as columns; a missing limit is null, the default of the instance. */
+export function tokenLimitColumns(limits: TokenLimits): TokenLimitColumns {
+  return {
+    expires_at: limits.expiresAt === undefined ? null : new Date(limits.expiresAt),
+    device_limit: limits.deviceLimit ?? null,
+    new_devices_at_once: limits.newDevicesAtOnce ?? null,
+    new_devices_per_hour: limits.newDevicesPerHour ?? null,
+  }
+}
+
+/** Limits of a token as they go over the wire. */
+export function tokenLimitsOf(row: TokenLimitColumns): TokenLimits {
+  return {
+    expiresAt: row.expires_at ? wireTime(row.expires_at) : undefined,
+    deviceLimit: row.device_limit ?? undefined,
+    newDevicesAtOnce: row.new_devices_at_once ?? undefined,
+    newDevicesPerHour: row.new_devices_per_hour ?? undefined,
+  }
+}
+
+/**
+ * New devices that count against the budget of the token `t` at this moment, as SQL. `perHour` is the refill in force. A clock that
+ * was set back refills nothing.
+ */
+export function budgetUsed(perHour: RawBuilder<number>): RawBuilder<number> {
+  return sql<number>`greatest(0, t.budget_used
+    - greatest(0, extract(epoch from clock_timestamp() - t.budget_at)::float8) * ${perHour} / 3600)`
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../client/connection.ts'
+
+/** Names that a repository gave up and that keep leading to it, the latest ones. */
+const MAX_FORMER_NAMES = 5
+
+/**
+ * Serializes everything that takes or gives up these slugs until the transaction ends: a slug that is given up is never free, not even
+ * for a moment between two transactions.
+ */
+export async function lockSlugs(tx: Tx, slugs: readonly (string | null)[]): Promise<void> {
+  const names = slugs.filter(slug => slug !== null).toSorted()
+  for (const name of new Set(names))
+    await sql`select pg_advisory_xact_lock(hashtext(${`muster.slug ${name}`}))`.execute(tx)
+}
+
+/** Whether another repository has a slug or had it among its last names. The caller holds the lock of the slug. */
+export async function isSlugTaken(tx: Tx, slug: string, exceptRepositoryId = ''): Promise<boolean> {
+  const { rows } = await sql`
+    select from repository where slug = ${slug} and repository_id <> ${exceptRepositoryId}
+    union all
+    select from repository_former_name
+     where name = ${slug} and is_slug and repository_id <> ${exceptRepositoryId}`.execute(tx)
+  return rows.length > 0
+}
+
+/** Notes that a repository changed a name: it keeps the last `MAX_FORMER_NAMES`, and a name that it has again is no former one. */
+export async function keepFormerName(
+  tx: Tx,
+  repositoryId: string,
+  change: { from: string | null; to: string; isSlug: boolean },
+): Promise<void> {
+  const { from, to, isSlug } = change
+  if (from === to) return
+  const names = tx.deleteFrom('repository_former_name').where('repository_id', '=', repositoryId)
+  await names.where('name', '=', to).where('is_slug', '=', isSlug).execute()
+  if (from === null) return
+  await tx
+    .insertInto('repository_former_name')
+    .values({
+      repository_id: repositoryId,
+      name: from,
+      is_slug: isSlug,
+      given_up_at: sql`clock_timestamp()` as never,
+    })
+    .onConflict(conflict =>
+      conflict.columns(['repository_id', 'name']).doUpdateSet(({ ref }) => ({
+        is_slug: sql<boolean>`repository_former_name.is_slug or excluded.is_slug`,
+        given_up_at: ref('excluded.given_up_at'),
+      })),
+    )
+    .execute()
+  await names
+    .where('name', 'not in', ({ selectFrom }) =>
+      selectFrom('repository_former_name')
+        .where('repository_id', '=', repositoryId)
+        .select('name')
+        .orderBy('given_up_at', 'desc')
+        .limit(MAX_FORMER_NAMES),
+    )
+    .execute()
+}

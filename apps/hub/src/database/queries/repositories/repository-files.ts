@@ -1,0 +1,120 @@
+import { ActionError } from '@muster/actions'
+import { sql } from 'kysely'
+import { refusal } from '../../../access/authorize.ts'
+import type { Scope } from '../../../access/scope.ts'
+import type { Db, Tx } from '../../client/connection.ts'
+import { metadataOf } from './metadata.ts'
+import { type AssetStatus, storageOf } from './repositories.ts'
+
+/** What has files: a version of a package, or the package itself. */
+type FileHolder = { of: 'version'; id: string } | { of: 'package'; id: string }
+
+const TABLE = {
+  version: {
+    files: sql.table('version_asset'),
+    holders: sql.table('package_version'),
+    id: sql.ref('version_id'),
+  },
+  package: { files: sql.table('package_asset'), holders: sql.table('package'), id: sql.ref('package_id') },
+}
+
+type FileRow = {
+  filename: string
+  asset_id: string
+  size_bytes: number
+  digest: string
+  status: string
+  storage_status: string
+  storage_checked_at: Date | null
+  storage_detail: string | null
+  metadata: Record<string, unknown>
+}
+
+/** The files of a version or a package, by name. */
+export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
+  const table = TABLE[of]
+  const { rows } = await sql<FileRow>`
+    select f.filename, f.asset_id, a.size_bytes, a.digest, a.status, a.storage_status, a.storage_checked_at,
+           a.storage_detail, ${metadataOf('f.metadata')} as metadata
+      from ${table.files} f join asset a on a.asset_id = f.asset_id
+     where f.${table.id} = ${id}
+     order by f.filename`.execute(db)
+  return rows.map(row => ({
+    filename: row.filename,
+    assetId: row.asset_id,
+    size: row.size_bytes,
+    digest: row.digest,
+    status: row.status as AssetStatus,
+    storage: storageOf(row, scope),
+    metadata: row.metadata,
+  }))
+}
+
+/**
+ * Gives a file to a version or a package, unless it has one of that name; tells whether it did. Throws `Invalid` for a blob that is
+ * not of the same repository or about to go, and for a name that would be file and folder at once, `Forbidden` when the version or
+ * package is gone by now.
+ */
+export async function addFile(
+  tx: Tx,
+  { of, id }: FileHolder,
+  file: { repositoryId: string; assetId: string; filename: string; metadata: string },
+): Promise<boolean> {
+  const table = TABLE[of]
+  // One at a time for each holder, so that two new names cannot be folder and file to each other.
+  const holder = await sql`select from ${table.holders} where ${table.id} = ${id} for no key update`.execute(
+    tx,
+  )
+  if (holder.rows.length === 0) throw refusal()
+  const asset = await tx
+    .selectFrom('asset')
+    .where('asset_id', '=', file.assetId)
+    .where('repository_id', '=', file.repositoryId)
+    .where('status', '<>', 'Deleting')
+    .select('asset_id')
+    .forShare()
+    .executeTakeFirst()
+  if (!asset) throw new ActionError('Invalid', 'The asset is not one of the same repository.')
+  const folders = file.filename.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/'))
+  const { rows } = await sql<{ filename: string }>`
+    select filename from ${table.files}
+     where ${table.id} = ${id}
+       and (filename = any (${folders}) or starts_with(filename, ${`${file.filename}/`}))
+     order by filename limit 1`.execute(tx)
+  const [other] = rows
+  if (other?.filename === file.filename) return false
+  if (other) {
+    const [folder, inside] = [other.filename, file.filename].sort((one, two) => one.length - two.length)
+    throw new ActionError('Invalid', `"${folder}" cannot be a file and the folder of "${inside}" at once.`)
+  }
+  await sql`
+    insert into ${table.files} (${table.id}, filename, asset_id, metadata)
+    values (${id}, ${file.filename}, ${file.assetId}, ${file.metadata})`.execute(tx)
+  return true
+}
+
+/** Takes a file off a version or a package. Throws `Invalid` with status 404 when it has none of that name. */
+export async function removeFile(tx: Tx, { of, id }: FileHolder, filename: string): Promise<void> {
+  const table = TABLE[of]
+  const { numAffectedRows } = await sql`
+    delete from ${table.files} where ${table.id} = ${id} and filename = ${filename}`.execute(tx)
+  if (!numAffectedRows) throw noSuchFile(of, filename)
+}
+
+/** Replaces the metadata of a file. Throws `Invalid` with status 404 when there is none of that name. */
+export async function setFileMetadata(
+  tx: Tx,
+  { of, id }: FileHolder,
+  filename: string,
+  metadata: string,
+): Promise<void> {
+  const table = TABLE[of]
+  const { numAffectedRows } = await sql`
+    update ${table.files} set metadata = ${metadata}
+     where ${table.id} = ${id} and filename = ${filename}`.execute(tx)
+  if (!numAffectedRows) throw noSuchFile(of, filename)
+}
+
+function noSuchFile(of: string, filename: string): ActionError {
+  return new ActionError('Invalid', `The ${of} has no file named "${filename}".`, { status: 404 })
+}

@@ -1,0 +1,46 @@
+import { type Caller, personOf } from '../../../caller.ts'
+import type { CommandContext } from '../../../handler.ts'
+import type { Tx } from '../../client/connection.ts'
+
+/**
+ * What a repository is to somebody who links it or ends a link; nothing when there is none. It stays as it is until the
+ * transaction ends, since who makes it private or moves it away has to end links.
+ */
+export async function repositoryToLink(
+  tx: Tx,
+  caller: Caller,
+  repositoryId: string,
+): Promise<{ isPublic: boolean; isOwn: boolean } | undefined> {
+  const row = await tx
+    .selectFrom('repository as r')
+    .leftJoin('organization_member as m', join =>
+      join
+        .onRef('m.organization_id', '=', 'r.organization_id')
+        .on('m.user_id', '=', personOf(caller)?.userId ?? ''),
+    )
+    .where('r.repository_id', '=', repositoryId)
+    .select(['r.visibility', 'm.user_id'])
+    .forShare('r')
+    .executeTakeFirst()
+  return row && { isPublic: row.visibility === 'Public', isOwn: row.user_id !== null }
+}
+
+/** Ends the links of a repository to projects outside of an organization, and tells the log and both sides. */
+export async function unlinkOtherOrganizations(
+  { tx, events, changed }: Pick<CommandContext, 'tx' | 'events' | 'changed'>,
+  repositoryId: string,
+  organizationId: string,
+): Promise<void> {
+  const ended = await tx
+    .deleteFrom('project_repository as l')
+    .using('project as p')
+    .whereRef('p.project_id', '=', 'l.project_id')
+    .where('l.repository_id', '=', repositoryId)
+    .where('p.organization_id', '<>', organizationId)
+    .returning(['p.project_id', 'p.organization_id'])
+    .execute()
+  for (const project of ended) {
+    await events.emit('projects_RepositoryRemoved', { projectId: project.project_id, repositoryId })
+    changed('links', { organizationId: project.organization_id, projectId: project.project_id, repositoryId })
+  }
+}

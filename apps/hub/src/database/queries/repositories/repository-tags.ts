@@ -1,0 +1,162 @@
+import { ActionError } from '@muster/actions'
+import { sql } from 'kysely'
+import { wireActor } from '../../../caller.ts'
+import type { CommandContext } from '../../../handler.ts'
+import type { Db, Tx } from '../../client/connection.ts'
+
+type Context = Pick<CommandContext, 'tx' | 'caller' | 'scope' | 'events'>
+type NewTag = { tag: string; locked?: boolean | undefined; reassign?: boolean | undefined }
+type Change = { tag: string; version_id: string | null; locked: boolean }
+
+type VersionTag = { tag: string; locked: boolean }
+
+const MAX_SOUGHT = 500
+
+/** The tags of versions of a package, by name; of versions without any there is no entry. */
+export async function tagsOf(
+  db: Db,
+  packageId: string,
+  versionIds: readonly string[],
+): Promise<Map<string, VersionTag[]>> {
+  let query = db
+    .selectFrom('package_tag')
+    .where('package_id', '=', packageId)
+    .select(['version_id', 'tag', 'locked'])
+    .orderBy('tag')
+  // Of more than a page it is quicker to read all, which the index has in order.
+  if (versionIds.length <= MAX_SOUGHT) query = query.where(sql<boolean>`version_id = any (${versionIds})`)
+  const rows = await query.execute()
+  const tags = new Map<string, VersionTag[]>()
+  for (const { version_id: versionId, tag, locked } of rows) {
+    const known = tags.get(versionId)
+    if (known) known.push({ tag, locked })
+    else tags.set(versionId, [{ tag, locked }])
+  }
+  return tags
+}
+
+/** Lets one command at a time decide about the tags of a package; whoever waited sees what the one before did. */
+export async function lockTags(tx: Tx, packageId: string): Promise<void> {
+  await tx
+    .selectFrom('package')
+    .where('package_id', '=', packageId)
+    .select('package_id')
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow()
+}
+
+/**
+ * Gives tags to a version, all or none (catalogue 4.6). Throws `Invalid` for the first that another version holds and that is locked
+ * or may not be moved. The caller holds `lockTags`.
+ */
+export async function addTags(
+  { tx, caller, scope, events }: Context,
+  packageId: string,
+  versionId: string,
+  tags: readonly NewTag[],
+): Promise<void> {
+  const held = await tx
+    .selectFrom('package_tag')
+    .where('package_id', '=', packageId)
+    .where(sql<boolean>`tag = any (${tags.map(({ tag }) => tag)})`)
+    .select(['tag', 'version_id', 'locked'])
+    .execute()
+  const known = new Map<string, Change>(held.map(row => [row.tag, row]))
+  const changes = new Map<string, Change>()
+  for (const { tag, locked = false, reassign = true } of tags) {
+    const before = known.get(tag)
+    if (before && before.version_id !== versionId) {
+      if (before.locked) throw new ActionError('Invalid', `The tag "${tag}" is locked on another version.`)
+      if (!reassign)
+        throw new ActionError('Invalid', `The tag "${tag}" is on another version and may not be reassigned.`)
+    }
+    if (before?.version_id === versionId && (before.locked || !locked)) continue
+    const change = { tag, version_id: versionId, locked }
+    known.set(tag, change)
+    changes.set(tag, change)
+  }
+  if (changes.size === 0) return
+  const changed = [...changes.values()]
+  await tx
+    .insertInto('package_tag')
+    .values(changed.map(change => ({ package_id: packageId, ...change, version_id: versionId })))
+    .onConflict(conflict =>
+      conflict.columns(['package_id', 'tag']).doUpdateSet(({ ref }) => ({
+        version_id: ref('excluded.version_id'),
+        locked: ref('excluded.locked'),
+      })),
+    )
+    .execute()
+  await noteChanges({ tx, caller }, packageId, changed)
+  await events.emit('repositories_PackageVersionTagged', {
+    repositoryId: scope.repositoryId!,
+    versionId,
+    tags: changed.map(({ tag }) => tag),
+  })
+}
+
+/** Takes tags off a version, all or none. Throws `Invalid` for the first that it does not hold or that is locked. */
+export async function removeTags(
+  { tx, caller, scope, events }: Context,
+  packageId: string,
+  versionId: string,
+  tags: readonly string[],
+): Promise<void> {
+  const removed = await tx
+    .deleteFrom('package_tag')
+    .where('version_id', '=', versionId)
+    .where(sql<boolean>`tag = any (${tags})`)
+    .returning(['tag', 'locked'])
+    .execute()
+  const held = new Map(removed.map(row => [row.tag, row]))
+  for (const tag of tags) {
+    const row = held.get(tag)
+    if (!row) throw new ActionError('Invalid', `The version has no tag "${tag}".`, { status: 404 })
+    if (row.locked) throw new ActionError('Invalid', `The tag "${tag}" is locked and cannot be removed.`)
+  }
+  if (removed.length === 0) return
+  const changes = removed.map(({ tag }) => ({ tag, version_id: null, locked: false }))
+  await noteChanges({ tx, caller }, packageId, changes)
+  await events.emit('repositories_PackageVersionUntagged', {
+    repositoryId: scope.repositoryId!,
+    versionId,
+    tags: removed.map(({ tag }) => tag),
+  })
+}
+
+/** Takes all tags off a version that is about to go. The caller holds `lockTags`. */
+export async function removeAllTags(
+  { tx, caller }: Pick<Context, 'tx' | 'caller'>,
+  packageId: string,
+  versionId: string,
+): Promise<void> {
+  // In one statement: of however many there are, each with parameters of its own would be too many.
+  await sql`
+    with removed as (delete from package_tag where version_id = ${versionId} returning tag)
+    insert into package_tag_change (package_id, tag, version_id, locked, actor)
+    select ${packageId}, tag, null, false, ${JSON.stringify(wireActor(caller))}::jsonb from removed`.execute(
+    tx,
+  )
+}
+
+/** Throws `Invalid` when a locked tag stands on a version of a package, or on that one version (catalogue 3.15). */
+export async function refuseWhileLocked(tx: Tx, packageId: string, versionId?: string): Promise<void> {
+  let query = tx.selectFrom('package_tag').where('package_id', '=', packageId).where('locked', '=', true)
+  if (versionId !== undefined) query = query.where('version_id', '=', versionId)
+  const locked = await query.select('tag').orderBy('tag').limit(1).executeTakeFirst()
+  if (!locked) return
+  const what = versionId === undefined ? 'package' : 'version'
+  throw new ActionError('Invalid', `The ${what} cannot be deleted: its tag "${locked.tag}" is locked.`)
+}
+
+async function noteChanges(
+  { tx, caller }: Pick<Context, 'tx' | 'caller'>,
+  packageId: string,
+  changes: readonly Change[],
+): Promise<void> {
+  const actor = JSON.stringify(wireActor(caller))
+  await tx
+    .insertInto('package_tag_change')
+    .values(changes.map(change => ({ package_id: packageId, ...change, actor })))
+    .execute()
+}

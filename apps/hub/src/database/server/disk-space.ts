@@ -1,0 +1,165 @@
+import { randomFillSync } from 'node:crypto'
+import { open, rename, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { every } from '@muster/concurrency'
+import type { Logger } from '../../runtime/log.ts'
+import { sqlState } from '../client/errors.ts'
+import type { Readiness } from './readiness.ts'
+
+const MIB = 1024 * 1024
+/** Interval of looks at the free space, in milliseconds. */
+const LOOK_MS = 1_000
+/** Free space from which a checkpoint is asked for, in bytes. PostgreSQL panics when it cannot write the files of one. */
+const CHECKPOINT_FREE_BYTES = 16 * MIB
+/** Least time between two checkpoints while space is low, in milliseconds. */
+const CHECKPOINT_MS = 60_000
+/** Time for which the disk counts as full after the database said so, in milliseconds. */
+const FULL_MS = 60_000
+const DISK_FULL = '53100'
+
+/** The disk of an embedded database. */
+export type WatchedDisk = {
+  /** A folder of the hub's own on that disk; the reserve lies in it. */
+  folder: string
+  /** Lets the database recycle its log. */
+  checkpoint: () => Promise<void>
+}
+
+export type DiskSpaceOptions = {
+  /** Nothing for a database elsewhere: what is known of its disk is SQLSTATE 53100. */
+  disk: WatchedDisk | undefined
+  /** Free space below which large values and high rates are refused, in bytes. */
+  lowBytes: number
+  /** Size of the reserve, in bytes. */
+  reserveBytes: number
+  readiness: Pick<Readiness, 'degrade' | 'restore'>
+  log: Logger
+  lookMs?: number
+  fullMs?: number
+}
+
+/**
+ * Watches the disk of the database. While free space is low, writers ask `lowReason` and refuse large values and high rates. A reserve
+ * file is deleted when the disk is nearly full, so that people can still sign in and delete; it is written again when there is space.
+ */
+export class DiskSpace implements AsyncDisposable {
+  readonly #options: DiskSpaceOptions
+  readonly #reserve: string | undefined
+  readonly #loop: AsyncDisposable
+  #lowReason: string | undefined
+  #hasReserve = false
+  #fullUntilMs = Number.NEGATIVE_INFINITY
+  #checkpointAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: DiskSpaceOptions) {
+    const { disk, log, lookMs = LOOK_MS } = options
+    this.#options = options
+    this.#reserve = disk && join(disk.folder, 'reserve')
+    this.#loop = every(
+      lookMs,
+      () => this.#look(),
+      error => log.warn({ err: error }, 'free disk space is not known'),
+    )
+  }
+
+  /** Why large values and high rates are refused now, or nothing. */
+  lowReason(): string | undefined {
+    return this.#lowReason
+  }
+
+  /** Takes the error of a statement: SQLSTATE 53100 says that the database's disk is full. */
+  note(error: unknown): void {
+    if (sqlState(error) !== DISK_FULL) return
+    const { fullMs = FULL_MS } = this.#options
+    this.#fullUntilMs = performance.now() + fullMs
+    this.#setLow(`the database reported a full disk, SQLSTATE ${DISK_FULL}`)
+  }
+
+  async #look(): Promise<void> {
+    const { disk, lowBytes, reserveBytes } = this.#options
+    const nowMs = performance.now()
+    const isFull = nowMs < this.#fullUntilMs
+    if (!disk) {
+      if (!isFull) this.#setLow(undefined)
+      return
+    }
+    const { bavail, bsize } = await statfs(disk.folder)
+    const freeBytes = bavail * bsize
+    if (isFull || freeBytes < Math.max(reserveBytes / 2, lowBytes / 4)) await this.#giveUpReserve(freeBytes)
+    // A tenth more than where it began, so that it does not begin again at once.
+    const isLow = freeBytes < (this.#lowReason === undefined ? lowBytes : lowBytes * 1.1)
+    if (isLow) {
+      const isSpent = this.#hasReserve ? '' : ', and the reserve is used up'
+      this.#setLow(`${mebibytes(freeBytes)} are free, expected at least ${mebibytes(lowBytes)}${isSpent}`)
+      if (freeBytes >= CHECKPOINT_FREE_BYTES && nowMs - this.#checkpointAtMs > CHECKPOINT_MS) {
+        this.#checkpointAtMs = nowMs
+        await disk.checkpoint()
+      }
+    } else if (!isFull) {
+      this.#setLow(undefined)
+      if (!this.#hasReserve && freeBytes > lowBytes * 1.1 + reserveBytes) await this.#makeReserve()
+    }
+  }
+
+  #setLow(reason: string | undefined): void {
+    const { readiness, log } = this.#options
+    const wasLow = this.#lowReason !== undefined
+    this.#lowReason = reason
+    if (reason !== undefined) {
+      readiness.degrade(
+        'disk',
+        `disk space is low: ${reason}; large values and high rates of devices are refused`,
+      )
+      if (!wasLow)
+        log.error({ reason }, 'disk space is low: large values and high rates of devices are refused')
+    } else if (wasLow) {
+      readiness.restore('disk')
+      log.info('disk space is sufficient again')
+    }
+  }
+
+  async #giveUpReserve(freeBytes: number): Promise<void> {
+    if (!this.#hasReserve) return
+    await rm(this.#reserve!, { force: true })
+    this.#hasReserve = false
+    this.#options.log.error(
+      { freeBytes, reserveBytes: this.#options.reserveBytes },
+      'the disk is nearly full: the reserve was given up, so that people can sign in and delete',
+    )
+  }
+
+  async #makeReserve(): Promise<void> {
+    const { reserveBytes } = this.#options
+    const path = this.#reserve!
+    const size = await stat(path).then(
+      found => found.size,
+      () => 0,
+    )
+    if (size < reserveBytes) {
+      const draft = `${path}.draft`
+      const file = await open(draft, 'w', 0o600)
+      try {
+        // Random, so that a file system that compresses keeps room for all of it.
+        const chunk = randomFillSync(Buffer.alloc(MIB))
+        for (let written = 0; written < reserveBytes; written += chunk.length)
+          await file.write(chunk, 0, Math.min(chunk.length, reserveBytes - written))
+        await file.sync()
+      } catch (error) {
+        await rm(draft, { force: true })
+        throw error
+      } finally {
+        await file.close()
+      }
+      await rename(draft, path)
+    }
+    this.#hasReserve = true
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]()
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.floor(bytes / MIB)} MiB`
+}

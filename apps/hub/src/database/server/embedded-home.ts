@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto'
+import {
+  access,
+  chmod,
+  chown,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Logger } from '../../runtime/log.ts'
+
+/** The embedded database cannot run here: one line that says why and what to do. */
+export class EmbeddedDatabaseError extends Error {
+  override readonly name = 'EmbeddedDatabaseError'
+}
+
+/** The account that the database server runs under, where that is not the hub's own. */
+export type Account = { uid: number; gid: number; name: string }
+
+const ELSEWHERE = '/var/lib/muster'
+/** Longest folder for temporary files below which the path of a socket is one that every system takes, in bytes. */
+const MAX_TEMPORARY_BYTES = 75
+
+/** Whether there is something at a path. Throws `EACCES` where this account may not look: to take that for "no" would begin anew. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
+    return false
+  }
+}
+
+/**
+ * The folder of one major version's files: below the data folder, or below /var/lib where the server's account cannot enter the
+ * data folder. Files stay where they were made; when they cannot be had any more, the hub does not begin anew as if there had
+ * been none. Throws `EmbeddedDatabaseError`.
+ */
+export async function findHome(
+  dataDir: string,
+  account: Account | undefined,
+  major: string,
+  log: Logger,
+): Promise<string> {
+  const home = await findFiles(dataDir, account, log)
+  const own = join(home, major)
+  if (await hasDatabase(own)) {
+    if (!(await exists(secretsFile(dataDir)))) {
+      throw new EmbeddedDatabaseError(
+        `${secretsFile(dataDir)} is missing, without which nobody can enter the database in ${own}: bring it back.`,
+      )
+    }
+    return own
+  }
+  for (const other of (await readdir(home)).filter(name => /^\d+$/.test(name))) {
+    if (await hasDatabase(join(home, other))) {
+      throw new EmbeddedDatabaseError(
+        `The database in ${join(home, other)} is one of PostgreSQL ${other}, and this hub brings PostgreSQL ${major}: go back to the hub that made it.`,
+      )
+    }
+  }
+  await makeOpen(own)
+  return own
+}
+
+/** The file with the passwords of the embedded database. */
+export function secretsFile(dataDir: string): string {
+  return join(dataDir, 'database.json')
+}
+
+async function findFiles(dataDir: string, account: Account | undefined, log: Logger): Promise<string> {
+  const home = join(dataDir, 'postgres')
+  await mkdir(home, { recursive: true, mode: 0o755 })
+  const record = join(home, 'elsewhere')
+  const elsewhere = (await readFile(record, 'utf8').catch(() => '')).trim()
+  if (elsewhere !== '') {
+    if (await exists(elsewhere)) {
+      await claim(elsewhere, record)
+      return elsewhere
+    }
+    throw new EmbeddedDatabaseError(
+      `The files of the database are not in ${elsewhere} any more: bring them back, or delete ${record} and ${secretsFile(dataDir)} to begin without them.`,
+    )
+  }
+  if (!account || (await canEnter(home, account))) return home
+  if ((await readdir(home)).length > 0) {
+    throw new EmbeddedDatabaseError(
+      `The account ${account.name} cannot enter ${home} any more, where the database is: let it pass every folder on the way (chmod o+x).`,
+    )
+  }
+  const first = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
+  // One that was deleted left its database there, for which nobody has the passwords; one that was moved uses it still.
+  const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
+  if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
+  const fresh = isLeft ? `${first}.${Date.now()}` : first
+  await makeOpen(ELSEWHERE)
+  await makeOpen(fresh)
+  await writeFile(record, `${fresh}\n`)
+  await claim(fresh, record)
+  log.warn(
+    { folder: fresh },
+    `the account ${account.name} cannot enter ${home}: the database's files are elsewhere`,
+  )
+  return fresh
+}
+
+/**
+ * Notes which data folder the files elsewhere are of. A copy of that folder names the same files, and must not become a second hub on
+ * one database. Throws `EmbeddedDatabaseError`.
+ */
+async function claim(files: string, record: string): Promise<void> {
+  const note = join(files, 'owner')
+  const owner = (await readFile(note, 'utf8').catch(() => '')).trim()
+  if (owner !== '' && owner !== record && (await leadsTo(owner, files))) {
+    const [ours, theirs] = [await stat(record), await stat(owner)]
+    // The same folder under another name is none of a stranger.
+    if (ours.dev !== theirs.dev || ours.ino !== theirs.ino)
+      throw new EmbeddedDatabaseError(
+        `The database in ${files} is that of the data folder ${dirname(dirname(owner))}, and this folder a copy: copy ${files} as well (cp -a), and write where the copy is into ${record}.`,
+      )
+  }
+  if (owner !== record) await writeFile(note, `${record}\n`)
+}
+
+/** Whether a database outside of its data folder still has one that names it; unknown where this account may not look. */
+export type ElsewhereState = 'used' | 'orphaned' | 'unknown'
+
+export type ElsewhereFolder = {
+  folder: string
+  /** The data folder that it was last used by; nothing when it is not noted. */
+  dataDir: string | undefined
+  lastStart: Date | undefined
+  state: ElsewhereState
+}
+
+/** All databases that lie outside of their data folders on this machine. */
+export async function elsewhereFolders(place = ELSEWHERE): Promise<ElsewhereFolder[]> {
+  const names = await readdir(place).catch(error => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return Promise.all(
+    names.toSorted().map(async name => {
+      const folder = join(place, name)
+      const record = (await readFile(join(folder, 'owner'), 'utf8').catch(() => '')).trim()
+      const majors = (await readdir(folder).catch(() => [])).filter(entry => /^\d+$/.test(entry))
+      const starts = await Promise.all(
+        majors.map(major => stat(join(folder, major, 'socket')).catch(() => undefined)),
+      )
+      const lastMs = Math.max(...starts.map(start => start?.mtimeMs ?? 0), 0)
+      return {
+        folder,
+        dataDir: record === '' ? undefined : dirname(dirname(record)),
+        lastStart: lastMs === 0 ? undefined : new Date(lastMs),
+        state: record === '' ? 'orphaned' : await stateOf(record, folder),
+      }
+    }),
+  )
+}
+
+async function stateOf(record: string, folder: string): Promise<ElsewhereState> {
+  try {
+    return (await readFile(record, 'utf8')).trim() === folder ? 'used' : 'orphaned'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'unknown' : 'orphaned'
+  }
+}
+
+async function leadsTo(record: string, files: string): Promise<boolean> {
+  return (await readFile(record, 'utf8').catch(() => '')).trim() === files
+}
+
+/**
+ * Gives the files of a database to the account that its server runs under: it may be another one than before, on this machine or where
+ * they were copied from.
+ */
+export async function handOver(folder: string, { uid, gid }: Account): Promise<void> {
+  if ((await stat(folder)).uid === uid) return
+  for (const name of await readdir(folder, { recursive: true })) await lchown(join(folder, name), uid, gid)
+  // The last one says that all are done.
+  await chown(folder, uid, gid)
+}
+
+/** Makes a folder that every account may enter, whatever the file mode creation mask says. */
+async function makeOpen(folder: string): Promise<void> {
+  if ((await mkdir(folder, { recursive: true })) !== undefined) await chmod(folder, 0o755)
+}
+
+/** Whether a folder of `findHome` holds a database. */
+export function hasDatabase(folder: string): Promise<boolean> {
+  return exists(join(folder, 'data/PG_VERSION'))
+}
+
+async function canEnter(folder: string, account: Account): Promise<boolean> {
+  for (let path = folder; ; path = dirname(path)) {
+    const { uid, gid, mode } = await stat(path)
+    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
+    if ((mode & bit) === 0) return false
+    if (path === dirname(path)) return true
+  }
+}
+
+/** A socket folder with an unpredictable name; the name of the last one is kept so that one left by a crash is removed. */
+export async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
+  const leftover = await recordedSocketDir(record, account)
+  if (leftover !== undefined) await rm(leftover, { recursive: true, force: true })
+  const folder = await mkdtemp(join(await temporaryFolder(account), 'muster-'))
+  if (account) await chown(folder, account.uid, account.gid)
+  await writeFile(record, folder)
+  return folder
+}
+
+/** The socket folder that a record names, where it is there, the server's account owns it and no other data is served there. */
+export async function recordedSocketDir(
+  record: string,
+  account: Account | undefined,
+): Promise<string | undefined> {
+  const last = await readFile(record, 'utf8').catch(() => '')
+  if (!basename(last).startsWith('muster-')) return undefined
+  const found = await lstat(last).catch(() => undefined)
+  if (!found?.isDirectory() || found.uid !== (account?.uid ?? process.getuid?.())) return undefined
+  // A data folder that was copied while its hub ran names the socket of that hub.
+  const lock = await readFile(join(last, '.s.PGSQL.5432.lock'), 'utf8').catch(() => '')
+  const served = await stat(lock.split('\n')[1] ?? '').catch(() => undefined)
+  const own = await stat(join(dirname(record), 'data')).catch(() => undefined)
+  return served && own && (served.dev !== own.dev || served.ino !== own.ino) ? undefined : last
+}
+
+/** A folder for temporary files that the server's account can enter and whose name is short enough for a socket. */
+async function temporaryFolder(account: Account | undefined): Promise<string> {
+  for (const folder of [resolve(tmpdir()), '/tmp', '/var/tmp']) {
+    if (Buffer.byteLength(folder) > MAX_TEMPORARY_BYTES || !(await exists(folder).catch(() => false)))
+      continue
+    if (!account || (await canEnter(folder, account))) return folder
+  }
+  throw new EmbeddedDatabaseError(
+    `${tmpdir()} cannot hold the database's socket: set TMPDIR to a folder with a short name that every account may enter.`,
+  )
+}

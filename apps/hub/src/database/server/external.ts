@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import pg from 'pg'
+import { ConfigError } from '../../config.ts'
+
+/** How long a server may take to answer at the start, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 5_000
+
+/**
+ * How to reach a database of the operator's. `options` in its address would replace those that the hub has itself, so they stand
+ * beside them.
+ */
+export function externalConnection(databaseUrl: string): pg.PoolConfig {
+  const url = new URL(databaseUrl)
+  const { searchParams } = url
+  requireTlsParameters(searchParams)
+  // The driver verifies the server's certificate and name for each of these, and warns that a later version may not.
+  if (['prefer', 'require', 'verify-ca'].includes(searchParams.get('sslmode') ?? ''))
+    if (!searchParams.has('uselibpqcompat')) searchParams.set('sslmode', 'verify-full')
+  const options = searchParams.get('options')
+  searchParams.delete('options')
+  return { connectionString: url.href, ...(options !== null && { options }) }
+}
+
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
+/** Throws `ConfigError` for a mode that there is none of, and for a file of TLS that cannot be used. */
+function requireTlsParameters(parameters: URLSearchParams): void {
+  const mode = parameters.get('sslmode')
+  if (mode !== null && !SSL_MODES.includes(mode))
+    throw new ConfigError(
+      `MUSTER_DATABASE_URL: found sslmode=${JSON.stringify(mode)}, expected one of ${SSL_MODES.join(', ')}.`,
+    )
+  const files: SecureContextOptions = {}
+  for (const [name, option] of [
+    ['sslrootcert', 'ca'],
+    ['sslcert', 'cert'],
+    ['sslkey', 'key'],
+  ] as const) {
+    const path = parameters.get(name)
+    if (path === null) continue
+    try {
+      files[option] = readFileSync(path)
+      createSecureContext(files)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      throw new ConfigError(
+        `MUSTER_DATABASE_URL: found ${name}=${JSON.stringify(path)} (${code ?? message}), expected a file in PEM that this account may read.`,
+      )
+    }
+  }
+}
+
+/** Looks whether the hub can live in a database of its operator's. Throws `ConfigError` with what is in the way. */
+export async function checkExternalDatabase(databaseUrl: string): Promise<void> {
+  const connection = externalConnection(databaseUrl)
+  const open = (): pg.Client => {
+    const client = new pg.Client({ ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+    client.on('error', () => {})
+    return client
+  }
+  const [client, other] = [open(), open()]
+  try {
+    await client.connect()
+    await other.connect()
+    if (await shareSession(client, other))
+      throw new ConfigError(
+        'MUSTER_DATABASE_URL: found a connection pooler that shares sessions between clients (transaction pooling), expected PostgreSQL itself or a pooler with session pooling (PgBouncer: pool_mode = session).',
+      )
+    const { rows } = await client.query<{ mayCreate: boolean; isOwner: boolean; encoding: string }>(
+      // The job queue has a schema of its own.
+      `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
+              and (to_regnamespace('pgboss') is not null
+                   or has_database_privilege(current_database(), 'create')) as "mayCreate",
+              coalesce((select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('migration')),
+                       true) as "isOwner",
+              current_setting('server_encoding') as encoding`,
+    )
+    const { rows: off } = await client.query<{ name: string }>(
+      `select name from pg_settings where setting = 'off'
+          and name in ('fsync', 'full_page_writes', 'synchronous_commit')`,
+    )
+    // What is acknowledged to a device must survive a power failure.
+    if (off.length > 0)
+      throw new ConfigError(
+        `MUSTER_DATABASE_URL: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
+      )
+    const { mayCreate, isOwner, encoding } = rows[0]!
+    if (encoding !== 'UTF8')
+      throw new ConfigError(
+        `MUSTER_DATABASE_URL: found a database with the encoding ${encoding}, expected one with UTF8.`,
+      )
+    // As when somebody else has restored them.
+    if (!isOwner)
+      throw new ConfigError(
+        "MUSTER_DATABASE_URL: found a database whose tables are another user's, expected the user that owns them.",
+      )
+    if (!mayCreate) throw new Error('permission denied to create tables in its schema, or schemas')
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const reason = error instanceof Error ? error.message || error.name : String(error)
+    throw new ConfigError(
+      `MUSTER_DATABASE_URL: found a database that does not let the hub in (${reason}), expected a reachable PostgreSQL where it may create tables and schemas.`,
+    )
+  } finally {
+    await Promise.all([client, other].map(one => one.end().catch(() => {})))
+  }
+}
+
+/**
+ * Whether a pooler gives one session of the server to two clients. Locks, prepared statements and settings of the hub last as long as
+ * its connection, so they would be lost or leak. While the second client holds a session in a transaction, the first one must have
+ * the session that it had before.
+ */
+async function shareSession(client: pg.Client, other: pg.Client): Promise<boolean> {
+  const before = await sessionOf(client)
+  await other.query('begin')
+  const others = await sessionOf(other)
+  const after = await sessionOf(client)
+  await other.query('rollback')
+  return before === others || before !== after
+}
+
+async function sessionOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]!.pid
+}

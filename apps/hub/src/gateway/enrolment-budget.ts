@@ -1,0 +1,194 @@
+import { Batcher } from '@muster/concurrency'
+import type pg from 'pg'
+import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
+import { LimitReached } from '../limits/limit-reached.ts'
+import type { LimitValues } from '../limits/limits.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import { Refusal, type RefusalSubject } from './refusal.ts'
+
+/** A new device that wants to enrol, and whom its refusal concerns. */
+export type Newcomer = {
+  tokenId: string
+  address: string
+  /** Budget that the token has of its own. */
+  ownBudget: { atOnce: number | null; perHour: number | null }
+  about: RefusalSubject
+}
+
+type Asking = Newcomer & { refusal?: Refusal }
+
+type TokenRow = {
+  is_expired: boolean
+  device_limit: number
+  enrolled_devices: number
+  at_once: number
+  per_hour: number
+  /** New devices that count against the budget before and after this statement's own. */
+  used: number
+  granted: number
+}
+
+// The row lock makes statements of several nodes count one after the other: the values are those of the newest version.
+const TAKE = {
+  name: 'enrolment-take',
+  text: `
+    with token as materialized (
+      select t.token_id, coalesce(t.expires_at <= now(), false) as is_expired, t.enrolled_devices,
+             coalesce(t.device_limit, $5::int) as device_limit,
+             coalesce(t.new_devices_at_once, $3::int) as at_once,
+             coalesce(t.new_devices_per_hour, $4::int) as per_hour,
+             greatest(0, t.budget_used - greatest(0, extract(epoch from clock_timestamp() - t.budget_at)::float8)
+               * coalesce(t.new_devices_per_hour, $4::int) / 3600) as used
+        from deployment_token t where t.token_id = $1 for no key update
+    ), taken as materialized (
+      select token.*, case when is_expired then 0
+               else greatest(0, least($2::int, floor(at_once - used)::int, device_limit - enrolled_devices)) end as granted
+        from token
+    )
+    update deployment_token t
+       set budget_used = k.used + k.granted, budget_at = clock_timestamp(),
+           enrolled_devices = t.enrolled_devices + k.granted, refused_devices = t.refused_devices + $2::int - k.granted
+      from taken k where t.token_id = k.token_id
+    returning k.is_expired, k.device_limit, k.enrolled_devices, k.at_once, k.per_hour, k.used, k.granted`,
+}
+
+const GIVE_BACK = {
+  name: 'enrolment-give-back',
+  text: `
+    update deployment_token set budget_used = greatest(0, budget_used - 1), enrolled_devices = greatest(0, enrolled_devices - 1)
+     where token_id = $1`,
+}
+
+/** Window of the count of an address, in seconds. */
+const ADDRESS_WINDOW_SECS = 3600
+/** Longest `Retry-After`, in seconds: agents wait no longer (protocol 1.6). */
+const MAX_RETRY_AFTER_SECS = 3600
+/** Least time between two statements, in milliseconds: a fleet that is refused shares one write of its token's row. */
+const LINGER_MS = 20
+
+/**
+ * Budget for devices that a token has not seen before, taken before any row of a device is written. The budget is a
+ * token bucket in the row of the deployment token, so that it survives restarts and holds for all nodes. Newcomers that wait for the
+ * statement before theirs share the next one. The count of an address is in memory.
+ */
+export class EnrolmentBudget {
+  readonly #pool: pg.Pool
+  readonly #values: LimitValues
+  readonly #rates: RateLimits
+  readonly #newcomers: Batcher<Asking>
+
+  constructor({ pool, values, rates }: { pool: pg.Pool; values: LimitValues; rates: RateLimits }) {
+    this.#pool = pool
+    this.#values = values
+    this.#rates = rates
+    this.#newcomers = new Batcher({
+      ...BATCHED_WRITES,
+      // A token whose row is locked for long holds up its own batch; others go on.
+      parallel: 4,
+      maxBatch: 1_000,
+      maxWaiting: 20_000,
+      lingerMs: LINGER_MS,
+      retryForMs: 10_000,
+      weigh: () => 1,
+      write: newcomers => this.#take(newcomers),
+    })
+  }
+
+  /** Takes one new device from the budgets of its address and its token; throws `Refusal` when either has none left. */
+  async take(newcomer: Newcomer): Promise<void> {
+    const { address, ownBudget, about } = newcomer
+    const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = this.#values
+    const ofToken = (ownBudget.atOnce ?? atOnce) + (ownBudget.perHour ?? perHour)
+    const max = Math.max(this.#values['address-new-devices'], ofToken)
+    const waitSecs = await this.#rates.takeOf('new device', address, {
+      calls: max,
+      perSecs: ADDRESS_WINDOW_SECS,
+    })
+    if (waitSecs !== undefined) {
+      throw Refusal.of(
+        new LimitReached({
+          limit: 'address-new-devices',
+          subject: { ...subjectOf(about), address },
+          max,
+          found: max + 1,
+          remedy: 'Try again later, or ask the operator of the hub for a higher limit.',
+          retryAfterSecs: waitSecs,
+        }),
+        about,
+      )
+    }
+    const asking: Asking = { ...newcomer }
+    try {
+      await this.#newcomers.add(asking)
+      if (asking.refusal) throw asking.refusal
+    } catch (error) {
+      await this.#giveBackOfAddress(address)
+      throw error
+    }
+  }
+
+  /** Gives back what a newcomer took that turned out to be no new device. */
+  async giveBack({ tokenId, address }: Pick<Newcomer, 'tokenId' | 'address'>): Promise<void> {
+    await this.#giveBackOfAddress(address)
+    await this.#pool.query(GIVE_BACK, [tokenId])
+  }
+
+  async #giveBackOfAddress(address: string): Promise<void> {
+    await this.#rates.giveBackOf('new device', address, ADDRESS_WINDOW_SECS)
+  }
+
+  async #take(newcomers: Asking[]): Promise<void> {
+    const byToken = Map.groupBy(newcomers, ({ tokenId }) => tokenId)
+    await Promise.all([...byToken].map(([tokenId, asking]) => this.#takeOf(tokenId, asking)))
+  }
+
+  async #takeOf(tokenId: string, asking: Asking[]): Promise<void> {
+    const { rows } = await this.#pool.query<TokenRow>(TAKE, [
+      tokenId,
+      asking.length,
+      this.#values['token-new-devices'],
+      this.#values['token-new-devices-per-hour'],
+      this.#values['token-devices'],
+    ])
+    const row = rows[0]
+    // The enrolment itself refuses a token that was deleted meanwhile.
+    if (!row) return
+    for (const [index, newcomer] of asking.slice(row.granted).entries())
+      newcomer.refusal = refusalFor(row, newcomer.about, index)
+  }
+}
+
+/** Refusal of the newcomer that was `index` places behind the budget: each is told when its place has been refilled. */
+function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusal {
+  if (row.is_expired)
+    return new Refusal(403, 'Forbidden', 'the deployment token has expired for new devices', about)
+  const subject = subjectOf(about)
+  if (row.enrolled_devices + row.granted >= row.device_limit) {
+    return Refusal.of(
+      new LimitReached({
+        limit: 'token-devices',
+        subject,
+        max: row.device_limit,
+        found: row.device_limit + 1,
+        remedy: 'Raise the device limit of the token, or use another token.',
+      }),
+      about,
+    )
+  }
+  const missing = row.used + row.granted + index + 1 - row.at_once
+  return Refusal.of(
+    new LimitReached({
+      limit: 'token-new-devices',
+      subject,
+      max: row.at_once,
+      found: row.at_once + 1,
+      remedy: `Try again later (${row.per_hour} an hour are let in), or raise the budget of the token.`,
+      retryAfterSecs: Math.min(MAX_RETRY_AFTER_SECS, Math.max(1, Math.ceil((missing / row.per_hour) * 3600))),
+    }),
+    about,
+  )
+}
+
+function subjectOf({ tokenId, place }: RefusalSubject) {
+  return { ...place, ...(tokenId !== undefined && { tokenId }) }
+}

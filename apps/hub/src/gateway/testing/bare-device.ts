@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net'
+import { randomBase58 } from '@muster/actions'
+import { askUpgrade, deviceHeaders, deviceIdentity, type TestHub, type UpgradeAnswer } from '@muster/testkit'
+
+/** The certificate of all devices here: their fingerprints make them different devices, and a key takes time. */
+const certificate = await deviceIdentity()
+
+/** A device that has only its fingerprint, and opens links that say nothing. */
+export function bareDevice(hub: TestHub, token: string) {
+  const identity = { ...certificate, fingerprint: `d_sk_${randomBase58(44)}` }
+  const sockets: Socket[] = []
+  const open = async (register = false): Promise<UpgradeAnswer> => {
+    const answer = await askUpgrade(hub.url, deviceHeaders({ url: hub.url, token, register }, identity))
+    if (answer.socket) sockets.push(answer.socket)
+    return answer
+  }
+  return {
+    identity,
+    open,
+    openMany: (count: number) => Promise.all(Array.from({ length: count }, () => open())),
+    end: () => {
+      for (const socket of sockets.splice(0)) socket.destroy()
+    },
+  }
+}
+
+/** Opens links one after the other, each before the next, as the one-shot commands of a script do. */
+export async function openInRow(device: ReturnType<typeof bareDevice>, count: number): Promise<number[]> {
+  const statuses: number[] = []
+  for (let link = 0; link < count; link++) {
+    statuses.push((await device.open()).status)
+    device.end()
+  }
+  return statuses
+}
+
+export const countOf = (answers: UpgradeAnswer[], status: number) =>
+  answers.filter(answer => answer.status === status).length

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { escapeHtml } from './escape-html.ts'
+
+const STYLE = `:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 20vh auto 0; padding: 0 1rem }
+h1 { font-size: 1.4rem }`
+
+type Page = { title: string; text: string }
+
+const html = ({ title, text }: Page): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p>${text}</p>
+</main>
+</body>
+</html>
+`
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+/** Page for browsers while the hub starts or stops. The browser reloads after `againSecs`. */
+export const WAITING_PAGE = {
+  title: 'One moment',
+  text: 'The hub is starting or stopping. This page loads again by itself.',
+  againSecs: 2,
+}
+
+/** Page for requests under a host name that does not belong to the hub. `message` names the setting that adds a name. */
+export function wrongHostPage(message: string): Page {
+  return { title: 'Not the address of this hub', text: escapeHtml(message) }
+}
+
+/** Whether a browser navigates to a page. Programs and the console's own requests get the error as JSON instead. */
+export function isForPage({ method, url, headers }: FastifyRequest): boolean {
+  return (
+    (method === 'GET' || method === 'HEAD') &&
+    !/^\/(api|assets)(\/|$)/.test(url) &&
+    headers.accept?.includes('text/html') === true
+  )
+}
+
+/** Sends a page that needs neither the console's files nor the database. */
+export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .header(
+      'content-security-policy',
+      `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-ancestors 'none'`,
+    )
+    .send(html(page))
+}

@@ -1,0 +1,142 @@
+import { sql } from 'kysely'
+import { type Db, unlimitedTransaction } from '../database/client/connection.ts'
+import { CLAIMED_AT } from '../database/queries/devices/device-events.ts'
+import { LimitReached } from '../limits/limit-reached.ts'
+import type { LimitName, LimitValues } from '../limits/limits.ts'
+import { ROW_BYTES, type WriteSubject } from '../limits/write-budgets.ts'
+import { jobHandler } from './handler.ts'
+
+/** Rows in one delete statement. */
+const ROWS = 5_000
+/** Share of a budget that is left when the oldest rows are removed, so that the next removal is not due at once. */
+const KEPT_SHARE = 0.9
+
+/** What a device stores without end, its budget, and what finds and measures its rows. */
+const HISTORIES = [
+  {
+    limit: 'device-event-bytes',
+    table: 'device_event',
+    count: 'event_bytes',
+    at: sql.ref('emitted_at'),
+    key: sql`device_id, event_id, event_day`,
+    day: sql`(received_at at time zone 'UTC')::date`,
+    bytes: sql`octet_length(body::text) + octet_length(attributes::text)`,
+    remedy: 'The oldest events were removed.',
+  },
+  {
+    limit: 'device-history-bytes',
+    table: 'device_property_change',
+    count: 'change_bytes',
+    at: sql.ref('changed_at'),
+    key: sql`device_id, name, changed_at`,
+    day: sql`(changed_at at time zone 'UTC')::date`,
+    bytes: sql`coalesce(octet_length(value::text), 0)`,
+    remedy: 'The oldest past values were removed.',
+  },
+] as const
+
+type History = (typeof HISTORIES)[number]
+type Measured = { day: string; kept_bytes: number; bytes: number; cut: string | null }
+
+/** Sums what projects store, and removes the oldest events and property changes of devices that store more than they may. */
+export const devices_MeasureStored = jobHandler(
+  'devices_MeasureStored',
+  async ({ db, limits, limitReports, storedBytes }, _data, { signal }) => {
+    await storedBytes.flush()
+    for (const history of HISTORIES) {
+      for (const subject of await devicesOver(db, history, limits)) {
+        signal.throwIfAborted()
+        const max = limits[history.limit]
+        const bytes = await bound(db, history, subject.deviceId, max, signal)
+        if (bytes <= max) continue
+        const { limit, remedy } = history
+        const { message } = new LimitReached({ limit, subject, max, found: bytes, remedy })
+        limitReports.add(limit, subject, message)
+      }
+    }
+    await measureProjects(db)
+    await storedBytes.refresh()
+  },
+)
+
+/** Devices that were counted to have stored more than a budget. */
+async function devicesOver(
+  db: Db,
+  { count, limit }: { count: string; limit: LimitName },
+  limits: LimitValues,
+): Promise<WriteSubject[]> {
+  const { rows } = await unlimitedTransaction(db, tx =>
+    sql<WriteSubject>`
+        select device_id as "deviceId", project_id as "projectId", organization_id as "organizationId"
+          from (select device_id from device_stored_bytes group by device_id having sum(${sql.ref(count)}) > ${limits[limit]}) o
+          join device using (device_id) join project using (project_id)`.execute(tx),
+  )
+  return rows
+}
+
+/**
+ * Measures what a device has stored and removes its oldest rows when that is over its budget; resolves to the bytes measured. Counts
+ * may be too high, since a node counts an event that was sent again, so the measured bytes replace them.
+ */
+async function bound(
+  db: Db,
+  { table, count, at, key, day, bytes }: History,
+  deviceId: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const from = sql.table(table)
+  const own = sql`device_id = ${deviceId} and ${at} > ${CLAIMED_AT}`
+  const { rows } = await unlimitedTransaction(db, tx =>
+    sql<Measured>`
+      with sized as (
+        select ${at} as at, ${day} as day, ${bytes} + ${ROW_BYTES} as bytes from ${from} where ${own}
+      ), ranked as (select *, sum(bytes) over (order by at desc) as newest_bytes from sized)
+      select day::text, sum(bytes)::bigint as bytes,
+             coalesce(sum(bytes) filter (where newest_bytes <= ${maxBytes * KEPT_SHARE}), 0)::bigint as kept_bytes,
+             max(at) filter (where newest_bytes > ${maxBytes * KEPT_SHARE})::text as cut
+        from ranked group by day`.execute(tx),
+  )
+  const total = rows.reduce((sum, row) => sum + row.bytes, 0)
+  const isOver = total > maxBytes
+  if (isOver) {
+    const cut = rows.reduce((latest, row) => (row.cut !== null && row.cut > latest ? row.cut : latest), '')
+    for (let removed = ROWS; removed === ROWS; signal.throwIfAborted()) {
+      const { numAffectedRows } = await sql`
+        delete from ${from} where (${key}) in (
+          select ${key} from ${from} where ${own} and ${at} <= ${cut}::timestamptz limit ${ROWS})`.execute(db)
+      removed = Number(numAffectedRows)
+    }
+  }
+  await db.transaction().execute(async tx => {
+    const column = sql.ref(count)
+    await sql`update device_stored_bytes set ${column} = 0 where device_id = ${deviceId}`.execute(tx)
+    const days = rows.map(row => row.day)
+    const sizes = rows.map(row => (isOver ? row.kept_bytes : row.bytes))
+    await sql`
+      insert into device_stored_bytes (device_id, day, ${column})
+      select device_id, day, bytes from unnest(${days}::date[], ${sizes}::bigint[]) as i (day, bytes)
+        join device on device_id = ${deviceId}
+      on conflict (device_id, day) do update set ${column} = excluded.${column}`.execute(tx)
+  })
+  return total
+}
+
+/** Replaces the totals of all projects. */
+async function measureProjects(db: Db): Promise<void> {
+  await unlimitedTransaction(db, async tx => {
+    await sql`
+      insert into project_stored_bytes (project_id, bytes, measured_at)
+      select d.project_id, sum(s.bytes), now()
+        from (
+          select device_id, sum(event_bytes + change_bytes) as bytes from device_stored_bytes group by device_id
+          union all
+          select device_id, sum(coalesce(value_bytes, pg_column_size(value)) + ${ROW_BYTES}) from device_property group by device_id
+        ) s join device d using (device_id) join project using (project_id)
+       group by d.project_id
+      on conflict (project_id) do update set bytes = excluded.bytes, measured_at = excluded.measured_at`.execute(
+      tx,
+    )
+    await sql`delete from project_stored_bytes where measured_at < now()`.execute(tx)
+  })
+}

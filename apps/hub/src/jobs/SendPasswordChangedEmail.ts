@@ -1,0 +1,19 @@
+import { passwordChangedMail } from '../mail/password-changed.ts'
+import { jobHandler } from './handler.ts'
+import { sendMail } from './send-mail.ts'
+
+export const users_SendPasswordChangedEmail = jobHandler(
+  'users_SendPasswordChangedEmail',
+  async (context, { userId, by, changedAt }, job) => {
+    const { db, publicUrl } = context
+    const user = await db
+      .selectFrom('user')
+      .where('user_id', '=', userId)
+      .select(['email', 'display_name as displayName'])
+      .executeTakeFirst()
+    // The account was deleted meanwhile.
+    if (!user) return
+    const mail = passwordChangedMail({ ...user, by, changedAt: new Date(changedAt), publicUrl })
+    await sendMail(context, mail, job, 'users_PasswordChangedEmailSent', { userId, email: user.email })
+  },
+)

@@ -1,0 +1,79 @@
+import { ByteBudget, type ExecutorOptions, errorEnvelope } from '@muster/link'
+import { LimitReached } from './limit-reached.ts'
+import type { LimitReports } from './limit-reports.ts'
+import type { LimitSubject, LimitValues } from './limits.ts'
+
+/** Memory for inputs over 64 KiB that have arrived in part, of all links together, in bytes. */
+const SHARED_BYTES = 256 * 1024 * 1024
+
+type InputLimit = 'device-input-bytes' | 'organization-input-bytes' | 'person-input-bytes'
+
+/**
+ * Memory for inputs that arrive in pieces over links: a budget for each device, organization and person inside the one that all share,
+ * so that half-sent inputs of one of them leave memory for the others. A half-sent input is dropped with its channel after 30 s (link).
+ */
+export class InputBudgets {
+  readonly #limits: LimitValues
+  readonly #reports: LimitReports
+  readonly #shared = new ByteBudget(SHARED_BYTES)
+  /** Bytes in use by the limit and the id that it counts for; none for ids that use nothing. */
+  readonly #used = new Map<string, number>()
+
+  constructor(limits: LimitValues, reports: LimitReports) {
+    this.#limits = limits
+    this.#reports = reports
+  }
+
+  /** What the executor channels of a device or a person are served with. */
+  optionsFor(subject: LimitSubject): ExecutorOptions {
+    const { deviceId, organizationId, userId } = subject
+    const keys = (
+      [
+        ['device-input-bytes', deviceId],
+        ['organization-input-bytes', organizationId],
+        ['person-input-bytes', userId],
+      ] as const
+    ).filter(([, id]) => id !== undefined)
+    /** The limit that refused an input last, unless all links together had no memory left. */
+    let reached: LimitReached | undefined
+    const take = (bytes: number): boolean => {
+      for (const [limit, id] of keys) {
+        const found = (this.#used.get(`${limit} ${id}`) ?? 0) + bytes
+        if (found <= this.#limits[limit]) continue
+        reached = limitReached(limit, subject, this.#limits[limit], found)
+        return false
+      }
+      if (!this.#shared.take(bytes)) {
+        reached = undefined
+        return false
+      }
+      for (const key of keys) this.#add(key.join(' '), bytes)
+      return true
+    }
+    return {
+      budget: {
+        take,
+        release: bytes => {
+          this.#shared.release(bytes)
+          for (const key of keys) this.#add(key.join(' '), -bytes)
+        },
+      },
+      answerStarved: () => {
+        if (!reached) return undefined
+        this.#reports.add(reached.limit, subject, reached.message)
+        return errorEnvelope(reached.kind, reached.message)
+      },
+    }
+  }
+
+  #add(key: string, bytes: number): void {
+    const used = (this.#used.get(key) ?? 0) + bytes
+    if (used === 0) this.#used.delete(key)
+    else this.#used.set(key, used)
+  }
+}
+
+function limitReached(limit: InputLimit, subject: LimitSubject, max: number, found: number): LimitReached {
+  const remedy = 'Send large inputs one after the other.'
+  return new LimitReached({ limit, subject, max, found, remedy, retryAfterSecs: 30 })
+}

@@ -1,0 +1,126 @@
+import { every } from '@muster/concurrency'
+import { sql } from 'kysely'
+import { recordEvent } from '../audit/events.ts'
+import { SYSTEM } from '../caller.ts'
+import type { Db } from '../database/client/connection.ts'
+import type { Logger } from '../runtime/log.ts'
+import { LIMITS, type LimitName, type LimitSubject } from './limits.ts'
+
+type Hit = { limit: LimitName; subject: LimitSubject; message: string }
+type Window = Hit & { count: number; endsAtMs: number }
+
+/** Time in which further hits of the same limit by the same subject are only counted, in milliseconds. */
+const WINDOW_MS = 10 * 60_000
+/** Interval in which ended windows are looked for, in milliseconds. */
+const SWEEP_MS = 5_000
+/** Subjects whose windows are kept; hits of further ones are counted in one window a limit, without a subject. */
+const MAX_WINDOWS = 10_000
+
+/** The id of a limit's scope: `deviceId` for one per device. */
+const SCOPE_ID = {
+  device: 'deviceId',
+  token: 'tokenId',
+  project: 'projectId',
+  organization: 'organizationId',
+  person: 'userId',
+  address: 'address',
+} as const
+
+/**
+ * Reports to operators which limit was hit, by whom and when: one log line and one audit event a subject, limit and 10 minutes, each
+ * with the count of hits since the one before. The first hit is reported at once. The last report of each subject and limit is kept in
+ * `limit_hit` for the device's page.
+ */
+export class LimitReports implements AsyncDisposable {
+  readonly #db: Db
+  readonly #log: Logger
+  readonly #windowMs: number
+  readonly #windows = new Map<string, Window>()
+  readonly #sweep: AsyncDisposable
+  /** The last report to store. Reports follow each other: a whole fleet at its limits takes one connection of the pool. */
+  #last: Promise<void> = Promise.resolve()
+
+  constructor({ db, log, windowMs = WINDOW_MS }: { db: Db; log: Logger; windowMs?: number }) {
+    this.#db = db
+    this.#log = log
+    this.#windowMs = windowMs
+    this.#sweep = every(
+      Math.min(SWEEP_MS, windowMs),
+      () => this.#reportEnded(),
+      () => {},
+    )
+  }
+
+  /** Counts a hit. Never waits and never throws: a report that cannot be stored is in the log. */
+  add(limit: LimitName, subject: LimitSubject, message: string): void {
+    const subjectId = subject[SCOPE_ID[LIMITS[limit].scope]]
+    const ownKey = `${limit} ${subjectId}`
+    const hasOwn = this.#windows.has(ownKey) || this.#windows.size < MAX_WINDOWS
+    const key = hasOwn ? ownKey : limit
+    const window = this.#windows.get(key)
+    if (window) {
+      window.count++
+      window.message = message
+      return
+    }
+    const hit = { limit, subject: hasOwn ? subject : {}, message }
+    this.#windows.set(key, { ...hit, count: 0, endsAtMs: performance.now() + this.#windowMs })
+    void this.#report(hit, 1)
+  }
+
+  /** A window with hits that were only counted is reported when it ends, and begins again; one without is forgotten. */
+  async #reportEnded(now = performance.now()): Promise<void> {
+    for (const [key, window] of this.#windows) {
+      if (window.endsAtMs > now) continue
+      const { count } = window
+      if (count === 0) {
+        this.#windows.delete(key)
+        continue
+      }
+      window.count = 0
+      window.endsAtMs = now + this.#windowMs
+      await this.#report(window, count)
+    }
+  }
+
+  #report({ limit, subject, message }: Hit, count: number): Promise<void> {
+    this.#log.warn({ limit, ...subject, count, message }, 'a limit was hit')
+    this.#last = this.#last
+      .then(() => this.#store({ limit, subject, message }, count))
+      .catch(error =>
+        this.#log.error({ err: error, limit, ...subject }, 'the report of a limit was not stored'),
+      )
+    return this.#last
+  }
+
+  #store({ limit, subject, message }: Hit, count: number): Promise<void> {
+    const subjectId = subject[SCOPE_ID[LIMITS[limit].scope]]
+    return this.#db.transaction().execute(async tx => {
+      await recordEvent(tx, { caller: SYSTEM, scope: {} }, 'limits_Reached', {
+        ...subject,
+        limit,
+        count,
+        message,
+      })
+      if (subjectId === undefined) return
+      await tx
+        .insertInto('limit_hit')
+        .values({ subject_id: subjectId, limit_name: limit, message, hits: count })
+        .onConflict(conflict =>
+          conflict.columns(['subject_id', 'limit_name']).doUpdateSet(({ ref }) => ({
+            message: ref('excluded.message'),
+            last_hit_at: ref('excluded.last_hit_at'),
+            hits: sql`limit_hit.hits + excluded.hits`,
+          })),
+        )
+        .execute()
+    })
+  }
+
+  /** Reports what was only counted so far. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sweep[Symbol.asyncDispose]()
+    await this.#reportEnded(Number.POSITIVE_INFINITY)
+    await this.#last
+  }
+}

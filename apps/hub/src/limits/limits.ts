@@ -1,0 +1,275 @@
+import { MAX_NEW_DEVICES, MAX_TOKEN_DEVICES } from '@muster/actions'
+
+const MIB = 1024 * 1024
+const GIB = 1024 * MIB
+const TIB = 1024 * GIB
+
+/** What a limit counts for: each device, token, project, organization, person or network address has its own count. */
+type LimitScope = 'device' | 'token' | 'project' | 'organization' | 'person' | 'address'
+
+/** Whose limit was hit. At least the id of the limit's scope is known. */
+export type LimitSubject = {
+  organizationId?: string
+  projectId?: string
+  deviceId?: string
+  tokenId?: string
+  userId?: string
+  /** An IPv4 address, or an IPv6 address whose first 64 bits count. */
+  address?: string
+}
+
+type Definition = {
+  scope: LimitScope
+  /** Unit of the value, as operators and callers read it. */
+  unit: string
+  default: number
+  /** Largest value that the setting takes; a larger one would exceed what the hub's memory or the database can hold. */
+  max: number
+  /** What is counted, as a sentence of docs/operating.md. */
+  meaning: string
+}
+
+/**
+ * Every limit per device, token, project, organization and person, in one place. The name of a limit stands in its errors, its log
+ * lines and its setting (`settingOf`). docs/operating.md lists them, written by `npm run gen`.
+ */
+export const LIMITS = {
+  'person-organizations': {
+    scope: 'person',
+    unit: 'organizations',
+    default: 100,
+    max: 1_000_000,
+    meaning: 'Organizations of which a person is an administrator; further ones are not created.',
+  },
+  'device-bytes-per-second': {
+    scope: 'device',
+    unit: 'bytes a second',
+    default: MIB,
+    max: GIB,
+    meaning:
+      'Inputs of actions that a device sends, after a burst of 8 MiB; answers to a faster device are held back, and nothing is refused.',
+  },
+  'device-property-bytes-per-hour': {
+    scope: 'device',
+    unit: 'bytes an hour',
+    default: 32 * MIB,
+    max: TIB,
+    meaning:
+      'Property values that a device writes, also those that replace others. A pause saves up one hour. 60 values of up to 4 KiB an hour are stored beyond it.',
+  },
+  'device-event-bytes-per-hour': {
+    scope: 'device',
+    unit: 'bytes an hour',
+    default: 128 * MIB,
+    max: TIB,
+    meaning:
+      'Events that a device sends. A pause saves up one hour. 60 events of up to 4 KiB an hour are stored beyond it.',
+  },
+  'project-bytes-per-hour': {
+    scope: 'project',
+    unit: 'bytes an hour',
+    default: 32 * GIB,
+    max: 1024 * TIB,
+    meaning:
+      'Property values and events that all devices of a project write; each device may still write 60 of up to 4 KiB an hour.',
+  },
+  'organization-bytes-per-hour': {
+    scope: 'organization',
+    unit: 'bytes an hour',
+    default: 64 * GIB,
+    max: 1024 * TIB,
+    meaning: 'As `project-bytes-per-hour`, of all projects of an organization.',
+  },
+  'device-property-bytes': {
+    scope: 'device',
+    unit: 'bytes',
+    default: 7.5 * MIB,
+    max: GIB,
+    meaning:
+      'Current property values of a device; the default fits into one answer of `devices_QueryProperties`. The last eighth is kept for values of up to 4 KiB.',
+  },
+  'device-properties': {
+    scope: 'device',
+    unit: 'properties',
+    default: 10_000,
+    max: 1_000_000,
+    meaning: 'Properties of a device; further names are not stored.',
+  },
+  'device-history-bytes': {
+    scope: 'device',
+    unit: 'bytes',
+    default: 64 * MIB,
+    max: TIB,
+    meaning: 'Past property values of a device; the oldest are removed.',
+  },
+  'device-event-bytes': {
+    scope: 'device',
+    unit: 'bytes',
+    default: GIB,
+    max: TIB,
+    meaning: 'Stored events of a device; the oldest are removed.',
+  },
+  'device-input-bytes': {
+    scope: 'device',
+    unit: 'bytes',
+    default: 16 * MIB,
+    max: 256 * MIB,
+    meaning: 'Memory for inputs over 64 KiB that have arrived in part over the links of a device.',
+  },
+  'organization-input-bytes': {
+    scope: 'organization',
+    unit: 'bytes',
+    default: 64 * MIB,
+    max: 256 * MIB,
+    meaning: 'As `device-input-bytes`, of all devices of an organization; all links together have 256 MiB.',
+  },
+  'person-input-bytes': {
+    scope: 'person',
+    unit: 'bytes',
+    default: 32 * MIB,
+    max: 256 * MIB,
+    meaning: 'As `device-input-bytes`, of the command lines of a person.',
+  },
+  'project-bytes': {
+    scope: 'project',
+    unit: 'bytes',
+    default: 4 * TIB,
+    max: 1024 * TIB,
+    meaning:
+      'Property values, past values and events of all devices of a project, measured every 10 minutes; over it each device may still write 60 values or events of up to 4 KiB an hour.',
+  },
+  'organization-bytes': {
+    scope: 'organization',
+    unit: 'bytes',
+    default: 8 * TIB,
+    max: 1024 * TIB,
+    meaning: 'As `project-bytes`, of all projects of an organization.',
+  },
+  'person-tokens': {
+    scope: 'person',
+    unit: 'tokens',
+    default: 1_000,
+    max: 1_000_000,
+    meaning: 'User tokens of a person that have not expired.',
+  },
+  'person-creations': {
+    scope: 'person',
+    unit: 'creations in 10 min',
+    default: 300,
+    max: 1_000_000,
+    meaning:
+      'Organizations, projects, repositories, tokens and invitations that a person creates at this rate.',
+  },
+  'organization-projects': {
+    scope: 'organization',
+    unit: 'projects',
+    default: 2_000,
+    max: 1_000_000,
+    meaning: 'Projects of an organization.',
+  },
+  'organization-repositories': {
+    scope: 'organization',
+    unit: 'repositories',
+    default: 2_000,
+    max: 1_000_000,
+    meaning: 'Repositories of an organization, those that are moved to it included.',
+  },
+  'organization-invitations': {
+    scope: 'organization',
+    unit: 'open invitations',
+    default: 1_000,
+    max: 1_000_000,
+    meaning: 'Invitations of an organization that nobody has accepted or withdrawn; each sent one mail.',
+  },
+  'project-deployment-tokens': {
+    scope: 'project',
+    unit: 'tokens',
+    default: 1_000,
+    max: 1_000_000,
+    meaning: 'Deployment tokens of a project.',
+  },
+  'token-new-devices': {
+    scope: 'token',
+    unit: 'new devices at once',
+    default: 10_000,
+    max: MAX_NEW_DEVICES,
+    meaning:
+      'Budget for devices that a deployment token has not seen before. It refills by `token-new-devices-per-hour`; devices over it are refused before anything is stored, with `Retry-After`. A token may have a budget of its own.',
+  },
+  'token-new-devices-per-hour': {
+    scope: 'token',
+    unit: 'new devices an hour',
+    default: 600,
+    max: MAX_NEW_DEVICES,
+    meaning: 'Refill of that budget.',
+  },
+  'address-new-devices': {
+    scope: 'address',
+    unit: 'new devices within an hour',
+    default: 20_000,
+    max: 10_000_000,
+    meaning:
+      'New devices from one address with any tokens, counted by each node in memory. A token with a larger budget of its own raises it for its devices, since a factory behind NAT has one address.',
+  },
+  'token-devices': {
+    scope: 'token',
+    unit: 'devices',
+    default: 1_000_000,
+    max: MAX_TOKEN_DEVICES,
+    meaning:
+      'Devices that enrol with one deployment token in all, those counted that were deleted later. A token may have a smaller or larger limit of its own.',
+  },
+  'project-pending-devices': {
+    scope: 'project',
+    unit: 'devices with a pending certificate',
+    default: 20_000,
+    max: 1_000_000,
+    meaning:
+      'Devices of a project that wait for a person; further ones are refused before anything is stored until some are accepted, rejected or deleted.',
+  },
+  'device-pending-certificates': {
+    scope: 'device',
+    unit: 'pending certificates',
+    default: 16,
+    max: 10_000,
+    meaning: 'Certificates of one device that wait for a person; further ones are refused and not stored.',
+  },
+  'device-unregistered-links': {
+    scope: 'device',
+    unit: 'unregistered links',
+    default: 32,
+    max: 1_000_000,
+    meaning:
+      'Links of one device besides its own connection, on one node: each one-shot command of an agent opens one; further ones are refused.',
+  },
+  'organization-link-share': {
+    scope: 'organization',
+    unit: 'percent of the free descriptors',
+    default: 50,
+    max: 100,
+    meaning:
+      'Share of the file descriptors free for devices that unregistered links of one organization, and so of one token, may hold on one node. Further links wait for up to 30 s, then are refused.',
+  },
+} as const satisfies Record<string, Definition>
+
+export type LimitName = keyof typeof LIMITS
+/** The values in force: the defaults unless settings name others. */
+export type LimitValues = Record<LimitName, number>
+
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[]
+
+/** The environment variable that sets a limit: `MUSTER_LIMIT_PERSON_ORGANIZATIONS`. */
+export function settingOf(name: LimitName): string {
+  return `MUSTER_LIMIT_${name.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** The rows of the table of limits in docs/operating.md. */
+export function limitsMarkdown(): string {
+  const rows = LIMIT_NAMES.map(name => {
+    const { scope, unit, default: value, meaning } = LIMITS[name]
+    return `| \`${name}\` | ${scope} | ${value} ${unit} | \`${settingOf(name)}\` | ${meaning} |`
+  })
+  return ['| limit | counted per | default | setting | meaning |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  )
+}

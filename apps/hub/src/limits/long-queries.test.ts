@@ -1,0 +1,62 @@
+import { newDatedId } from '@muster/actions'
+import { connectDevice, databaseSession, deviceRow, testHub } from '@muster/testkit'
+import { expect, it } from 'vitest'
+import { LongQueries } from './long-queries.ts'
+
+it('leaves everybody else their connections while one person looks through more than the hub has', async () => {
+  await using hub = await testHub()
+  const { owner, organizationId, token } = await hub.fleet()
+  await using device = await connectDevice({ url: hub.url, token })
+  const { deviceId } = device
+  const stranger = await hub.fleet()
+  await deviceRow(hub, stranger.projectId)
+  await using session = await databaseSession(hub)
+  // Whoever looks at properties now takes as long as a statement may.
+  await session.lock('device_property')
+  const { projectId } = stranger
+  const filter = { properties: [{ property: 'log', operator: 'contains' as const, value: 'x' }] }
+  const asked = Array.from({ length: 24 }, () =>
+    stranger.owner.invoke('projects_QueryDevices', { projectId, filter, limit: 1 }).then(
+      ({ total }) => total,
+      (error: { kind: string }) => error.kind,
+    ),
+  )
+  await session.waitingStatements(2)
+
+  const events = [
+    {
+      eventId: newDatedId('d_ev'),
+      severity: 'Info',
+      body: 1,
+      attributes: {},
+      emittedAt: new Date().toISOString(),
+    },
+  ]
+  await device.invoke('devices_PublishEvents', { deviceId, events })
+  await owner.invoke('organizations_SetName', { organizationId, name: 'Harbor' })
+  expect(await owner.invoke('organizations_Query', { filter: { text: 'harb' } })).toMatchObject({
+    organizations: [{ organizationId }],
+  })
+  expect(await owner.invoke('organizations_Search', { organizationId, text: 'nothing' })).toMatchObject({
+    devices: [],
+  })
+  await using _another = await connectDevice({ url: hub.url, token })
+
+  await session.release()
+  // Each gets its answer in turn, or is told to come back where it waited too long.
+  expect(new Set(await Promise.all(asked)).difference(new Set([0, 'RateLimited'])).size).toBe(0)
+})
+
+it('refuses a query that waits too long', async () => {
+  const queries = new LongQueries({ max: 2, maxPerOwner: 1, waitMs: 50 })
+  const { promise, resolve: end } = Promise.withResolvers<string>()
+  const first = queries.run('ada', () => promise)
+  await expect(queries.run('ada', async () => 'second')).rejects.toMatchObject({
+    kind: 'RateLimited',
+    message: 'Too many lists are looked through at once.',
+    retryAfterSecs: 5,
+  })
+  expect(await queries.run('grace', async () => 'other')).toBe('other')
+  end('first')
+  expect(await first).toBe('first')
+})

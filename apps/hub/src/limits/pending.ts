@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../database/client/connection.ts'
+import { LimitReached } from './limit-reached.ts'
+import type { LimitSubject, LimitValues } from './limits.ts'
+
+/** Throws `LimitReached` when so many certificates of a device are pending that no further one may be. The device must be locked. */
+export function requireRoomForCertificate(
+  pendingCertificates: number,
+  subject: LimitSubject & { deviceId: string },
+  limits: LimitValues,
+): void {
+  const max = limits['device-pending-certificates']
+  if (pendingCertificates < max) return
+  throw new LimitReached({
+    limit: 'device-pending-certificates',
+    subject,
+    max,
+    found: pendingCertificates + 1,
+    remedy: 'Accept, reject or delete pending certificates of the device.',
+  })
+}
+
+/**
+ * Throws `LimitReached` when so many devices of a project wait for a person that no further one may. Enrolments in flight do not see
+ * each other, so the limit may be exceeded by the number that is admitted at once.
+ */
+export async function requireRoomForPending(
+  db: Db | Tx,
+  subject: LimitSubject & { projectId: string },
+  limits: LimitValues,
+): Promise<void> {
+  const max = limits['project-pending-devices']
+  // The index on pending certificates answers this; the count ends at the limit.
+  const { count } = await db
+    .selectFrom(
+      db
+        .selectFrom('device')
+        .where('project_id', '=', subject.projectId)
+        .where('pending_certificates', '>', 0)
+        .select(sql`1`.as('one'))
+        .limit(max)
+        .as('pending'),
+    )
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  if (count < max) return
+  throw new LimitReached({
+    limit: 'project-pending-devices',
+    subject,
+    max,
+    found: max + 1,
+    remedy: 'Accept, reject or delete pending devices of the project.',
+  })
+}

@@ -1,0 +1,126 @@
+import { every } from '@muster/concurrency'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Db, Tx } from '../database/client/connection.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { LimitValues } from './limits.ts'
+import type { TotalReached, WriteSubject } from './write-budgets.ts'
+
+/** Interval in which counts are added to the database, in milliseconds. A node that is killed loses the counts since the last time. */
+const FLUSH_MS = 10 * 60_000
+/** Interval in which measured totals are read, in milliseconds. */
+const REFRESH_MS = 30_000
+/** Devices in one statement. */
+const DEVICES_A_STATEMENT = 1_000
+
+type Counts = { eventBytes: number; changeBytes: number }
+
+/** Adds bytes to the counts of today. Rows are locked in the order of their keys, so that two nodes do not wait for each other. */
+const ADD_STORED = `
+    insert into device_stored_bytes (device_id, day, event_bytes, change_bytes)
+    select i.device_id, (now() at time zone 'UTC')::date, i.event_bytes, i.change_bytes
+      from unnest($1::text[], $2::bigint[], $3::bigint[]) as i (device_id, event_bytes, change_bytes)
+      join device using (device_id)
+     order by i.device_id
+    on conflict (device_id, day) do update set
+      event_bytes = device_stored_bytes.event_bytes + excluded.event_bytes,
+      change_bytes = device_stored_bytes.change_bytes + excluded.change_bytes`
+
+/** Counts what a transaction stores, today. */
+export async function addStoredBytes(
+  tx: Tx,
+  deviceId: string,
+  count: 'event_bytes' | 'change_bytes',
+  bytes: number,
+): Promise<void> {
+  const column = sql.ref(count)
+  await sql`
+    insert into device_stored_bytes (device_id, day, ${column})
+    values (${deviceId}, (now() at time zone 'UTC')::date, ${bytes})
+    on conflict (device_id, day) do update set ${column} = device_stored_bytes.${column} + excluded.${column}`.execute(
+    tx,
+  )
+}
+
+/**
+ * Counts the bytes of events and property changes that devices store, and knows the totals of projects and organizations. Counts are
+ * gathered in memory and added to the database every 10 minutes, so that no write waits for a row that others write too. A job sums
+ * them (jobs/MeasureStored.ts), and each node reads the sums every 30 s.
+ */
+export class StoredBytes implements AsyncDisposable {
+  readonly #db: Db
+  readonly #pool: pg.Pool
+  readonly #limits: LimitValues
+  #counts = new Map<string, Counts>()
+  #ofProject = new Map<string, number>()
+  #ofOrganization = new Map<string, number>()
+  readonly #loops: AsyncDisposable[]
+
+  constructor(options: { db: Db; pool: pg.Pool; limits: LimitValues; log: Logger }) {
+    const { db, pool, limits, log } = options
+    this.#db = db
+    this.#pool = pool
+    this.#limits = limits
+    const warn = (error: unknown): void => log.warn({ err: error }, 'stored bytes were not counted')
+    this.#loops = [every(FLUSH_MS, () => this.flush(), warn), every(REFRESH_MS, () => this.refresh(), warn)]
+  }
+
+  /** Counts what was stored. */
+  add(deviceId: string, kind: keyof Counts, bytes: number): void {
+    const counts = this.#counts.get(deviceId)
+    if (counts) counts[kind] += bytes
+    else this.#counts.set(deviceId, { eventBytes: 0, changeBytes: 0, [kind]: bytes })
+  }
+
+  /** The total of the device's project or organization that is over its limit, as last measured. */
+  reached({ projectId, organizationId }: WriteSubject): TotalReached | undefined {
+    const ofProject = this.#ofProject.get(projectId) ?? 0
+    const ofOrganization = this.#ofOrganization.get(organizationId) ?? 0
+    const { 'project-bytes': maxProject, 'organization-bytes': maxOrganization } = this.#limits
+    if (ofProject > maxProject) return { limit: 'project-bytes', max: maxProject, found: ofProject }
+    if (ofOrganization > maxOrganization)
+      return { limit: 'organization-bytes', max: maxOrganization, found: ofOrganization }
+    return undefined
+  }
+
+  /** Adds what was counted to the database. What could not be added is added the next time. */
+  async flush(): Promise<void> {
+    const ids = [...this.#counts.keys()].sort()
+    for (let from = 0; from < ids.length; from += DEVICES_A_STATEMENT) {
+      const some = ids.slice(from, from + DEVICES_A_STATEMENT)
+      const taken = some.map(id => this.#counts.get(id)!)
+      for (const id of some) this.#counts.delete(id)
+      try {
+        await this.#pool.query(ADD_STORED, [
+          some,
+          taken.map(({ eventBytes }) => eventBytes),
+          taken.map(({ changeBytes }) => changeBytes),
+        ])
+      } catch (error) {
+        for (const [at, id] of some.entries()) {
+          this.add(id, 'eventBytes', taken[at]!.eventBytes)
+          this.add(id, 'changeBytes', taken[at]!.changeBytes)
+        }
+        throw error
+      }
+    }
+  }
+
+  /** Reads the totals that were measured last. */
+  async refresh(): Promise<void> {
+    const { rows } = await sql<{ project_id: string; organization_id: string; bytes: number }>`
+      select project_id, organization_id, bytes from project_stored_bytes join project using (project_id)`.execute(
+      this.#db,
+    )
+    const ofOrganization = new Map<string, number>()
+    for (const row of rows)
+      ofOrganization.set(row.organization_id, (ofOrganization.get(row.organization_id) ?? 0) + row.bytes)
+    this.#ofProject = new Map(rows.map(row => [row.project_id, row.bytes]))
+    this.#ofOrganization = ofOrganization
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const loop of this.#loops) await loop[Symbol.asyncDispose]()
+    await this.flush().catch(() => {})
+  }
+}

@@ -1,0 +1,204 @@
+import type { Socket } from 'node:net'
+import { LimitReached } from '../limits/limit-reached.ts'
+import type { LimitValues } from '../limits/limits.ts'
+import { descriptorsForDevices } from '../runtime/descriptors.ts'
+
+/** Whose link it is. */
+type Owner = { deviceId: string; tokenId: string; projectId: string; organizationId: string }
+type Waiting = { admit: () => void; expire: () => void; deadline: number }
+
+/** Longest wait of a link for a descriptor of its organization's share, in milliseconds: like in a storm (decisions, "Devices"). */
+const MAX_WAIT_MS = 30_000
+/** Interval in which waiting links are looked at, in milliseconds: other organizations' links may have ended. */
+const SWEEP_MS = 250
+/** `Retry-After` of a refused link, in seconds: one-shot commands of an agent take seconds. */
+const RETRY_AFTER_SECS = 30
+
+/**
+ * Descriptors that connections of devices hold on this node, and who may have the next one. An unregistered link, which
+ * each one-shot command of an agent opens, counts for its device and for its organization. An organization holds at most a share of
+ * the descriptors that others leave free, so that however many organizations take all they can, some are left. A token belongs to one
+ * organization, whose share holds for it too.
+ */
+export class LinkSlots implements Disposable {
+  readonly #capacity: number
+  readonly #values: LimitValues
+  readonly #maxWaitMs: number
+  readonly #byDevice = new Map<string, number>()
+  readonly #byOrganization = new Map<string, number>()
+  /** Links that wait for their organization's share, oldest first. */
+  readonly #waiting = new Map<string, Waiting[]>()
+  #sweep: NodeJS.Timeout | undefined
+  #held = 0
+
+  constructor({
+    maxDescriptors,
+    values,
+    maxWaitMs = MAX_WAIT_MS,
+  }: { maxDescriptors: number; values: LimitValues; maxWaitMs?: number }) {
+    this.#capacity = descriptorsForDevices(maxDescriptors)
+    this.#values = values
+    this.#maxWaitMs = maxWaitMs
+  }
+
+  /** Whether all descriptors for devices are held: the rest is for people and health checks. */
+  get isFull(): boolean {
+    return this.#held >= this.#capacity
+  }
+
+  /** Descriptors that devices may hold in all. */
+  get capacity(): number {
+    return this.#capacity
+  }
+
+  /** Counts a socket that asked for an upgrade until it closes, whether or not it is let in. */
+  hold(socket: Socket): void {
+    this.#held++
+    // One function for all sockets: most of them are idle devices, whose memory counts.
+    socket.once('close', this.#released)
+  }
+
+  readonly #released = (): void => {
+    this.#held--
+  }
+
+  /** Unregistered links of a device on this node. */
+  countOf(deviceId: string): number {
+    return this.#byDevice.get(deviceId) ?? 0
+  }
+
+  /**
+   * Takes a place for an unregistered link until its socket closes. Waits while its organization holds its share. Throws
+   * `LimitReached` when the device has too many, too many of the organization wait, or the wait is over.
+   */
+  async take(owner: Owner, socket: Socket): Promise<void> {
+    this.#takeOfDevice(owner)
+    try {
+      await this.#takeOfOrganization(owner)
+    } catch (error) {
+      subtract(this.#byDevice, owner.deviceId)
+      throw error
+    }
+    const release = (): void => {
+      subtract(this.#byDevice, owner.deviceId)
+      this.#leave(owner.organizationId)
+    }
+    if (socket.destroyed) release()
+    else socket.once('close', release)
+  }
+
+  /** Refuses links that still wait. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweep)
+    for (const waiting of this.#waiting.values()) for (const { expire } of waiting) expire()
+    this.#waiting.clear()
+  }
+
+  #takeOfDevice(owner: Owner): void {
+    const max = this.#values['device-unregistered-links']
+    const count = this.countOf(owner.deviceId)
+    if (count >= max) {
+      throw new LimitReached({
+        limit: 'device-unregistered-links',
+        subject: owner,
+        max,
+        found: max + 1,
+        remedy: 'Let other one-shot commands of the device end first.',
+        retryAfterSecs: RETRY_AFTER_SECS,
+      })
+    }
+    this.#byDevice.set(owner.deviceId, count + 1)
+  }
+
+  async #takeOfOrganization({ organizationId, ...owner }: Owner): Promise<void> {
+    const waiting = this.#waiting.get(organizationId)
+    if (!waiting && this.#hasShare(organizationId, 1)) {
+      this.#byOrganization.set(organizationId, this.#countOfOrganization(organizationId) + 1)
+      return
+    }
+    if (this.#mayWait(organizationId, (waiting?.length ?? 0) + 1) && (await this.#wait(organizationId)))
+      return
+    const max = this.#values['organization-link-share']
+    throw new LimitReached({
+      limit: 'organization-link-share',
+      subject: { organizationId, ...owner },
+      max,
+      found: max + 1,
+      remedy: 'Let other one-shot commands of the devices of the organization end first.',
+      retryAfterSecs: RETRY_AFTER_SECS,
+    })
+  }
+
+  #countOfOrganization(organizationId: string): number {
+    return this.#byOrganization.get(organizationId) ?? 0
+  }
+
+  /** Descriptors that others do not hold. `waiting` links of the organization itself have no place yet, the one that asks included. */
+  #freeFor(organizationId: string, waiting: number): number {
+    return this.#capacity - this.#held + this.#countOfOrganization(organizationId) + waiting
+  }
+
+  #hasShare(organizationId: string, waiting: number): boolean {
+    const share = this.#values['organization-link-share'] / 100
+    const max = share * this.#freeFor(organizationId, waiting)
+    return this.#countOfOrganization(organizationId) + 1 <= Math.max(1, max)
+  }
+
+  /** Waiting links hold descriptors as well: half of what the share leaves, at most. */
+  #mayWait(organizationId: string, waiting: number): boolean {
+    const share = (1 + this.#values['organization-link-share'] / 100) / 2
+    return (
+      this.#countOfOrganization(organizationId) + waiting <= share * this.#freeFor(organizationId, waiting)
+    )
+  }
+
+  #wait(organizationId: string): Promise<boolean> {
+    this.#sweep ??= setInterval(() => this.#admitAll(), SWEEP_MS)
+    return new Promise(resolve => {
+      const one: Waiting = {
+        admit: () => resolve(true),
+        expire: () => resolve(false),
+        deadline: performance.now() + this.#maxWaitMs,
+      }
+      const waiting = this.#waiting.get(organizationId)
+      if (waiting) waiting.push(one)
+      else this.#waiting.set(organizationId, [one])
+    })
+  }
+
+  #leave(organizationId: string): void {
+    subtract(this.#byOrganization, organizationId)
+    this.#admit(organizationId)
+  }
+
+  #admitAll(): void {
+    for (const organizationId of this.#waiting.keys()) this.#admit(organizationId)
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#sweep)
+    this.#sweep = undefined
+  }
+
+  /** Lets the oldest waiting links of an organization in while it has a share, and refuses those that waited too long. */
+  #admit(organizationId: string): void {
+    const waiting = this.#waiting.get(organizationId)
+    if (!waiting) return
+    const now = performance.now()
+    let done = 0
+    for (const { admit, expire, deadline } of waiting) {
+      if (deadline < now) expire()
+      else if (this.#hasShare(organizationId, waiting.length - done)) {
+        this.#byOrganization.set(organizationId, this.#countOfOrganization(organizationId) + 1)
+        admit()
+      } else break
+      done++
+    }
+    waiting.splice(0, done)
+    if (waiting.length === 0) this.#waiting.delete(organizationId)
+  }
+}
+
+function subtract(counts: Map<string, number>, key: string): void {
+  const count = (counts.get(key) ?? 0) - 1
+  if (count > 0) counts.set(key, count)
+  else counts.delete(key)
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http'
+import { ActionError, isLoopback } from '@muster/actions'
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { isHealthPath, pathOf } from './paths.ts'
+
+/** Longest part of a foreign `Host` header that an error repeats, in characters. */
+const MAX_TOLD_LENGTH = 100
+
+/**
+ * Host names under which the hub serves its console and accepts its cookie: the name in `MUSTER_PUBLIC_URL`, those in `MUSTER_HOSTS`, and
+ * all loopback names. Under any other name, a page of another site could use DNS rebinding to act as the same origin.
+ */
+export class ServedHosts {
+  readonly #names: ReadonlySet<string>
+  readonly #publicName: string
+
+  constructor({ publicUrl, hosts }: Pick<Config, 'publicUrl' | 'hosts'>) {
+    this.#publicName = new URL(publicUrl).hostname
+    this.#names = new Set([this.#publicName, ...hosts])
+  }
+
+  /**
+   * Throws `Invalid` with 421 for a request under a foreign host. Exempt are the health routes, requests with a bearer token, which no
+   * browser adds by itself, and calls of the API without the session cookie.
+   */
+  refuseForeign(request: FastifyRequest, cookieName: string): void {
+    const { host, authorization } = request.headers
+    if (this.#has(host)) return
+    const path = pathOf(request.url)
+    if (isHealthPath(path)) return
+    // Sign-in and sign-out ignore bearer tokens, so a token must not exempt them from the check.
+    if (/^Bearer +\S/i.test(authorization ?? '') && !path.startsWith('/api/private/')) return
+    if (path.startsWith('/api/v1/') && request.cookies[cookieName] === undefined) return
+    const found = JSON.stringify((host ?? '').slice(0, MAX_TOLD_LENGTH))
+    throw new ActionError(
+      'Invalid',
+      `Found the host ${found}, expected ${this.#publicName}. The operator of this hub adds further names with MUSTER_HOSTS.`,
+      { status: 421 },
+    )
+  }
+
+  #has(hostHeader: string | undefined): boolean {
+    const url = URL.parse(`http://${hostHeader ?? ''}`)
+    return url !== null && (this.#names.has(url.hostname) || isLoopback(url.origin))
+  }
+}
+
+/** Whether a request has more than one `Host` header, which hub and device could read differently (RFC 9112, 3.2). */
+export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') count++
+  return count > 1
+}
+
+/** The answer to a request with more than one `Host` header. */
+export function twoHostsError(): ActionError {
+  return new ActionError('Invalid', 'Found more than one Host header, expected one.')
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+
+/** File descriptors assumed where the process has no limit or tells none. */
+const UNLIMITED = 1_048_576
+
+/**
+ * Soft limit of open files of this process. Node raises it to the hard limit at its start. Read from `/proc` on Linux, elsewhere from
+ * Node's diagnostic report, which takes tens of milliseconds.
+ */
+export function processDescriptors(): number {
+  const text = softLimit()
+  return /^\d+$/.test(text) ? Number(text) : UNLIMITED
+}
+
+function softLimit(): string {
+  try {
+    return /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? ''
+  } catch {
+    const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
+    return String(userLimits?.open_files?.soft ?? '')
+  }
+}
+
+/**
+ * Descriptors that connections of devices may take. The rest is reserved for people, health checks, the database and files: 256 and a
+ * sixteenth of the limit, at most half of it.
+ */
+export function descriptorsForDevices(maxDescriptors: number): number {
+  return maxDescriptors - Math.min(Math.floor(maxDescriptors / 2), 256 + Math.floor(maxDescriptors / 16))
+}

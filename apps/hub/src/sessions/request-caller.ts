@@ -1,0 +1,46 @@
+import { ActionError } from '@muster/actions'
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../caller.ts'
+import type { Sessions } from './sessions.ts'
+
+/** The session cookie. Its name carries the promise: browsers accept `__Host-` cookies over HTTPS only. */
+export type SessionCookie = { name: string; isSecure: boolean }
+
+/** The caller of a request. A user token in `Authorization` wins over a session cookie (catalogue 1.2). Throws `RateLimited`. */
+export function callerOfRequest(
+  request: FastifyRequest,
+  sessions: Sessions,
+  cookie: SessionCookie,
+): Promise<Caller> {
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  return sessions.callerOf({ bearer, cookie: request.cookies[cookie.name], address: request.remote })
+}
+
+/**
+ * Protects cookie-authenticated writes against requests forged by other sites (CSRF): `Origin` must be this host. Requests with a token
+ * need no `Origin`, because browsers never add a token by themselves. Throws `Forbidden`.
+ */
+export function requireSameOrigin(request: FastifyRequest, caller: Caller, cookie: SessionCookie): void {
+  if (caller.actor === 'User' && !isSameOrigin(request, cookie)) {
+    throw new ActionError('Forbidden', 'The request does not come from this origin.')
+  }
+}
+
+/** Rejects requests from other sites on routes that need no credentials yet, such as sign-in. Throws `Forbidden`. */
+export function refuseForeignOrigin(request: FastifyRequest, cookie: SessionCookie): void {
+  if (isForeignOrigin(request, cookie)) {
+    throw new ActionError('Forbidden', 'The request does not come from this origin.')
+  }
+}
+
+/** Whether the request was sent by a page of another site. */
+export function isForeignOrigin(request: FastifyRequest, cookie: SessionCookie): boolean {
+  return request.headers.origin !== undefined && !isSameOrigin(request, cookie)
+}
+
+/** Whether `Origin` is the requested host; it must be HTTPS when the cookie is for HTTPS only. */
+function isSameOrigin(request: FastifyRequest, { isSecure }: SessionCookie): boolean {
+  const { origin, host } = request.headers
+  const from = URL.parse(origin ?? '')
+  return from !== null && from.host === host && (from.protocol === 'https:' || !isSecure)
+}

@@ -1,0 +1,135 @@
+import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
+import { recordEvent } from '../audit/events.ts'
+import { ANONYMOUS, type Caller } from '../caller.ts'
+import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
+import { type Db, select } from '../database/client/connection.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import type { TokenUses } from './token-uses.ts'
+
+const DAY_SECS = 24 * 60 * 60
+/** Lifetime of a session, without and with "Remember me". */
+const SESSION_SECS = DAY_SECS
+const REMEMBERED_SECS = 30 * DAY_SECS
+const SESSION = `
+  select s.token_hash as "tokenHash", s.created_at as "signedInAt", u.user_id as "userId", u.is_admin as "isAdmin"
+    from session s join "user" u on u.user_id = s.user_id
+   where s.session_id = $1 and s.expires_at > now() and u.is_active`
+
+const USER_TOKEN = `
+  select t.token_hash as "tokenHash", u.user_id as "userId", u.is_admin as "isAdmin"
+    from user_token t join "user" u on u.user_id = t.user_id
+   where t.token_id = $1 and (t.expires_at is null or t.expires_at > now()) and u.is_active`
+
+type TokenRow = { tokenHash: Buffer; userId: string; isAdmin: boolean }
+type SessionRow = TokenRow & { signedInAt: Date }
+
+/**
+ * Sessions and user tokens: finds the caller of a request. The database is read for each request, so that a session that ends on one node
+ * ends on all.
+ */
+export class Sessions {
+  readonly #db: Db
+  readonly #limits: RateLimits
+  readonly #tokenUses: TokenUses
+
+  constructor(db: Db, limits: RateLimits, tokenUses: TokenUses) {
+    this.#db = db
+    this.#limits = limits
+    this.#tokenUses = tokenUses
+  }
+
+  /**
+   * Opens a session for somebody who just entered the password with this hash. Returns its secret and its lifetime in seconds; undefined if
+   * the account's password has changed since.
+   */
+  async open(
+    user: { userId: string; isAdmin: boolean; passwordHash: string },
+    userAgent: string,
+    remember: boolean,
+  ): Promise<{ token: string; maxAgeSecs: number } | undefined> {
+    const token = newId('u_session_sk')
+    const sessionId = publicIdOf(token)
+    const maxAgeSecs = remember ? REMEMBERED_SECS : SESSION_SECS
+    const { userId, isAdmin, passwordHash } = user
+    return this.#db.transaction().execute(async tx => {
+      // The lock makes a concurrent password change wait, so that the change ends this session too.
+      const account = await tx
+        .selectFrom('user')
+        .where('user_id', '=', userId)
+        .where('password_hash', '=', passwordHash)
+        .where('is_active', '=', true)
+        .select('user_id')
+        .forShare()
+        .executeTakeFirst()
+      if (!account) return undefined
+      await tx
+        .insertInto('session')
+        .values({
+          session_id: sessionId,
+          token_hash: hashSecret(token),
+          user_id: userId,
+          user_agent: userAgent.slice(0, 512),
+          expires_at: new Date(Date.now() + maxAgeSecs * 1000),
+        })
+        .execute()
+      const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
+      await recordEvent(tx, { caller, scope: {} }, 'users_SessionInitiated', { userId, sessionId })
+      return { token, maxAgeSecs }
+    })
+  }
+
+  /** Ends the session with this secret, if there is one. */
+  async end(token: string): Promise<void> {
+    const caller = await this.callerOf({ cookie: token })
+    if (caller.actor !== 'User') return
+    await this.#db.transaction().execute(async tx => {
+      const { userId, sessionId } = caller
+      const { numDeletedRows } = await tx
+        .deleteFrom('session')
+        .where('session_id', '=', sessionId)
+        .executeTakeFirst()
+      if (numDeletedRows === 0n) return
+      await recordEvent(tx, { caller, scope: {} }, 'users_SessionTerminated', { userId, sessionId })
+    })
+  }
+
+  /**
+   * The caller with these credentials; anonymous without valid ones. Throws `RateLimited` when too many bad tokens came from the address,
+   * unless `countsBadTokens` is false. Valid tokens are never rejected.
+   */
+  async callerOf({
+    cookie,
+    bearer,
+    address,
+    countsBadTokens = true,
+  }: {
+    cookie?: string | undefined
+    bearer?: string | undefined
+    address?: string
+    countsBadTokens?: boolean
+  }): Promise<Caller> {
+    // Each secret is accepted in its own place only: a session's secret is not a bearer token, and a user token is not a cookie.
+    if (!bearer) return cookie ? this.#bySession(cookie) : ANONYMOUS
+    const caller = await this.#byUserToken(bearer)
+    if (caller.actor === 'UserToken') this.#tokenUses.add(caller.tokenId, address)
+    else if (countsBadTokens && address !== undefined) await this.#limits.take('bad token', address)
+    return caller
+  }
+
+  async #bySession(token: string): Promise<Caller> {
+    if (!UserSessionToken.safeParse(token).success) return ANONYMOUS
+    const sessionId = publicIdOf(token)
+    const [row] = await select<SessionRow>(this.#db, SESSION, [sessionId])
+    if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
+    const { userId, isAdmin, signedInAt } = row
+    return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
+  }
+
+  async #byUserToken(token: string): Promise<Caller> {
+    if (!UserToken.safeParse(token).success) return ANONYMOUS
+    const tokenId = publicIdOf(token)
+    const [row] = await select<TokenRow>(this.#db, USER_TOKEN, [tokenId])
+    if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
+    return { actor: 'UserToken', userId: row.userId, tokenId, isAdmin: row.isAdmin }
+  }
+}

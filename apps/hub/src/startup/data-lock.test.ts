@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { ConfigError } from '../config.ts'
+import { lockDataDir } from './data-lock.ts'
+
+const root = await mkdtemp(join(tmpdir(), 'muster-lock-'))
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+const children = new Set<ChildProcess>()
+afterEach(async () => {
+  await Promise.all([...children].map(end))
+})
+
+function newFolder(): Promise<string> {
+  return mkdtemp(join(root, 'data-'))
+}
+
+/** Another process that tries to lock folders, one every 20 ms from a moment on, tells how that went, and keeps what it got until it is killed. */
+async function otherProcess(dataDirs: string[], at = 0) {
+  const module = join(import.meta.dirname, 'data-lock.ts')
+  const script = `
+    const { lockDataDir } = await import(${JSON.stringify(module)})
+    const answers = []
+    for (const [index, dataDir] of ${JSON.stringify(dataDirs)}.entries()) {
+      while (Date.now() < ${at} + 20 * index);
+      answers.push(await lockDataDir(dataDir).then(() => 'held', error => error.message))
+    }
+    console.log(JSON.stringify(answers))
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.add(child)
+  const [answers] = (await once(child.stdout, 'data')) as [Buffer]
+  return { pid: child.pid!, answers: JSON.parse(answers.toString()) as string[], end: () => end(child) }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  children.delete(child)
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+describe('a data folder', () => {
+  it('is held until it is given back, and nothing else is left in it', async () => {
+    const dataDir = await newFolder()
+    const lock = await lockDataDir(dataDir)
+    expect(await readdir(dataDir)).toEqual(['hub.lock'])
+    expect(await readFile(join(dataDir, 'hub.lock'), 'utf8')).toMatch(new RegExp(`^${process.pid} \\d*$`))
+    await lock[Symbol.asyncDispose]()
+    expect(await readdir(dataDir)).toEqual([])
+  })
+
+  it('that another process holds is refused with its number, until that process is killed', async () => {
+    const dataDir = await newFolder()
+    const other = await otherProcess([dataDir])
+    expect(other.answers).toEqual(['held'])
+    await expect(lockDataDir(dataDir)).rejects.toThrow(
+      new ConfigError(
+        `MUSTER_DATA_DIR: found ${dataDir} in use by the hub with process id ${other.pid}, expected a folder of this hub's own.`,
+      ),
+    )
+    expect(await readdir(dataDir)).toEqual(['hub.lock'])
+    await other.end()
+    await using _lock = await lockDataDir(dataDir)
+  })
+
+  it.each([
+    ['a process that is gone', '4194304 1'],
+    ['a number that another program has since', `${process.ppid} 1`],
+    ['nothing', ''],
+    ['nonsense', 'constructor\0 x'],
+    ['every process', '-1 '],
+  ])('is not blocked by a lock that names %s', async (_what, content) => {
+    const dataDir = await newFolder()
+    await writeFile(join(dataDir, 'hub.lock'), content)
+    await using _lock = await lockDataDir(dataDir)
+    expect(await readdir(dataDir)).toEqual(['hub.lock'])
+  })
+
+  it.each([
+    ['free', undefined],
+    ['left by a crash', '4194304 1'],
+  ])('that is %s goes to one of many who want it at the same moment', async (_what, content) => {
+    const dataDirs = await Promise.all(Array.from({ length: 50 }, newFolder))
+    if (content !== undefined)
+      for (const dataDir of dataDirs) await writeFile(join(dataDir, 'hub.lock'), content)
+    const at = Date.now() + 1_500
+    const processes = await Promise.all(Array.from({ length: 6 }, () => otherProcess(dataDirs, at)))
+    for (const [index, dataDir] of dataDirs.entries()) {
+      const holders = processes.filter(({ answers }) => answers[index] === 'held')
+      expect(holders).toHaveLength(1)
+      for (const { answers, pid } of processes)
+        if (pid !== holders[0]!.pid) expect(answers[index]).toContain(`process id ${holders[0]!.pid}`)
+      expect(await readdir(dataDir)).toEqual(['hub.lock'])
+    }
+  })
+})

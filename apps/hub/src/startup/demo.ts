@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { publicIdOf } from '@muster/actions'
+import { SYSTEM } from '../caller.ts'
+import type { Hub } from '../hub.ts'
+import type { Logger } from '../runtime/log.ts'
+import { createFirstProject } from './bootstrap.ts'
+
+const DEVICE_COUNT = 24
+/** How often devices of the fleet that have no name yet are given one, in milliseconds. */
+const NAME_EVERY_MS = 2_000
+const AGENT = join(import.meta.dirname, '../../../agent/muster-agent.js')
+
+/**
+ * Runs a simulated fleet in an organization of its own, connected through the gateway like any other. The fleet is another
+ * process and ends with the hub, however that ends, because it watches its standard input.
+ */
+export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise<AsyncDisposable> {
+  const token = await demoToken(hub, join(dataDir, 'demo-token'))
+  const options = [
+    '--log-level',
+    'error',
+    'simulate',
+    '--hub',
+    hub.publicUrl,
+    '--token',
+    token,
+    '--count',
+    String(DEVICE_COUNT),
+    '--history',
+    '24',
+    '--while-stdin-open',
+  ]
+  const fleet = spawn(process.execPath, [AGENT, ...options], { stdio: ['pipe', 'ignore', 'pipe'] })
+  let problem = ''
+  fleet.stderr.on('data', (chunk: Buffer) => {
+    problem = `${problem}${chunk}`.slice(-500)
+  })
+  fleet.on('error', error => log.error({ err: error }, 'the simulated fleet did not start'))
+  fleet.on('close', code => {
+    if (code === 0) log.info('the simulated fleet ended')
+    else log.warn({ code, problem: problem.trim() }, 'the simulated fleet ended')
+  })
+  fleet.stdin.on('error', () => {})
+  const naming = setInterval(() => {
+    nameDevices(hub, publicIdOf(token)).then(
+      isDone => isDone && clearInterval(naming),
+      error => log.warn({ err: error }, 'the simulated fleet could not be named'),
+    )
+  }, NAME_EVERY_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(naming)
+      if (fleet.exitCode !== null || fleet.signalCode !== null) return
+      const ended = new Promise(done => fleet.once('exit', done))
+      fleet.stdin.end()
+      const timer = setTimeout(() => fleet.kill('SIGKILL'), 5_000)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** The token of the demo's project; it is kept in a file because the hub stores hashes only. */
+async function demoToken(hub: Hub, file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch(() => undefined)
+  // Its project may have been deleted, or the database be another one.
+  if (kept && (await isKnown(hub, publicIdOf(kept)))) return kept
+  const admin = await hub.db
+    .selectFrom('user')
+    .where('is_admin', '=', true)
+    .select('user_id')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  const { deploymentToken } = await hub.db
+    .transaction()
+    .execute(tx =>
+      createFirstProject(tx, { userId: admin.user_id, organization: 'Demo', project: 'Simulated fleet' }),
+    )
+  await writeFile(file, deploymentToken, { mode: 0o600 })
+  return deploymentToken
+}
+
+async function isKnown({ db }: Hub, tokenId: string): Promise<boolean> {
+  const found = db.selectFrom('deployment_token').where('token_id', '=', tokenId).select('token_id')
+  return (await found.executeTakeFirst()) !== undefined
+}
+
+/** Gives each device of the fleet its host name as its name, as people would; true when all have one. */
+async function nameDevices(hub: Hub, tokenId: string): Promise<boolean> {
+  const devices = await hub.db
+    .selectFrom('device as d')
+    .innerJoin('deployment_token as t', 't.project_id', 'd.project_id')
+    .where('t.token_id', '=', tokenId)
+    .select(['d.device_id', 'd.name', 'd.hostname'])
+    .execute()
+  for (const { device_id: deviceId, name, hostname } of devices) {
+    if (name === null && hostname)
+      await hub.pipeline.run(SYSTEM, 'devices_SetName', { deviceId, name: hostname })
+  }
+  return devices.length >= DEVICE_COUNT && devices.every(({ name }) => name !== null)
+}

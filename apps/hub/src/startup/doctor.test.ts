@@ -1,0 +1,50 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runDoctor } from './doctor.ts'
+
+it('O10: tells databases that are in use from those whose data folder is gone', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'muster-doctor-'))
+  const place = join(root, 'lib')
+  let printed = ''
+  const run = () => {
+    printed = ''
+    return runDoctor([], text => (printed += text), place)
+  }
+  try {
+    expect(await run()).toBe(0)
+    expect(printed).toBe('No orphaned database was found.\n')
+
+    const database = async (name: string, dataDir: string | undefined): Promise<string> => {
+      const folder = join(place, name)
+      await mkdir(join(folder, '18/data'), { recursive: true })
+      await writeFile(join(folder, '18/socket'), '')
+      if (dataDir !== undefined) await writeFile(join(folder, 'owner'), `${dataDir}/postgres/elsewhere\n`)
+      return folder
+    }
+    const dataDir = join(root, 'data')
+    const used = await database('used', dataDir)
+    await mkdir(join(dataDir, 'postgres'), { recursive: true })
+    await writeFile(join(dataDir, 'postgres/elsewhere'), `${used}\n`)
+    expect(await run()).toBe(0)
+    const today = new Date().toISOString().slice(0, 10)
+    expect(printed).toBe(
+      `${used}: in use by the data folder ${dataDir}, last started ${today}\nNo orphaned database was found.\n`,
+    )
+
+    const gone = await database('gone', join(root, 'deleted'))
+    // Another database has taken its place.
+    const replaced = await database('replaced', dataDir)
+    const unnoted = await database('unnoted', undefined)
+    expect(await run()).toBe(1)
+    for (const folder of [gone, replaced, unnoted]) {
+      expect(printed).toContain(`${folder}: ORPHANED: `)
+      expect(printed).toContain(`  sudo rm -r ${folder}\n`)
+    }
+    expect(printed).not.toContain(`sudo rm -r ${used}`)
+    await expect(runDoctor(['--fix'], () => {}, place)).rejects.toThrow("Unknown option '--fix'")
+  } finally {
+    await rm(root, { recursive: true })
+  }
+})

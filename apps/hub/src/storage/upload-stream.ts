@@ -1,0 +1,35 @@
+import type { Readable, Writable } from 'node:stream'
+
+/** A source that went away before its end. */
+export class UploadCut extends Error {
+  override readonly name = 'UploadCut'
+}
+
+/** Pipes until the end. Unlike a pipeline it leaves the source open when the sink fails, so that its sender can be told. */
+export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((done, failed) => {
+    if (signal.aborted) return failed(signal.reason)
+    signal.addEventListener('abort', () => failed(signal.reason), { once: true })
+    const cut = (): void => {
+      if (!source.readableEnded) failed(new UploadCut('The upload was cut off.'))
+    }
+    if (source.destroyed) return cut()
+    source.once('error', cut)
+    source.once('close', cut)
+    sink.once('error', failed)
+    sink.once('finish', done)
+    source.pipe(sink)
+  }).finally(() => {
+    source.unpipe(sink)
+    sink.destroy()
+  })
+}
+
+/** The chunks of a source, which stays open when its reader stops, so that its sender can be told. Throws `UploadCut`. */
+export async function* chunksOf(source: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* source.iterator({ destroyOnReturn: false })
+  } catch (cause) {
+    throw new UploadCut('The upload was cut off.', { cause })
+  }
+}

@@ -1,0 +1,295 @@
+import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
+import { Batcher } from '@muster/concurrency'
+import type pg from 'pg'
+import { type DeviceCaller, wireActor } from '../caller.ts'
+import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
+import { isConnectionError, isUniqueViolation } from '../database/client/errors.ts'
+import {
+  type DeviceEvent,
+  type EventRow,
+  eventColumns,
+  eventRow,
+  hasLate,
+  INSERT_NEW_EVENTS,
+  insertion,
+} from '../database/queries/devices/device-events.ts'
+import {
+  isPlainJson,
+  protectedError,
+  SYSTEM_INFO,
+  summaryOf,
+} from '../database/queries/devices/device-properties.ts'
+import type { DiskSpace } from '../database/server/disk-space.ts'
+import type { PropertyTotals } from '../limits/property-totals.ts'
+import type { StoredBytes } from '../limits/stored-bytes.ts'
+import { ROW_BYTES, type WriteBudgets } from '../limits/write-budgets.ts'
+import type { LiveHub } from '../live/live-hub.ts'
+import type { Logger } from '../runtime/log.ts'
+
+type EventCall = { deviceId: string; rows: EventRow[]; bytes: number }
+type PropertyWrite = {
+  deviceId: string
+  name: string
+  text: string
+  sizeBytes: number
+  actor: string
+  isStored: boolean
+}
+
+type IngestOptions = {
+  pool: pg.Pool
+  live: LiveHub
+  log: Logger
+  writeBudgets: WriteBudgets
+  propertyTotals: PropertyTotals
+  storedBytes: StoredBytes
+  diskSpace: DiskSpace
+}
+
+/**
+ * All parts see the rows as they were before the statement, but a locked row as it is once its lock is got: "old" is the value that
+ * the change replaces. Locks are taken in one order, lest two batches wait for each other. Who finds a row that was not there to
+ * lock leaves it to the next statement, which sees what it replaces. A row that this statement sees but could not lock was removed
+ * meanwhile; the next statement sees the version floor that the removal left. Answers those that were not written and those that
+ * repeat the value, by position.
+ */
+const UPSERT_PROPERTIES = `
+    with input as (
+      select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor
+        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]) with ordinality
+          as i (device_id, name, value, is_plain, actor, hostname, health, at)
+        left join device d using (device_id)
+    ), old as (
+      select p.device_id, p.name, p.value::text as value, p.version, p.protected
+        from input i join device_property p on p.device_id = i.device_id and p.name = i.name
+       order by p.device_id, p.name for no key update of p
+    ), change as (
+      select i.*, old.value as old_value, coalesce(old.version, version_floor) + 1 as version,
+             coalesce(old.protected, false) as is_refused, coalesce(seen.is_removed, false) as is_removed
+        from input i left join old using (device_id, name) left join lateral (
+          select true as is_removed from device_property p
+           where old.version is null and p.device_id = i.device_id and p.name = i.name
+        ) seen on true
+    ), written as (
+      insert into device_property (device_id, name, value, value_json, value_bytes, version, last_updated)
+      select device_id, name, value::json, case when is_plain then value::jsonb else jsonb_or_null(value) end,
+             octet_length(value), version, clock_timestamp()
+        from change where is_known and not is_refused and not is_removed order by device_id, name
+      on conflict (device_id, name) do update set value = excluded.value, value_json = excluded.value_json,
+        value_bytes = excluded.value_bytes, version = excluded.version, last_updated = excluded.last_updated
+        where device_property.version = excluded.version - 1
+      returning device_id, name
+    ), history as (
+      insert into device_property_change (device_id, name, version, value, actor, changed_at)
+      select device_id, name, version, value::json, actor::jsonb, clock_timestamp()
+        from written join change using (device_id, name)
+       where old_value is distinct from value and name <> all ($8::text[])
+    ), summary as (
+      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)
+        from (select device_id, max(hostname) as hostname, max(health) as health
+                from written join change using (device_id, name)
+               where hostname is not null or health is not null group by device_id) s
+       where d.device_id = s.device_id
+    )
+    select at::int, w.name is not null as is_written, w.name is null and is_known and not is_refused as is_late
+      from change left join written w using (device_id, name)
+     where w.name is null or old_value is not distinct from value`
+
+/** Properties in a statement up to which its plan is kept; one for few rows compares each of thousands with each. */
+const MAX_PLANNED_ROWS = 32
+
+/** How long telemetry waits for more of it, in milliseconds; less than the time that storing it takes. */
+const LINGER_MS = 4
+
+/**
+ * For how long after an event came that a device had sent before others are expected to, in milliseconds: devices do so after they
+ * lost their connection, all at once, and a batch with one of them is written twice.
+ */
+const RESENDS_MS = 10_000
+
+/** What devices send all day: gathered across devices, durable before it is acknowledged. */
+export class Ingest {
+  readonly #pool: pg.Pool
+  readonly #live: LiveHub
+  readonly #writeBudgets: WriteBudgets
+  readonly #propertyTotals: PropertyTotals
+  readonly #storedBytes: StoredBytes
+  readonly #events: Batcher<EventCall>
+  readonly #properties: Batcher<PropertyWrite>
+  #resendsUntilMs = 0
+
+  constructor({ pool, live, log, writeBudgets, propertyTotals, storedBytes, diskSpace }: IngestOptions) {
+    this.#pool = pool
+    this.#live = live
+    this.#writeBudgets = writeBudgets
+    this.#propertyTotals = propertyTotals
+    this.#storedBytes = storedBytes
+    const limits = {
+      ...BATCHED_WRITES,
+      maxBatch: 1024 * 1024,
+      maxWaiting: 64 * 1024 * 1024,
+      maxWaitingEach: 8 * 1024 * 1024,
+      lingerMs: LINGER_MS,
+      retryForMs: 30_000,
+      // Their senders are devices, which tell nobody.
+      onGivenUp: (error: unknown) => {
+        if (isConnectionError(error)) log.error({ err: error }, 'what devices sent could not be stored')
+      },
+    }
+    const noted = (error: unknown): never => {
+      diskSpace.note(error)
+      throw error
+    }
+    this.#events = new Batcher({
+      ...limits,
+      parallel: 2,
+      ownerOf: call => call.deviceId,
+      weigh: call => call.bytes,
+      write: calls => this.#writeEvents(calls).catch(noted),
+    })
+    // One at a time: writes of one property must not overtake each other.
+    this.#properties = new Batcher({
+      ...limits,
+      parallel: 1,
+      ownerOf: write => write.deviceId,
+      weigh: write => write.sizeBytes + ROW_BYTES,
+      write: writes => this.#writeProperties(writes).catch(noted),
+    })
+  }
+
+  /**
+   * Stores events; one whose id is known of this device is not stored again. Throws `Invalid` for one that is too large, `LimitReached`
+   * beyond a budget.
+   */
+  async publishEvents(device: DeviceCaller, events: DeviceEvent[]): Promise<void> {
+    if (events.length === 0) return
+    const { deviceId } = device
+    const rows = events.map(event => eventRow(deviceId, event))
+    const sizes = rows.map(row => row.sizeBytes)
+    this.#writeBudgets.take(device, { kind: 'event', sizes })
+    const bytes = sizes.reduce((sum, size) => sum + size + ROW_BYTES, 0)
+    await this.#events.add({ deviceId, rows, bytes })
+    this.changed('events', device)
+  }
+
+  /**
+   * Sets a property by the device itself. Throws `Forbidden` when it is protected, `Invalid` when the value is too large,
+   * `LimitReached` beyond a budget.
+   */
+  async setProperty(caller: DeviceCaller, name: string, text: string): Promise<void> {
+    const sizeBytes = checkedSize(text)
+    this.#writeBudgets.take(caller, { kind: 'property', sizes: [sizeBytes] })
+    const write = {
+      deviceId: caller.deviceId,
+      name,
+      text,
+      sizeBytes,
+      actor: JSON.stringify(wireActor(caller)),
+      isStored: false,
+    }
+    await this.#propertyTotals.storing({ subject: caller, name, sizeBytes }, () =>
+      this.#properties.add(write),
+    )
+    if (!write.isStored) throw protectedError(name)
+    this.changed('properties', caller)
+    const { hostname, health } = summaryOf(name, text)
+    const { organizationId, projectId, deviceId } = caller
+    const change = { topic: 'devices', organizationId, projectId, deviceId } as const
+    if (hostname !== null) this.#live.reported(change, 'hostname', hostname)
+    if (health !== null) this.#live.reported(change, 'health', health)
+  }
+
+  /** Tells open consoles that telemetry of a device changed. */
+  changed(topic: LiveChange['topic'], { organizationId, projectId, deviceId }: DeviceCaller): void {
+    this.#live.changed({ topic, organizationId, projectId, deviceId })
+  }
+
+  async #writeEvents(calls: EventCall[]): Promise<void> {
+    const rows = calls.flatMap(call => call.rows)
+    const columns = eventColumns(rows)
+    if (performance.now() >= this.#resendsUntilMs && !hasLate(rows)) {
+      try {
+        await this.#pool.query(INSERT_NEW_EVENTS, columns)
+        this.#countEvents(calls)
+        return
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error
+        this.#resendsUntilMs = performance.now() + RESENDS_MS
+      }
+    }
+    const { rowCount } = await this.#pool.query(insertion(rows, columns))
+    // Which of them were known is not worth a look: the job that bounds a device's events measures them.
+    if (rowCount) this.#countEvents(calls)
+  }
+
+  #countEvents(calls: EventCall[]): void {
+    for (const { deviceId, bytes } of calls) this.#storedBytes.add(deviceId, 'eventBytes', bytes)
+  }
+
+  async #writeProperties(writes: PropertyWrite[]): Promise<void> {
+    // A statement can touch a row once: of several writes of one property each but the first waits for the next statement. What was
+    // stored before the connection broke is not stored again: a value that others followed would come back.
+    let rest = writes.filter(write => !write.isStored)
+    while (rest.length > 0) {
+      const round = new Map<string, PropertyWrite>()
+      const later: PropertyWrite[] = []
+      for (const write of rest) {
+        const key = keyOf(write.deviceId, write.name)
+        if (round.has(key)) later.push(write)
+        else round.set(key, write)
+      }
+      rest = [...(await this.#upsertProperties(round)), ...later]
+    }
+  }
+
+  /** Returns the writes of properties that somebody else created meanwhile, which are to be tried again before later ones. */
+  async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
+    const rows = [...round.values()]
+    const summaries = rows.map(row => summaryOf(row.name, row.text))
+    const statement = {
+      text: UPSERT_PROPERTIES,
+      ...(rows.length <= MAX_PLANNED_ROWS && { name: 'ingest-properties' }),
+    }
+    const { rows: outcomes } = await this.#pool.query<Outcome>(statement, [
+      rows.map(row => row.deviceId),
+      rows.map(row => row.name),
+      rows.map(row => row.text),
+      rows.map(row => isPlainJson(row.text)),
+      rows.map(row => row.actor),
+      summaries.map(summary => summary.hostname),
+      summaries.map(summary => summary.health),
+      SYSTEM_INFO,
+    ])
+    const changed = new Set(rows)
+    const late: PropertyWrite[] = []
+    for (const row of rows) row.isStored = true
+    for (const { at, is_written, is_late } of outcomes) {
+      const write = rows[at - 1]!
+      changed.delete(write)
+      write.isStored = is_written
+      if (is_late) late.push(write)
+    }
+    for (const { deviceId, name, sizeBytes } of changed)
+      if (!SYSTEM_INFO.includes(name)) this.#storedBytes.add(deviceId, 'changeBytes', sizeBytes + ROW_BYTES)
+    return late
+  }
+}
+
+/** A write that was not written or repeats the value, by its position in the statement, from 1. */
+type Outcome = { at: number; is_written: boolean; is_late: boolean }
+
+function keyOf(deviceId: string, name: string): string {
+  return `${deviceId} ${name}`
+}
+
+/** Bytes of the JSON text of a property value; throws `Invalid` when it is too large. */
+export function checkedSize(text: string): number {
+  const sizeBytes = Buffer.byteLength(text)
+  if (sizeBytes > MAX_PROPERTY_VALUE_BYTES) {
+    throw new ActionError(
+      'Invalid',
+      `The value has ${sizeBytes} bytes; at most ${MAX_PROPERTY_VALUE_BYTES} are stored.`,
+    )
+  }
+  return sizeBytes
+}
