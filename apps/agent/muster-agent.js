@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-import '../../tools/compile-cache.js'
+import '../../tools/require-node.js'
 
+await import('../../tools/compile-cache.js')
 await import('./src/main.ts')

@@ -13,7 +13,7 @@ import { temporaryFolder } from './testing/temporary-folder.ts'
 
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
-/** An agent of a fake hub, which is stopped and awaited when it is disposed of. */
+/** An agent connected to a fake hub, stopped and awaited on disposal. */
 async function startAgent(hubUrl: string, options: Partial<RunAgentOptions> = {}) {
   const folder = await temporaryFolder()
   const stop = new AbortController()
@@ -42,7 +42,7 @@ async function startAgent(hubUrl: string, options: Partial<RunAgentOptions> = {}
 }
 
 describe('runAgent', () => {
-  it('connects as a device and publishes what it is', async () => {
+  it('connects as a device and publishes its system information', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { hostname: 'shown', clock: instantClockThatWaits() })
     await expect.poll(() => hub.callsOf('devices_SetProperty')).toHaveLength(1)
@@ -75,7 +75,7 @@ describe('runAgent', () => {
     expect(agent.connected).toHaveLength(1)
   })
 
-  it('keeps quiet about itself when it is told to', async () => {
+  it('publishes no system information when it is disabled', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
     await expect.poll(() => agent.connected).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('runAgent', () => {
     expect(hub.calls.map(call => call.name)).toEqual(['actor_GetActor'])
   })
 
-  it('tries refused connections again, says what to do, and waits as long as the hub wants', async () => {
+  it('retries refused connections, logs what to do, and respects Retry-After', async () => {
     await using hub = await FakeHub.start()
     const body = (message: string) => JSON.stringify({ kind: 'Forbidden', message })
     hub.refusals.push(
@@ -105,7 +105,7 @@ describe('runAgent', () => {
     )
   })
 
-  it('comes back after a crash, after a goodbye and after a hub that is not there', async () => {
+  it('comes back after a crash, after a Close and while the hub is unreachable', async () => {
     await using hub = await FakeHub.start()
     const reasons: string[] = []
     await using agent = await startAgent(hub.url, {
@@ -123,7 +123,7 @@ describe('runAgent', () => {
     expect(fingerprints.size).toBe(1)
   })
 
-  it('takes a certificate that was renewed, once all of it is there', async () => {
+  it('uses a renewed certificate once it is complete', async () => {
     await using hub = await FakeHub.start()
     await using folder = await temporaryFolder()
     const paths = { certificatePath: join(folder.path, 'cert.pem'), keyPath: join(folder.path, 'key.pem') }
@@ -143,7 +143,7 @@ describe('runAgent', () => {
     expect(shown()).toBe(renewed.certificatePem)
   })
 
-  it('says that nobody listens at the address', async () => {
+  it('reports that no server listens at the address', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -160,7 +160,7 @@ describe('runAgent', () => {
     expect(reasons.length).toBeLessThanOrEqual(4)
   })
 
-  it('does not take a person for a device', async () => {
+  it('refuses to run with the token of a person', async () => {
     await using hub = await FakeHub.start()
     hub.answers.actor_GetActor = '{"actor":{"actor":"UserToken","userId":"u_x","tokenId":"u_pk_x"}}'
     const reasons: string[] = []
@@ -187,7 +187,7 @@ describe('runAgent', () => {
   it('forwards to local services over the real connection', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
-    // The hub goes away without an end, which resets its connection.
+    // The hub disconnects without an end of data, which resets the forwarded connection.
     const service = createServer(socket => socket.on('error', () => {}).end('served')).listen(0, '127.0.0.1')
     await once(service, 'listening')
     await expect.poll(() => agent.connected).toHaveLength(1)
@@ -197,7 +197,7 @@ describe('runAgent', () => {
     service.close()
   })
 
-  it('ends when it is told to, telling the hub', async () => {
+  it('stops by its signal and sends Close to the hub', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { clock: instantClockThatWaits() })
     await expect.poll(() => agent.connected).toHaveLength(1)
@@ -207,8 +207,8 @@ describe('runAgent', () => {
     expect(agent.lines.at(-1)).toContain('stopped')
   })
 
-  it('ends at once while it waits or connects', async () => {
-    // A server that accepts and never answers.
+  it('stops at once while it waits or connects', async () => {
+    // A server that accepts connections and never answers.
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await once(mute, 'listening')
     const agent = await startAgent(`http://127.0.0.1:${(mute.address() as AddressInfo).port}`)

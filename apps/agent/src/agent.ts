@@ -15,26 +15,27 @@ import { readSystemInfo, SYSTEM_INFO_PROPERTY } from './system-info.ts'
 import { trustRenewedAuthorities } from './trust.ts'
 
 export type RunAgentOptions = AgentConfig & {
-  /** Ends the agent. */
+  /** Stops the agent when aborted. */
   signal: AbortSignal
   log?: Log
   clock?: Clock
-  /** Numbers from 0 to below 1, for the pauses between attempts. */
+  /** Returns a number from 0 to below 1, for the pauses between attempts. */
   random?: () => number
-  /** Told each time the hub has accepted this device. */
+  /** Called each time the hub has accepted this device. */
   onConnected?: (device: { deviceId: string }) => void
-  /** Told each time a connection ended or could not be made, with the pause before the next attempt. */
+  /** Called each time a connection ended or failed, with the pause before the next attempt. */
   onDisconnected?: (cause: { reason: string; delayMs: number }) => void
 }
 
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 const CLOSE_TIMEOUT_MS = 3000
-/** Codes of errors that say that the hub's certificate is not trusted, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
+/** Error codes that mean that the hub's certificate is not trusted, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
 const UNTRUSTED = /CERT|SIGNATURE/
 
 /**
- * Runs the agent until the signal is aborted: connects, publishes what the device is, answers the hub, and connects again for ever
- * when the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first attempt.
+ * Runs the agent until the signal is aborted: connects, publishes the system information, answers the hub, and
+ * reconnects whenever the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first
+ * attempt.
  */
 export async function runAgent(options: RunAgentOptions): Promise<void> {
   const credentials = await loadCredentials(options, options.signal)
@@ -78,8 +79,8 @@ class Agent {
   }
 
   /**
-   * Takes what was renewed on the disk, as public agents do, which start anew for each connection: the device's own certificate, and
-   * when the hub's was not trusted, the authorities of the system. What cannot be used leaves the old in place.
+   * Loads renewed files from the disk, as public agents do, which restart for each connection: the device's certificate
+   * and, if the hub's certificate was not trusted, the system's authorities. Files that cannot be used are ignored.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options
@@ -91,11 +92,11 @@ class Agent {
       }
       if (!acceptInvalidCertificates && UNTRUSTED.test(codeOf(failure) ?? '')) await trustRenewedAuthorities()
     } catch (error) {
-      this.#log.warn(`what may have been renewed was not taken: ${describeError(error)}`)
+      this.#log.warn(`renewed certificates not loaded: ${describeError(error)}`)
     }
   }
 
-  /** One connection from its start to its end; returns why it ended or could not be made. */
+  /** Runs one connection from start to end; returns the reason of its end or failure. */
   async #connectOnce(): Promise<unknown> {
     const { signal, onConnected } = this.#options
     try {
@@ -142,7 +143,8 @@ class Agent {
         this.#log.debug('system information published')
       } catch (error) {
         if (!over.aborted) this.#log.warn(`system information not published: ${describeError(error)}`)
-        // After a refusal the connection is worth keeping: forwards work, and the next round may succeed. A broken executor is not.
+        // After a refused action the connection is still useful: forwards work, and the next publication may succeed. A
+        // broken executor channel is closed with its link.
         if (!(error instanceof RemoteActionError)) link.close('the executor channel failed')
       }
       await this.#clock.sleep(SYSTEM_INFO_INTERVAL_MS, over).catch(() => {})

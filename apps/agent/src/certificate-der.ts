@@ -23,15 +23,15 @@ type CertificateParts = {
   commonName: string
   /** Up to 20 bytes; the first must be from 0x01 to 0x7f. */
   serial: Uint8Array
-  /** DER of the P-256 public key, as `KeyObject.export` gives it for `spki`. */
+  /** DER of the P-256 public key, as `KeyObject.export` returns it for `spki`. */
   publicKey: Uint8Array
   /** Signs the bytes with ECDSA over SHA-256; returns the signature in DER. */
   sign: (tbs: Uint8Array) => Uint8Array
 }
 
 /**
- * DER of a self-signed certificate in the form that public agents make: P-256, 1975 to 4096, basic constraints
- * CA:FALSE, subject key id, nothing else (protocol 1.3). Node can read certificates but not make them.
+ * DER of a self-signed certificate in the form of the public agents: P-256, 1975 to 4096, basic constraints CA:FALSE,
+ * subject key id, nothing else (protocol 1.3). Node can read certificates but not create them.
  */
 export function selfSignedDer({ commonName, serial, publicKey, sign }: CertificateParts): Buffer {
   const name = tlv(

@@ -24,7 +24,7 @@ describe('createDeviceCertificate', () => {
     expect(certificate.raw.includes(Buffer.from('0603551d0e04160414', 'hex'))).toBe(true)
   })
 
-  it('makes another one each time', () => {
+  it('makes a different one each time', () => {
     const [one, other] = [createDeviceCertificate(), createDeviceCertificate()]
     expect(new X509Certificate(one.certificatePem).serialNumber).not.toBe(
       new X509Certificate(other.certificatePem).serialNumber,
@@ -53,7 +53,7 @@ describe('loadDeviceCertificate', () => {
     expect(new Set(all.map(each => each.certificatePem)).size).toBe(1)
   })
 
-  it('hides a key that others could read', async () => {
+  it('restricts a key that others could read', async () => {
     await using at = await paths()
     await loadDeviceCertificate(at.cert, at.key)
     await chmod(at.key, 0o644)
@@ -61,7 +61,7 @@ describe('loadDeviceCertificate', () => {
     expect((await stat(at.key)).mode & 0o777).toBe(0o600)
   })
 
-  it('goes on where a start was cut off after the key, also when some start together', async () => {
+  it('completes an interrupted start after the key, also when several start together', async () => {
     await using at = await paths()
     const { keyPem } = await loadDeviceCertificate(at.cert, at.key)
     await unlink(at.cert)
@@ -71,7 +71,7 @@ describe('loadDeviceCertificate', () => {
     expect(await loadDeviceCertificate(at.cert, at.key)).toEqual(all[0])
   })
 
-  it('goes on when what kept it from storing the certificate is mended', async () => {
+  it('completes the pair when the certificate can be stored again', async () => {
     await using at = await paths()
     const cert = join(at.path, 'certificates', 'cert.pem')
     await symlink(join(at.path, 'missing'), join(at.path, 'certificates'))
@@ -81,7 +81,7 @@ describe('loadDeviceCertificate', () => {
     expect(await readdir(join(at.path, 'ssl'))).toEqual(['key.pem'])
   })
 
-  it('refuses a certificate without its key, and a lone key that was never its own', async () => {
+  it('refuses a certificate without its key, and a key without certificate that it did not create', async () => {
     await using at = await paths()
     await loadDeviceCertificate(at.cert, at.key)
     await unlink(at.key)
@@ -94,7 +94,7 @@ describe('loadDeviceCertificate', () => {
     )
   })
 
-  it('refuses files with other content and keys of others', async () => {
+  it('refuses files with other content and keys of other certificates', async () => {
     await using at = await paths()
     await loadDeviceCertificate(at.cert, at.key)
     await writeFile(at.key, createDeviceCertificate().keyPem)

@@ -13,7 +13,7 @@ import { ConfigError } from './config-error.ts'
 import { codeOf } from './describe-error.ts'
 import { createFileOnce } from './file-once.ts'
 
-/** What a device proves itself with: the text of its PEM files, the leaf certificate first. */
+/** Certificate and key of a device as PEM text, the leaf certificate first. */
 export type DeviceCertificate = { certificatePem: string; keyPem: string }
 
 const COMMON_NAME = 'muster agent'
@@ -40,9 +40,9 @@ function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string 
 }
 
 /**
- * The device's certificate and key from their PEM files, made and stored readable by the owner only when both are missing, or when an
- * earlier start was cut off after it had stored the key. Throws `ConfigError` when one is missing, unreadable or does not fit the
- * other (protocol 8.1).
+ * Loads the device's certificate and key from their PEM files. Creates both, readable by the owner only, if both are
+ * missing or if an earlier start was interrupted after storing the key. Throws `ConfigError` if one file is missing,
+ * unreadable or does not match the other (protocol 8.1).
  */
 export async function loadDeviceCertificate(
   certificatePath: string,
@@ -50,12 +50,15 @@ export async function loadDeviceCertificate(
 ): Promise<DeviceCertificate> {
   const found = await readOrCreate(certificatePath, keyPath)
   check(found, certificatePath, keyPath)
-  // A key that others may read is mended where we may; a read-only file system is the operator's choice.
+  // Restrict a key that other accounts may read. On a read-only file system this fails, which is the operator's choice.
   await chmod(keyPath, 0o600).catch(() => {})
   return found
 }
 
-/** The certificate and key that are stored now. Throws `ConfigError` when they cannot be used, for instance while they are replaced. */
+/**
+ * Reads the certificate and key. Throws `ConfigError` when they cannot be used, for instance while they are being
+ * replaced.
+ */
 export async function readDeviceCertificate(
   certificatePath: string,
   keyPath: string,
@@ -69,17 +72,18 @@ export async function readDeviceCertificate(
   return found
 }
 
-/** SHA-256 of the leaf certificate as people see it in the console: `AA:BB:…` (protocol 6.5). */
+/** SHA-256 of the leaf certificate in the form shown in the console: `AA:BB:…` (protocol 6.5). */
 export function certificateFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256
 }
 
 /**
- * The key is stored first, and the certificate is made for the key that is stored: whatever cuts this off, the next start goes on, and
- * agents that start together end up with one pair.
+ * Stores the key first, then a certificate for the stored key. An interrupted start is completed by the next one, and
+ * agents that start together use the same pair.
  */
 async function readOrCreate(certificatePath: string, keyPath: string): Promise<DeviceCertificate> {
-  // In this order: what another agent stores meanwhile never looks like a certificate without its key.
+  // Read the certificate before the key: a pair that another agent stores meanwhile then never looks like a certificate
+  // without its key.
   const certificatePem = await readIfThere('ssl-cert', certificatePath)
   const found = await readIfThere('ssl-key', keyPath)
   if (certificatePem !== undefined) {
@@ -88,12 +92,12 @@ async function readOrCreate(certificatePath: string, keyPath: string): Promise<D
   }
   const keyPem = found ?? (await storeOnce('ssl-key', keyPath, createDeviceCertificate().keyPem))
   const key = parse('ssl-key', keyPath, 'a PEM private key', () => createPrivateKey(keyPem))
-  // Another kind of key was never ours: its certificate got lost.
+  // The agent only creates P-256 keys, so the certificate of this key was lost.
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw oneMissing(keyPath, certificatePath)
   return { certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key)), keyPem }
 }
 
-/** Stores a text where there is none yet; resolves to what is stored then. */
+/** Stores a text unless the file exists; resolves to the stored text. */
 async function storeOnce(key: string, path: string, text: string): Promise<string> {
   try {
     return (await createFileOnce(path, text)) ? text : await readFile(path, 'utf8')

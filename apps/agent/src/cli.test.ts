@@ -15,7 +15,7 @@ import { temporaryFolder } from './testing/temporary-folder.ts'
 const MAIN = join(import.meta.dirname, '../muster-agent.js')
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
-/** `until` is said by the command when its standard input, which it waits for, may end. */
+/** Runs a command line. Ends its standard input once its error output contains `until`. */
 async function cli(argv: string[], options: { signal?: AbortSignal; until?: string } = {}) {
   let [out, err] = ['', '']
   const input = new PassThrough()
@@ -39,7 +39,7 @@ async function atHub(hub: FakeHub, ...argv: string[]) {
   return await cli([...argv, '--hub', hub.url, '--token', TOKEN, '--data', folder.path])
 }
 
-/** Runs a command under an account that is in no list of accounts, as containers have them. */
+/** Runs a command under an account without an entry in the list of accounts, as in containers. */
 function asHomeless(...argv: string[]) {
   const account = { uid: 54_321, gid: 54_321 }
   return spawnSync(process.execPath, [MAIN, ...argv], { ...account, cwd: '/', env: {}, encoding: 'utf8' })
@@ -83,7 +83,7 @@ describe('usage', () => {
     ],
     [['run', '--log-level', 'loud'], 'Allowed choices are off, error, warn, info, debug, trace'],
     [['run', '--log-format', 'json'], 'Allowed choices are compact, full'],
-  ])('%j is wrong', async (argv, message) => {
+  ])('refuses %j', async (argv, message) => {
     const { code, out, err } = await cli(argv)
     expect(err).toContain(message)
     expect(out).toBe('')
@@ -98,11 +98,11 @@ describe('usage', () => {
     })
   })
 
-  it('asks for no home, which an account may not have, until one is needed', async () => {
+  it('looks up the home folder, which an account may lack, only when needed', async () => {
     expect((await cli(['run', '--help'])).out.replace(/\s+/g, ' ')).toContain('~/.local/state/muster-agent')
   })
 
-  it.runIf(hasHomeless)('says that it needs a folder where there is no home', () => {
+  it.runIf(hasHomeless)('asks for a folder if the account has no home', () => {
     const at = ['--hub', 'http://127.0.0.1:1', '--token', TOKEN]
     expect(asHomeless('run', ...at).stderr).toMatch(
       /^\S+ error --data: found no home of this account, expected a folder for the identity of this device\n$/,
@@ -122,13 +122,13 @@ describe('usage', () => {
   })
 })
 
-it('takes the options of the public agent before its command', async () => {
+it('accepts the options of the public agent before its command', async () => {
   const argv = ['--config', '/nowhere/agent.toml', '--log-format', 'full', '--log-level', 'trace', 'run']
   expect(await cli(argv)).toMatchObject({ code: 1, err: expect.stringContaining('/nowhere/agent.toml') })
   expect(await cli([...argv.slice(0, 5), 'off', 'run'])).toMatchObject({ code: 1 })
 })
 
-it('never shows a token, wherever it was put', async () => {
+it('never shows a token, whichever option it was given to', async () => {
   for (const argv of [
     ['run', '--hub', TOKEN, '--token', 'https://hub.example.com'],
     ['run', '--config', TOKEN],
@@ -142,17 +142,17 @@ it('never shows a token, wherever it was put', async () => {
 })
 
 describe('a process', () => {
-  it('names files from the folder of the person when npm starts it elsewhere', async () => {
+  it('resolves files from the folder of the caller when npm starts it elsewhere', async () => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'agent.toml'), 'hub-url = nonsense')
     const { stderr } = spawnSync(process.execPath, [MAIN, 'device', 'id', '--config', 'agent.toml'], {
       encoding: 'utf8',
       env: { npm_lifecycle_event: 'agent', INIT_CWD: folder.path },
     })
-    expect(stderr).toContain('agent.toml: found a mistake in line 1')
+    expect(stderr).toContain('agent.toml: found a syntax error in line 1')
   })
 
-  it('trusts an authority that the system came to trust while it ran', async () => {
+  it('trusts an authority that was added to the system while it ran', async () => {
     const own = createDeviceCertificate('localhost')
     await using hub = await FakeHub.start(own)
     await using folder = await temporaryFolder()
@@ -164,21 +164,21 @@ describe('a process', () => {
       env: { SSL_CERT_FILE: authorities, SSL_CERT_DIR: folder.path },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    let told = ''
-    child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()))
+    let log = ''
+    child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
     await using _agent = {
       async [Symbol.asyncDispose]() {
         child.kill()
         await once(child, 'close')
       },
     }
-    await until('it is refused', () => told.includes('self-signed certificate'))
+    await until('it is refused', () => log.includes('self-signed certificate'))
     expect(hub.connections).toEqual([])
     await writeFile(authorities, own.certificatePem)
-    await until('it is connected', () => told.includes('connected as'))
+    await until('it is connected', () => log.includes('connected as'))
   })
 
-  /** The agent as a device of a fake hub, with these streams; `shell` is what runs it. */
+  /** Runs the agent as a device of a fake hub with the given streams; `shell` is the command that starts it. */
   async function agentOf(hub: FakeHub, argv: string[], stdio: StdioOptions, shell = 'exec "$@"') {
     const folder = await temporaryFolder()
     const identity = ['--hub', hub.url, '--token', TOKEN, '--data', join(folder.path, 'data')]
@@ -199,7 +199,7 @@ describe('a process', () => {
   }
   const full = () => openSync('/dev/full', 'w')
 
-  it('tells in one line that its result cannot be written', async () => {
+  it('reports in one line that its result cannot be written', async () => {
     await using hub = await FakeHub.start()
     await using agent = await agentOf(hub, ['device', 'id'], ['ignore', full(), 'pipe'])
     expect(await agent.ended).toEqual({
@@ -208,7 +208,7 @@ describe('a process', () => {
     })
   })
 
-  it('says nothing when nobody reads its result', async () => {
+  it('exits silently when the reader of its result has gone', async () => {
     await using hub = await FakeHub.start()
     await using agent = await agentOf(hub, ['device', 'id'], ['ignore', 'pipe', 'pipe'])
     ;(agent.child.stdout as Readable).destroy()
@@ -225,7 +225,7 @@ describe('a process', () => {
     expect(await agent.ended).toMatchObject({ code: 0 })
   })
 
-  it('leaves no unfinished files where there is no room for its identity', async () => {
+  it('leaves no unfinished files when the disk is too full for its identity', async () => {
     await using hub = await FakeHub.start()
     await using agent = await agentOf(
       hub,
@@ -245,7 +245,7 @@ describe('one-shot commands', () => {
     expect(hub.requests[0]!['x-register-connection']).toBe('false')
   })
 
-  it('passes JSON on exactly as it was written, and prints exactly what the hub says', async () => {
+  it('sends JSON exactly as written, and prints the answer of the hub unchanged', async () => {
     await using hub = await FakeHub.start()
     const value = '{"b": 1.0, "a":12345678901234567890123, "10": null, "2":"\\u00fc"}'
     expect(await atHub(hub, 'device', 'properties', 'set', 'x.y', value)).toMatchObject({
@@ -261,7 +261,7 @@ describe('one-shot commands', () => {
     )
   })
 
-  it('takes negative numbers and removes properties', async () => {
+  it('accepts negative numbers and removes properties', async () => {
     await using hub = await FakeHub.start()
     expect((await atHub(hub, 'device', 'properties', 'set', 'n', '-5.0')).code).toBe(0)
     expect(hub.calls.at(-1)!.inputText).toContain('"value":-5.0}')
@@ -269,7 +269,7 @@ describe('one-shot commands', () => {
     expect((await atHub(hub, 'device', 'properties', 'remove', 'n')).out).toBe('{"result":"NotFound"}\n')
   })
 
-  it('issues a token with claims as they were written', async () => {
+  it('issues a token with claims exactly as written', async () => {
     await using hub = await FakeHub.start()
     hub.answers.devices_IssueDeviceToken = '{"jwt":"a.b.c"}'
     const claims = '{"b":1.0,"a":2}'
@@ -312,7 +312,7 @@ describe('one-shot commands', () => {
     expect(hub.calls.at(-1)!.input).toEqual({ assetId, filename: 'a.raw' })
   })
 
-  it('tells scripts NotFound, and fails when what it needs is not there', async () => {
+  it('prints NotFound for scripts, and fails when a required record does not exist', async () => {
     await using hub = await FakeHub.start()
     const missing = '{"result":"NotFound"}'
     hub.answers.repositories_ResolveName = missing
@@ -337,7 +337,7 @@ describe('one-shot commands', () => {
     })
   })
 
-  it('emits an event with everything that can be said', async () => {
+  it('emits an event with all options', async () => {
     await using hub = await FakeHub.start()
     const options = [
       '--severity',
@@ -387,7 +387,7 @@ describe('one-shot commands', () => {
     expect(Math.abs(Date.parse(String(event?.emittedAt)) - Date.now())).toBeLessThan(60_000)
   })
 
-  it('fails with 1 and the words of the hub', async () => {
+  it('fails with 1 and the message of the hub', async () => {
     await using hub = await FakeHub.start()
     hub.errors.devices_SetProperty = 'The property "x" is protected.'
     expect(await atHub(hub, 'device', 'properties', 'set', 'x', '1')).toMatchObject({
@@ -406,7 +406,7 @@ describe('one-shot commands', () => {
 })
 
 describe('simulate', () => {
-  it('plays a fleet for a while and sums it up', async () => {
+  it('simulates a fleet for a while and prints a summary', async () => {
     await using hub = await FakeHub.start()
     const argv = [
       'simulate',
@@ -427,7 +427,7 @@ describe('simulate', () => {
     expect(new Set(hub.requests.map(headers => headers['x-device-fingerprint'])).size).toBe(7)
   })
 
-  it('ends after its time, whatever part of a second that is', async () => {
+  it('stops after a duration in fractions of a second', async () => {
     await using hub = await FakeHub.start()
     const argv = ['simulate', '--hub', hub.url, '--token', TOKEN, '--count', '1', '--duration', '1.001']
     expect((await cli(argv)).out).toMatch(/^(1 devices, all connected|0 of 1 devices were connected)/)

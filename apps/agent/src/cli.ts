@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { withoutSecrets } from '@muster/actions'
+import { VERSION } from '@muster/actions/version'
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
-import manifest from '../package.json' with { type: 'json' }
 import { addDeviceCommands } from './commands/device.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
@@ -11,33 +11,33 @@ import { DEFAULT_CONFIG_PATH } from './config.ts'
 import { createLog, LOG_LEVELS, type Log, type LogLevel } from './log.ts'
 import { adviceOn } from './refusal.ts'
 
-/** Where the command line writes, and what stops it. */
+/** Output, input and stop signal of the command line. */
 export type CliStreams = {
   out: (text: string) => void
   err: (text: string) => void
-  /** Standard input; only asked for by commands that use it. */
+  /** Returns standard input; called only by commands that read it. */
   input: () => Readable
   signal: AbortSignal
 }
 
-/** What commands are given. */
+/** The parts of the command line that commands use. */
 export type CommandContext = {
   signal: AbortSignal
   input: () => Readable
   /** Prints a result on standard output. */
   print: (line: string) => void
-  /** The log at the level that the command line asks for. */
+  /** A log at the level of the option `--log-level`. */
   log: (command: Command) => Log
 }
 
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 
-/** Runs one command line, without the program's name, and returns the exit code: 0, 1 failed, 2 wrong usage. */
+/** Runs one command line, without the program's name. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function runCli(
   argv: readonly string[],
-  { out, err: tell, input, signal }: CliStreams,
+  { out, err: write, input, signal }: CliStreams,
 ): Promise<number> {
-  const err = (text: string) => tell(withoutSecrets(text))
+  const err = (text: string) => write(withoutSecrets(text))
   const context: CommandContext = {
     signal,
     input,
@@ -57,15 +57,15 @@ export async function runCli(
 
 function createProgram(context: CommandContext, output: OutputConfiguration): Command {
   const program = new Command('muster-agent')
-    .description('Connects a device to its hub, or plays a whole fleet of devices.')
-    .version(manifest.version)
+    .description('Connects a device to its hub, or simulates a fleet of devices.')
+    .version(VERSION)
     .addOption(
-      new Option('--log-level <level>', 'least severe lines to write to standard error')
+      new Option('--log-level <level>', 'least severe level to write to standard error')
         .choices(LOG_LEVELS)
         .default('info'),
     )
     .addOption(
-      new Option('--log-format <format>', 'taken from units of the public agent; lines are always the same')
+      new Option('--log-format <format>', 'accepted for units of the public agent; has no effect')
         .choices(['compact', 'full'])
         .default('compact'),
     )

@@ -1,6 +1,6 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
 
-/** Time as the agent sees it; tests pass one whose hands they turn. */
+/** Source of time for the agent; tests use a fake one. */
 export interface Clock {
   /** Milliseconds since any fixed moment, never going back. */
   elapsed(): number
@@ -8,7 +8,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The machine's own clock. */
+/** The clock of this process. */
 export const systemClock: Clock = {
   elapsed: () => performance.now(),
   sleep: (ms, signal) => sleepFor(ms, undefined, signal && { signal }),

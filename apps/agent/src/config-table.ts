@@ -1,20 +1,20 @@
 import { withoutSecrets } from '@muster/actions'
 import { ConfigError } from './config-error.ts'
 
-/** One table of a configuration file, read key by key; what has another type than asked for throws `ConfigError`. */
+/** Typed reader of one table of a configuration file. A value of an unexpected type throws `ConfigError`. */
 export class ConfigTable {
   readonly #values: Record<string, unknown>
   readonly #where: string
   readonly #prefix: string
 
-  /** `where` is the file for messages, `prefix` the table inside it, for example `telemetry.`. */
+  /** `where` is the file named in messages, `prefix` the table inside it, for example `telemetry.`. */
   constructor(values: Record<string, unknown>, where: string, prefix = '') {
     this.#values = values
     this.#where = where
     this.#prefix = prefix
   }
 
-  /** A text that is not empty. */
+  /** A non-empty text, or undefined. */
   text(key: string): string | undefined {
     const value = this.#values[key]
     if (value === undefined) return undefined
@@ -52,13 +52,16 @@ export class ConfigTable {
     )
   }
 
-  /** The value, or the error that it is missing. */
+  /** Returns the value; throws if it is undefined. */
   required<T>(key: string, expected: string, value: T | undefined): T {
     if (value === undefined) throw this.wrong(key, expected)
     return value
   }
 
-  /** The error that says what was found at a key and what is expected; `found` replaces values that must not be shown. */
+  /**
+   * Makes the error for a key, with the found value and the expected one. Pass `found` for values that must not be
+   * shown.
+   */
   wrong(key: string, expected: string, found = shown(this.#values[key])): ConfigError {
     const where = this.#where === '' ? '' : `${this.#where}: `
     return new ConfigError(`${where}${this.#prefix}${key}: found ${found}, expected ${expected}`)

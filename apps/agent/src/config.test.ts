@@ -10,7 +10,7 @@ function parse(text: string) {
 }
 
 describe('a configuration file', () => {
-  it('has the defaults of the public agent', () => {
+  it('uses the defaults of the public agent', () => {
     expect(parse(base)).toEqual({
       hubUrl: 'https://hub.example.com',
       token: TOKEN,
@@ -25,7 +25,7 @@ describe('a configuration file', () => {
     })
   })
 
-  it('takes relative paths from its own folder', () => {
+  it('resolves relative paths from its own folder', () => {
     const config = parse(`${base}ssl-cert = "ssl/c.pem"\nssl-key = "/keys/k.pem"\ndata-path = "../data"\n`)
     expect(config).toMatchObject({
       certificatePath: '/etc/fleet/ssl/c.pem',
@@ -34,14 +34,14 @@ describe('a configuration file', () => {
     })
   })
 
-  it('reads the plaintext key of either age', () => {
+  it('reads the plaintext key of 2025 and 2026', () => {
     const http = base.replace('https', 'http')
     expect(parse(`${http}dangerous-disable-tls = true`).allowPlaintext).toBe(true)
     expect(parse(`${http}dangerous-allow-plaintext = true`).allowPlaintext).toBe(true)
     expect(parse(`${base}dangerous-accept-invalid-certificates = true`).acceptInvalidCertificates).toBe(true)
   })
 
-  it('turns system information off by the key of either age', () => {
+  it('turns system information off by the key of 2025 and 2026', () => {
     expect(parse(`${base}disable-system-info = true`).publishSystemInfo).toBe(false)
     expect(parse(`${base}[telemetry]\nsystem-info = false`).publishSystemInfo).toBe(false)
     expect(parse(`${base}[telemetry]\nother = 1`).publishSystemInfo).toBe(true)
@@ -55,7 +55,7 @@ describe('a configuration file', () => {
     ])
   })
 
-  it('ignores what it does not know', () => {
+  it('ignores unknown keys', () => {
     const text = `${base}colour = "red"\n[terminal]\nenabled = true\n[local-api]\nsocket-path = "/run/x"`
     expect(parse(text)).toEqual(parse(base))
   })
@@ -89,8 +89,8 @@ describe('a configuration file', () => {
       `${base}[[exports]]\nprotocol = "http"\nname = "a"\nport = 70000`,
       'exports[0].port: found 70000, expected an integer from 1 to 65535',
     ],
-    [`${base}x = = 1`, 'found a mistake in line 4'],
-  ])('says in one line what is wrong (%#)', (text, message) => {
+    [`${base}x = = 1`, 'found a syntax error in line 4'],
+  ])('is refused with one line that names the key (%#)', (text, message) => {
     const error = catchError(() => parse(text))
     expect(error).toContain(`${FILE}: `)
     expect(error).toContain(message)
@@ -98,7 +98,7 @@ describe('a configuration file', () => {
     expect(error).not.toContain('secret')
   })
 
-  it('says when it cannot be read', async () => {
+  it('reports that the file cannot be read', async () => {
     await expect(readConfigFile('/nowhere/agent.toml')).rejects.toThrow(
       '--config: found /nowhere/agent.toml (ENOENT), expected',
     )
@@ -143,7 +143,7 @@ describe('configuration from options', () => {
     expect(() => configFromOptions({ hub, token: TOKEN })).toThrow('--hub: found')
   })
 
-  it('shows no token that stands where the hub should', () => {
+  it('does not show a token given as the address', () => {
     const error = catchError(() => configFromOptions({ hub: TOKEN, token: 'https://hub' }))
     expect(error).toMatch(/^--hub: found "deployment_…", expected the address of the hub/)
   })

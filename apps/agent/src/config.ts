@@ -7,19 +7,19 @@ import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
 import { codeOf } from './describe-error.ts'
 
-/** A service on this device that the hub may offer to people; published with the system information (protocol 4.2). */
+/** A web server on this device that the console may link to; published with the system information (protocol 4.2). */
 export type Export = { protocol: 'http'; name: string; port: number; path?: string }
 
-/** Everything that makes an agent: who it is, where its hub is, and what it tells. */
+/** Complete configuration of an agent: its identity, its hub, and the information that it publishes. */
 export type AgentConfig = {
   hubUrl: string
   token: string
-  /** Program that prints what identifies the device; without one the machine id does (machine-fingerprint.ts). */
+  /** Program whose output identifies the device. Without it the machine id is used (machine-fingerprint.ts). */
   fingerprintScript?: string
   certificatePath: string
   keyPath: string
   dataDir: string
-  /** Allows `http://`, where the certificate goes into a header that anybody on the way could copy. */
+  /** Allows `http://`, where the certificate is sent in a header that can be copied on the way. */
   allowPlaintext: boolean
   /** Accepts any certificate of the hub. */
   acceptInvalidCertificates: boolean
@@ -29,7 +29,7 @@ export type AgentConfig = {
   hostname?: string
 }
 
-/** Configuration as options of the command line give it. */
+/** Options of the command line that replace a configuration file. */
 export type ConfigOptions = {
   hub: string
   token: string
@@ -40,13 +40,13 @@ export type ConfigOptions = {
   dangerousAcceptInvalidCertificates?: boolean
 }
 
-/** Where public agents keep their configuration (protocol 8.1). */
+/** Default path of the public agents (protocol 8.1). */
 export const DEFAULT_CONFIG_PATH = '/etc/nexigon/agent.toml'
 
 const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
 const DEFAULT_SSL_FOLDER = '/etc/nexigon/agent/ssl'
 
-/** Folder of the agent's identity when it is started with `--hub` and `--token` and without `--data`. */
+/** Folder of the agent's identity when `--hub` and `--token` are given without `--data`. */
 function defaultDataDir(): string {
   try {
     return join(homedir(), '.local', 'state', 'muster-agent')
@@ -59,22 +59,22 @@ function defaultDataDir(): string {
 }
 
 /**
- * Reads a configuration file of the public agent, of either age: unknown keys are ignored, relative paths are taken from the file's
- * folder (protocol 8.1). Throws `ConfigError` that names the key, what was found and what is expected.
+ * Reads a configuration file of a public agent, 2025 or 2026. Unknown keys are ignored; relative paths start at the
+ * file's folder (protocol 8.1). Throws `ConfigError` with the key, the found value and the expected one.
  */
 export async function readConfigFile(path: string): Promise<AgentConfig> {
   return parseConfig(await readText(path), path)
 }
 
-/** Parses the text of a configuration file; `path` is for messages and for relative paths. */
+/** Parses the text of a configuration file; `path` is used in messages and for relative paths. */
 export function parseConfig(text: string, path: string): AgentConfig {
   const table = new ConfigTable(parseToml(text, path), path)
   const allowPlaintext = flag(table, 'dangerous-allow-plaintext') || flag(table, 'dangerous-disable-tls')
   const pathOf = (key: string, value: string) => resolve(dirname(resolve(path)), table.text(key) ?? value)
-  // Without it a misspelt key would silently make another device of this one.
+  // The key is required: if a misspelt key were ignored, this device would become a new one.
   const fingerprintScript = table.required(
     'fingerprint-script',
-    'the path of a program that prints what identifies the device',
+    'the path of a program whose output identifies the device',
     table.text('fingerprint-script'),
   )
   return {
@@ -92,7 +92,7 @@ export function parseConfig(text: string, path: string): AgentConfig {
   }
 }
 
-/** Configuration from options; throws `ConfigError` that names the option, what was found and what is expected. */
+/** Makes a configuration from options. Throws `ConfigError` with the option, the found value and the expected one. */
 export function configFromOptions(options: ConfigOptions): AgentConfig {
   const table = new ConfigTable({ '--hub': options.hub, '--token': options.token }, '')
   const dataDir = resolve(options.data ?? defaultDataDir())
@@ -154,7 +154,7 @@ function parseToml(text: string, path: string): Record<string, unknown> {
     if (!(error instanceof TomlError)) throw error
     const problem = error.message.split('\n')[0]
     throw new ConfigError(
-      `${path}: found a mistake in line ${error.line}, column ${error.column} (${problem}), expected TOML`,
+      `${path}: found a syntax error in line ${error.line}, column ${error.column} (${problem}), expected TOML`,
     )
   }
 }

@@ -1,9 +1,9 @@
-/** Something took longer than its deadline allows. */
+/** An operation exceeded its deadline. */
 class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
 }
 
-/** The promise's outcome, or a `DeadlineError` that names `what` when it takes longer than `ms` milliseconds. */
+/** Returns the promise's outcome, or rejects with a `DeadlineError` that names `what` after `ms` milliseconds. */
 export async function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new DeadlineError(`${what} took longer than ${ms / 1000} s`)), ms)

@@ -4,13 +4,13 @@ import type { JsonText } from './json-text.ts'
 const OK_PREFIX = '{"result":"Ok","value":'
 
 /**
- * Runs one action with input that is JSON text already, which is sent exactly as it is, and returns the text of the output (protocol 3.2):
- * numbers beyond doubles and the order of keys survive, which parsing and writing them again would not let them. The channel is
- * closed afterwards. Rejects with `RemoteActionError`, `ProtocolError`, or the channel's errors.
+ * Runs one action and returns the text of its output (protocol 3.2). The input is JSON text and is sent unchanged, so
+ * numbers beyond doubles and the order of keys survive. Closes the channel afterwards. Rejects with
+ * `RemoteActionError`, `ProtocolError`, or the channel's errors.
  */
 export async function invokeExactly(channel: Channel, action: string, input: JsonText): Promise<string> {
   try {
-    // Credit is granted while the request is on its way, so that writing needs no reader.
+    // Read and write together: the peer grants credit while the request is being sent.
     const [output] = await Promise.all([readResponse(channel), channel.write(encodeRequest(action, input))])
     const value = parseEnvelope(output)
     return output.startsWith(OK_PREFIX) ? output.slice(OK_PREFIX.length, -1) : JSON.stringify(value)

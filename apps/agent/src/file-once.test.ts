@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { loadDeviceCertificate } from './certificate.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-/** Mounts the file system in an image; nothing where that is not allowed. */
+/** Mounts a file system image; undefined where mounting is not allowed. */
 function mount(image: string, path: string): AsyncDisposable | undefined {
   if (spawnSync('/usr/bin/mount', ['-o', 'loop', image, path]).status !== 0) return undefined
   return { [Symbol.asyncDispose]: async () => void spawnSync('/usr/bin/umount', ['-l', path]) }
@@ -23,7 +23,7 @@ it('a certificate that a hub may have seen survives a power failure', async cont
   if (!disk) return context.skip()
   const ssl = (path: string) => [join(path, 'agent/ssl/cert.pem'), join(path, 'agent/ssl/key.pem')] as const
   const { certificatePem, keyPem } = await loadDeviceCertificate(...ssl(before))
-  // What is in the image at this moment is what the disk has.
+  // The image file now contains exactly what is on the simulated disk.
   await copyFile(image, crashed)
   await using _found = mount(crashed, after)
   expect(await readFile(ssl(after)[0], 'utf8')).toBe(certificatePem)

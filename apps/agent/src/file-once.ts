@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import { codeOf } from './describe-error.ts'
 
 /**
- * Creates a file that only its owner may read, whole or not at all, also when the power fails. Returns false and changes nothing when
- * it is there already.
+ * Creates a file that only its owner may read, atomically and safe against power failures. Returns false and changes
+ * nothing if the file exists.
  */
 export async function createFileOnce(path: string, content: string): Promise<boolean> {
   const folder = dirname(path)
@@ -19,9 +19,10 @@ export async function createFileOnce(path: string, content: string): Promise<boo
     } finally {
       await file.close()
     }
-    // Unlike rename(), link() never replaces: of two processes that start together one wins, and both use its file.
+    // Unlike rename(), link() never replaces a file. If two processes start together, one wins and both use its file.
     await link(temporary, path)
-    // A name is on the disk for good when its folder is, and so are those of the folders that were made for it.
+    // A directory entry survives a power failure only after fsync of its folder. Newly created parent folders need it
+    // as well.
     for (let synced = folder; ; synced = dirname(synced)) {
       await syncFolder(synced)
       if (firstMade === undefined || synced === dirname(firstMade)) break
@@ -35,7 +36,7 @@ export async function createFileOnce(path: string, content: string): Promise<boo
   }
 }
 
-/** Where it can be: not every file system does that, nor every account. */
+/** Syncs a folder where possible: some file systems and accounts do not allow it. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => undefined)
   await folder?.sync().catch(() => {})

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fingerprintOf, fingerprintOfScript } from './fingerprint.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-// protocol 6.4
+// Vectors of protocol 6.4.
 const VECTORS: [output: string, fingerprint: string][] = [
   ['abc', 'd_sk_6BQUZrqBEiScJvnefdnSDXDBrr6DfPSUiWNNS7wXu5R3'],
   ['', 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'],
@@ -27,27 +27,27 @@ describe('fingerprintOfScript', () => {
     return await fingerprintOfScript(path)
   }
 
-  it('takes every byte of the output', async () => {
+  it('hashes every byte of the output', async () => {
     expect(await run('#!/bin/sh\nprintf "10000000abcdef01\\000"\n')).toBe(VECTORS[4]![1])
     expect(await run('#!/bin/sh\necho b08dfa6083e7567a1921a715000001fb\n')).toBe(VECTORS[2]![1])
   })
 
-  it('does not look at the exit status', async () => {
+  it('ignores the exit status', async () => {
     expect(await run('#!/bin/sh\nprintf abc\nexit 3\n')).toBe(VECTORS[0]![1])
   })
 
-  it('gives a script that reads nothing to read', async () => {
+  it('gives an empty standard input to a script that reads', async () => {
     expect(await run('#!/bin/sh\ncat\nprintf abc\n')).toBe(VECTORS[0]![1])
   })
 
-  it('refuses no output, failing scripts included', async () => {
+  it('refuses empty output, also of failing scripts', async () => {
     await expect(run('#!/bin/sh\nexit 0\n')).rejects.toThrow(/^fingerprint-script: found no output of/)
     await expect(run('#!/bin/sh\nexit 1\n')).rejects.toThrow(/found no output/)
   })
 
-  it('says which program could not be run', async () => {
+  it('names the program that could not be run', async () => {
     await expect(fingerprintOfScript('/nowhere/fp')).rejects.toThrow(
-      'fingerprint-script: found /nowhere/fp (ENOENT), expected an executable that prints what identifies the device',
+      'fingerprint-script: found /nowhere/fp (ENOENT), expected an executable whose output identifies the device',
     )
   })
 })

@@ -8,14 +8,14 @@ import { codeOf } from './describe-error.ts'
 const SCRIPT_TIMEOUT_MS = 30_000
 const MAX_OUTPUT_BYTES = 1024 * 1024
 
-/** The device fingerprint of what a fingerprint script printed; every byte counts (protocol 6.4). */
+/** Computes the device fingerprint from the output of a fingerprint script; every byte counts (protocol 6.4). */
 export function fingerprintOf(output: Uint8Array): string {
   return `d_sk_${encodeRadix(createHash('sha512-256').update(output).digest(), BASE58)}`
 }
 
 /**
- * Runs a fingerprint script and returns the fingerprint (protocol 8.2). Throws `ConfigError` when the script cannot be run or prints
- * nothing: all failing scripts would make one and the same device.
+ * Runs a fingerprint script and returns the fingerprint (protocol 8.2). Throws `ConfigError` when the script cannot be
+ * run or prints nothing: otherwise all devices with a failing script would share one fingerprint.
  */
 export async function fingerprintOfScript(path: string, signal?: AbortSignal): Promise<string> {
   const output = await outputOf(path, signal)
@@ -35,18 +35,18 @@ async function outputOf(path: string, signal: AbortSignal | undefined): Promise<
   } as const
   try {
     const running = promisify(execFile)(path, [], options)
-    // A script that reads finds nothing, rather than waiting for ever.
+    // Close standard input, so that a script that reads from it does not wait for ever.
     running.child.stdin?.on('error', () => {}).end()
     return (await running).stdout
   } catch (error) {
     signal?.throwIfAborted()
-    // The exit status says nothing: public agents use whatever was printed (protocol 6.4).
+    // The exit status is ignored: public agents use any output (protocol 6.4).
     if (hasExited(error)) return error.stdout
     const problem = isKilled(error)
       ? `not done after ${SCRIPT_TIMEOUT_MS / 1000} s`
       : (codeOf(error) ?? 'it crashed')
     throw new ConfigError(
-      `fingerprint-script: found ${path} (${problem}), expected an executable that prints what identifies the device`,
+      `fingerprint-script: found ${path} (${problem}), expected an executable whose output identifies the device`,
     )
   }
 }

@@ -64,7 +64,7 @@ describe('forwardPort', () => {
 })
 
 describe('ForwardService', () => {
-  it('rejects what it does not know, in the words of public agents', async () => {
+  it('rejects unknown endpoints with the reasons of public agents', async () => {
     const { hub } = await forwarding(() => {})
     await expect(hub.open('terminal')).rejects.toThrow('channel rejected: unknown endpoint')
     await expect(hub.open('forward/tcp/x')).rejects.toThrow(
@@ -72,7 +72,7 @@ describe('ForwardService', () => {
     )
   })
 
-  it('rejects a port on which nobody listens', async () => {
+  it('rejects a port without a listener', async () => {
     const { hub, endpoint, service } = await forwarding(() => {})
     servers.splice(0).forEach(server => {
       server.close()
@@ -90,7 +90,7 @@ describe('ForwardService', () => {
     expect((await readAll(channel)).toString()).toBe('hello')
   })
 
-  it('still carries to a service that said all it had while the hub was not reading', async () => {
+  it('still sends to a service that ended its data while the hub was not reading', async () => {
     const received: Buffer[] = []
     const { hub, endpoint, sockets } = await forwarding(socket => {
       socket.end(Buffer.alloc(3_000_000))
@@ -107,7 +107,7 @@ describe('ForwardService', () => {
     expect(Buffer.concat(received).toString()).toBe('thanks')
   })
 
-  it('carries each end on its own, in both orders', async () => {
+  it('forwards each end independently, in both orders', async () => {
     const { hub, endpoint } = await forwarding(socket => {
       const pieces: Buffer[] = []
       socket.on('data', piece => pieces.push(piece))
@@ -131,7 +131,7 @@ describe('ForwardService', () => {
     await expect.poll(() => early.service.count).toBe(0)
   })
 
-  it('carries megabytes both ways at once, unchanged', async () => {
+  it('forwards megabytes both ways at once, unchanged', async () => {
     const bytes = randomBytes(3_000_000)
     const { hub, endpoint, service } = await forwarding(socket => socket.pipe(socket))
     const channel = await hub.open(endpoint)
@@ -149,13 +149,13 @@ describe('ForwardService', () => {
       socket.resume()
     })
     const channel = await hub.open(endpoint)
-    // The hub is done long before the data is through.
+    // The hub ends its data long before the service's data has arrived.
     channel.end()
     await new Promise(resolve => setImmediate(resolve))
     expect(digest(await readAll(channel))).toBe(digest(bytes))
   })
 
-  it('holds up a service whose hub reads slowly', async () => {
+  it('slows a service down to the pace of the hub', async () => {
     let written = 0
     const { hub, endpoint } = await forwarding(socket => {
       const fill = () => {
@@ -174,7 +174,7 @@ describe('ForwardService', () => {
     expect((await readAll(channel)).length).toBeGreaterThanOrEqual(50_000_000)
   })
 
-  it('ends the channel when the service breaks off', async () => {
+  it('ends the channel when the service resets its connection', async () => {
     const { hub, endpoint, service, sockets } = await forwarding(socket => socket.write('x'))
     const channel = await hub.open(endpoint)
     expect(await readSome(channel)).toBe('x')
@@ -184,7 +184,7 @@ describe('ForwardService', () => {
     await expect.poll(() => service.count).toBe(0)
   })
 
-  it('ends the service when the hub aborts, and a talkative one as well', async () => {
+  it('ends the connection to the service when the hub aborts, also while it sends', async () => {
     const { hub, endpoint, service, sockets } = await forwarding(socket => {
       const talk = setInterval(() => socket.write('more'), 5)
       socket.on('close', () => clearInterval(talk))
@@ -196,7 +196,7 @@ describe('ForwardService', () => {
     await expect.poll(() => sockets[0]!.destroyed).toBe(true)
   })
 
-  it('delivers what came before an abort', async () => {
+  it('delivers data sent before an abort', async () => {
     const received: Buffer[] = []
     const { hub, endpoint, service } = await forwarding(socket => {
       socket.on('data', piece => received.push(piece))
@@ -209,7 +209,7 @@ describe('ForwardService', () => {
     await expect.poll(() => service.count).toBe(0)
   })
 
-  it('ends the service when the link ends', async () => {
+  it('ends the connection to the service when the link ends', async () => {
     const { hub, agent, endpoint, service, sockets } = await forwarding(socket => socket.write('x'))
     await readSome(await hub.open(endpoint))
     agent.close()
@@ -217,7 +217,7 @@ describe('ForwardService', () => {
     await expect.poll(() => service.count).toBe(0)
   })
 
-  it('carries a bounded number at once, and more when places are free again', async () => {
+  it('limits open forwards, and allows more when some have ended', async () => {
     const { hub, endpoint, service } = await forwarding(socket => socket.pipe(socket), { maxForwards: 2 })
     const [first] = await Promise.all([hub.open(endpoint), hub.open(endpoint)])
     await expect(hub.open(endpoint, { timeoutMs: 300 })).rejects.toThrow(

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type ChannelRequest, spliceSocket } from '@muster/link'
+import { type ChannelRequest, pipeSocket } from '@muster/link'
 import { codeOf } from './describe-error.ts'
 import type { Log } from './log.ts'
 
@@ -11,7 +11,7 @@ type ForwardOptions = {
   maxForwards?: number
 }
 
-/** Connects channels of the hub to services on this device: `forward/tcp/<port>` and nothing else (protocol 3.3). */
+/** Connects the hub's channels to services on this device: `forward/tcp/<port>` only (protocol 3.3). */
 export class ForwardService {
   readonly #log: Log
   readonly #maxForwards: number
@@ -22,12 +22,12 @@ export class ForwardService {
     this.#maxForwards = maxForwards
   }
 
-  /** Forwards under way, connecting ones included. */
+  /** Number of open forwards, including those still connecting. */
   get count(): number {
     return this.#count
   }
 
-  /** Answers a request of the hub; never throws. */
+  /** Handles a channel request of the hub; never throws. */
   handle(request: ChannelRequest): void {
     const port = forwardPort(request.endpoint)
     if (typeof port === 'string') request.reject(port)
@@ -39,8 +39,8 @@ export class ForwardService {
     this.#count++
     try {
       const socket = await connectLocally(port)
-      // The hub may have given up while we were connecting.
-      if (request.isPending) await spliceSocket(request.accept(), socket)
+      // The hub may have withdrawn the request meanwhile.
+      if (request.isPending) await pipeSocket(request.accept(), socket)
       else socket.destroy()
     } catch (error) {
       this.#log.debug(`forward to port ${port} failed: ${codeOf(error) ?? String(error)}`)
@@ -55,7 +55,7 @@ export class ForwardService {
   }
 }
 
-/** The port that an endpoint asks for, or the reason to reject it (protocol 3.3). */
+/** The port of an endpoint, or the reason to reject it (protocol 3.3). */
 export function forwardPort(
   endpoint: string,
 ): number | 'invalid TCP forwarding endpoint' | 'unknown endpoint' {
@@ -66,7 +66,7 @@ export function forwardPort(
 }
 
 async function connectLocally(port: number): Promise<Socket> {
-  // allowHalfOpen: the service may go on answering after the hub has ended its side, and the other way round.
+  // With allowHalfOpen either side may continue sending after the other has ended.
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const timer = setTimeout(() => {

@@ -25,7 +25,7 @@ describe('connectUrl', () => {
 })
 
 describe('connectHeaders', () => {
-  it('carries the certificate over plain HTTP, percent-encoded', () => {
+  it('contains the certificate over plain HTTP, percent-encoded', () => {
     expect(connectHeaders(credentials, true)).toEqual({
       Authorization: 'Bearer deployment_x',
       'X-Register-Connection': 'true',
@@ -35,7 +35,7 @@ describe('connectHeaders', () => {
     })
   })
 
-  it('carries no certificate over TLS', () => {
+  it('contains no certificate over TLS', () => {
     const headers = connectHeaders({ ...credentials, hubUrl: 'https://hub' }, false)
     expect(headers).not.toHaveProperty('X-Client-Cert')
     expect(headers['X-Register-Connection']).toBe('false')
@@ -43,7 +43,7 @@ describe('connectHeaders', () => {
 })
 
 describe('connectToHub', () => {
-  it('shows the certificate in TLS', async () => {
+  it('presents the certificate in TLS', async () => {
     await using hub = await FakeHub.start(createDeviceCertificate('hub'))
     const certificate = createDeviceCertificate()
     const options = { ...credentials, hubUrl: hub.url, certificate }
@@ -57,7 +57,7 @@ describe('connectToHub', () => {
     link.close()
   })
 
-  it('resumes its TLS session when it comes back, as itself and as nobody else', async () => {
+  it('resumes its TLS session on reconnecting, only with the same credentials', async () => {
     await using hub = await FakeHub.start(createDeviceCertificate('hub'))
     const connect = async (certificate: DeviceCertificate, known?: HubCredentials) => {
       const device = known ?? {
@@ -82,14 +82,14 @@ describe('connectToHub', () => {
     ])
   })
 
-  it('refuses a hub whose certificate nobody vouches for', async () => {
+  it('refuses a hub whose certificate is not trusted', async () => {
     await using hub = await FakeHub.start(createDeviceCertificate('hub'))
     const options = { ...credentials, hubUrl: hub.url, certificate: createDeviceCertificate() }
     await expect(connectToHub(options, { isRegistered: true })).rejects.toThrow(/self-signed|certificate/)
     expect(hub.requests).toEqual([])
   })
 
-  it('gives the refusal of the hub, and of whatever else answers', async () => {
+  it('reports the refusal of the hub, or of another server at its address', async () => {
     await using hub = await FakeHub.start()
     const connect = () => connectToHub({ ...credentials, hubUrl: hub.url }, { isRegistered: true })
     hub.refusals.push({ status: 403, body: '{"kind":"Forbidden","message":"certificate is pending"}' })
@@ -100,7 +100,7 @@ describe('connectToHub', () => {
     await expect(connect()).rejects.toMatchObject({ status: 500, reason: 'x'.repeat(200) })
   })
 
-  it('gives up by its signal and after its time', async () => {
+  it('gives up by its signal and after its timeout', async () => {
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await once(mute, 'listening')
     const hubUrl = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import type { DeviceCertificate } from './certificate.ts'
 import { readRefusal } from './refusal.ts'
 
-/** A hub and who wants to connect to it. */
+/** Address of a hub and the credentials for it. */
 export type HubCredentials = {
   hubUrl: string
   token: string
@@ -15,28 +15,30 @@ export type HubCredentials = {
 }
 
 export type ConnectOptions = {
-  /** Whether the hub shows this connection and may open channels towards the device (protocol 1.5). */
+  /** True if the hub shows this connection and may open channels to the device (protocol 1.5). */
   isRegistered: boolean
-  /** Decides on channels that the hub wants; without it all are rejected. */
+  /** Decides on channel requests of the hub; without it all are rejected. */
   onRequest?: (request: ChannelRequest) => void
   signal?: AbortSignal
-  /** Time for the whole opening handshake. */
+  /** Timeout of the whole opening handshake in milliseconds. */
   timeoutMs?: number
 }
 
-/** A connection to the hub after its WebSocket handshake. */
+/** A connection to the hub after the WebSocket handshake. */
 export type HubConnection = {
   link: Link
-  /** Breaks the connection off as a power failure would. */
+  /** Resets the connection, like a power failure. */
   drop(): void
 }
 
-/** The newest TLS session with each hub: with its ticket a device comes back without a whole handshake, also after a restart there. */
+/**
+ * Latest TLS session with each hub. Its ticket saves a full handshake on reconnecting, also after a restart of the hub.
+ */
 const sessions = new WeakMap<HubCredentials, Buffer>()
 
-// A hub that is stormed by devices lets valid ones wait up to 30 s (decisions, "Devices").
+// During a storm of connections the hub lets valid ones wait up to 30 s (docs/decisions.md, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
-// Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that the link itself judges one that is too long.
+// Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that a longer frame is reported by the link.
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
@@ -68,7 +70,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   }
   signal?.addEventListener('abort', abort, { once: true })
   const settled = () => signal?.removeEventListener('abort', abort)
-  // Stays attached: terminating a handshake reports an error, too, and after the handshake the link takes errors.
+  // This listener stays: terminating a handshake emits another error, and later errors are handled by the link.
   webSocket.on('error', error => {
     settled()
     reject(error)
@@ -89,11 +91,11 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
     if (socket === undefined) return
     if (socket instanceof TLSSocket) {
       socket.on('session', ticket => sessions.set(credentials, ticket))
-      // The ticket may have come with the handshake.
+      // The ticket may have arrived together with the handshake.
       const early = socket.getSession()
       if (early) sessions.set(credentials, early)
     }
-    // The hub's first message may already be there: the link must listen before this returns.
+    // The hub's first message may have arrived already, so the link must listen before this function returns.
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport, { ...(onRequest && { onRequest }), limits: AGENT_LIMITS })
     transport.deliverTo(link)
@@ -102,16 +104,19 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   return promise
 }
 
-/** Public agents take this many undecided requests (protocol 2.10). */
+/** Public agents accept this many undecided requests (protocol 2.10). */
 const AGENT_LIMITS = { maxPendingRequests: 32 }
 
-/** Address of the hub's WebSocket: the path of the configured address is replaced, query and fragment go (protocol 1.1). */
+/**
+ * Address of the hub's WebSocket. The path of the configured address is replaced; query and fragment are dropped
+ * (protocol 1.1).
+ */
 export function connectUrl(hubUrl: string): URL {
   const { protocol, host } = new URL(hubUrl)
   return new URL(`${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/api/v1/connect/ws`)
 }
 
-/** Headers of the request for a connection (protocol 1.2); over plain HTTP the certificate travels in one of them. */
+/** Headers of the connection request (protocol 1.2). Over plain HTTP one of them contains the certificate. */
 export function connectHeaders(credentials: HubCredentials, isRegistered: boolean): Record<string, string> {
   const isPlaintext = new URL(credentials.hubUrl).protocol === 'http:'
   return {
@@ -123,7 +128,7 @@ export function connectHeaders(credentials: HubCredentials, isRegistered: boolea
   }
 }
 
-/** Everything but `A-Z a-z 0-9 - _ . ~` escaped (protocol 1.2). */
+/** Escapes everything but `A-Z a-z 0-9 - _ . ~` (protocol 1.2). */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

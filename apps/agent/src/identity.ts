@@ -5,8 +5,8 @@ import type { HubCredentials } from './hub-connection.ts'
 import { machineFingerprint } from './machine-fingerprint.ts'
 
 /**
- * Who this device is for its hub: fingerprint and certificate, made at first use. Throws `ConfigError` when a script or file is not as it
- * must be.
+ * Loads fingerprint and certificate of this device; creates them at first use. Throws `ConfigError` for an invalid
+ * script or file.
  */
 export async function loadCredentials(config: AgentConfig, signal?: AbortSignal): Promise<HubCredentials> {
   const fingerprint =

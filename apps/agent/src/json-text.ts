@@ -1,9 +1,9 @@
 declare const isJson: unique symbol
 
-/** Text that is valid JSON and is passed on exactly as it was written. */
+/** Valid JSON text that is sent exactly as written. */
 export type JsonText = string & { readonly [isJson]: true }
 
-/** The text as JSON text, or undefined when it is none. */
+/** Returns the text if it is valid JSON, else undefined. */
 export function parseJsonText(text: string): JsonText | undefined {
   try {
     JSON.parse(text)
@@ -18,7 +18,7 @@ export function jsonTextOf(value: string | number | boolean | null): JsonText {
   return JSON.stringify(value) as JsonText
 }
 
-/** JSON text of an object with these members; those that are undefined are left out. */
+/** JSON text of an object with these members; undefined ones are omitted. */
 export function jsonObject(members: Record<string, JsonText | undefined>): JsonText {
   const texts = Object.entries(members).flatMap(([key, text]) =>
     text === undefined ? [] : `${JSON.stringify(key)}:${text}`,

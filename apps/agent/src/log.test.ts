@@ -18,7 +18,7 @@ it('writes one line of time, level and message', () => {
   ])
 })
 
-it('takes the levels of the public agent that have no lines of their own', () => {
+it('accepts the levels of the public agent that it does not use', () => {
   for (const [level, count] of [
     ['off', 0],
     ['trace', 2],
@@ -30,7 +30,7 @@ it('takes the levels of the public agent that have no lines of their own', () =>
   }
 })
 
-it('lets nobody else forge lines or drive the terminal', () => {
+it('prevents forged lines and control of the terminal', () => {
   const { log, lines } = logAt('error')
   log.error('hub says "a\r\n1970 info  fine\u001b[2J"')
   expect(lines).toEqual(['1970-01-01T00:00:00.000Z error hub says "a 1970 info  fine [2J"\n'])

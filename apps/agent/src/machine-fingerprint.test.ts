@@ -20,7 +20,7 @@ it('is the same at every start', async () => {
   expect(await machineFingerprint(here.data, here.machineId)).toBe(first)
 })
 
-it('is the same for starts at the same moment', async () => {
+it('is the same for processes that start at once', async () => {
   await using here = await machine(MACHINE_ID)
   const all = await Promise.all(
     Array.from({ length: 8 }, () => machineFingerprint(here.data, here.machineId)),
@@ -49,14 +49,14 @@ it('works without a machine id and stays the same when one appears', async () =>
   expect(await machineFingerprint(here.data, here.machineId)).toBe(first)
 })
 
-it('does not quietly become another device when the machine id is gone', async () => {
+it('fails instead of becoming another device when the machine id is gone', async () => {
   await using here = await machine(MACHINE_ID)
   await machineFingerprint(here.data, here.machineId)
   await writeFile(here.machineId, '')
   await expect(machineFingerprint(here.data, here.machineId)).rejects.toThrow('found no machine id')
 })
 
-it('keeps its file from others and refuses a broken one', async () => {
+it('makes its file private and refuses a damaged one', async () => {
   await using here = await machine(MACHINE_ID)
   await machineFingerprint(here.data, here.machineId)
   const file = join(here.data, 'identity.json')
@@ -64,6 +64,6 @@ it('keeps its file from others and refuses a broken one', async () => {
   expect(await readFile(file, 'utf8')).not.toContain(MACHINE_ID)
   await writeFile(file, '{"salt":"')
   await expect(machineFingerprint(here.data, here.machineId)).rejects.toThrow(
-    'identity.json: found something unreadable',
+    'identity.json: found invalid content',
   )
 })

@@ -9,14 +9,15 @@ import { fingerprintOf } from './fingerprint.ts'
 type Identity = { salt: string; machineId?: string }
 
 /**
- * The fingerprint of a device without a fingerprint script: its machine id, salted with random bytes that the data folder keeps.
+ * The fingerprint of a device without a fingerprint script: its machine id, salted with random bytes stored in the data
+ * folder.
  *
- * What goes in and why:
- * - the machine id, so that a copied disk image becomes a device of its own as soon as the copy has its own machine id;
- * - the salt, because every user of a machine may read the machine id, while a fingerprint is a secret; and so that two data folders on
- *   one machine are two devices instead of one whose connections replace each other for ever;
- * - neither the token nor the hub's address: a rotated token or a moved hub must not make a new device. Devices are looked up within
- *   the token's project, so that another project gets a device of its own all the same.
+ * - The machine id is included, so that a copied disk image becomes another device once the copy has its own machine
+ * id.
+ * - The salt keeps the fingerprint secret, because every user of a machine may read the machine id. It also makes two
+ * data folders on one machine two devices, which would otherwise replace each other's connections for ever.
+ * - Token and address of the hub are not included: a rotated token or a moved hub must not make a new device. Devices
+ * are looked up within the token's project, so another project still gets a device of its own.
  */
 export async function machineFingerprint(
   dataDir: string,
@@ -35,7 +36,7 @@ export async function machineFingerprint(
 
 async function createIdentity(path: string, machineIdPath: string): Promise<Identity> {
   const salt = randomBytes(32).toString('hex')
-  // A machine id that appears later must not change the fingerprint: whether there was one is decided once, here.
+  // Decide once whether a machine id exists: one that appears later must not change the fingerprint.
   const hasMachineId = (await readMachineId(machineIdPath)) !== undefined
   const identity: Identity = hasMachineId ? { salt } : { salt, machineId: randomBytes(16).toString('hex') }
   await createFileOnce(path, `${JSON.stringify(identity)}\n`)
@@ -51,15 +52,15 @@ async function readIdentity(path: string): Promise<Identity | undefined> {
       return machineId === undefined ? { salt } : { salt, machineId }
     }
   } catch {
-    // Told below, like every other content that is not ours.
+    // Reported below, like any other invalid content.
   }
   throw new ConfigError(
-    `${path}: found something unreadable, expected the identity of this device; restore it, or delete it to become a new device`,
+    `${path}: found invalid content, expected the identity of this device; restore it, or delete it to become a new device`,
   )
 }
 
 async function readMachineId(path: string): Promise<string | undefined> {
-  // Empty or "uninitialized" until the first boot is over (machine-id(5)).
+  // The file is empty or says "uninitialized" until the first boot is complete (machine-id(5)).
   const text = (await readIfThere(path))?.trim()
   return isHex(text, 32) ? text : undefined
 }

@@ -9,7 +9,7 @@ import { instantClock } from './testing/instant-clock.ts'
 import { CREDIT, HELLO, type RawConnection, rawHub } from './testing/raw-hub.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-// What the protocol forbids a hub (sections 2.11, 3.2 and 10): the agent ends that connection, says why, and comes back.
+// Violations by a hub (protocol 2.11, 3.2, 10): the agent ends the connection, logs the reason, and reconnects.
 
 const EMPTY = new Uint8Array()
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 25_000 })
@@ -75,7 +75,7 @@ const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
     hub => hub.send({ type: 'Hello', magic: randomBytes(16), info: EMPTY }),
   ],
   [
-    'a Hello without end',
+    'an over-long Hello',
     /control payload too large/,
     hub => hub.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array(4097) }),
   ],
@@ -101,19 +101,19 @@ const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
     /frame too large/,
     hub => hub.send(HELLO, { type: 'ChannelData', receiverId: 1, payload: new Uint8Array(1024 * 1024 + 1) }),
   ],
-  ['a Pong that nobody asked for', /pong without ping/, afterHello({ type: 'Pong' })],
+  ['a Pong without a Ping', /pong without ping/, afterHello({ type: 'Pong' })],
   [
     'more than eight Pings a second',
     /too many pings/,
     afterHello(...Array.from({ length: 9 }, (): Frame => ({ type: 'Ping' }))),
   ],
   [
-    'an Accept of nothing',
+    'an Accept without a request',
     /accept without request/,
     afterHello({ type: 'ChannelAccept', receiverId: 99, senderId: 1, ...CREDIT }),
   ],
   [
-    'a Reject of nothing',
+    'a Reject without a request',
     /reject without request/,
     afterHello({ type: 'ChannelReject', receiverId: 99, reason: EMPTY }),
   ],
@@ -124,7 +124,7 @@ const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
     afterHello(...Array.from({ length: 65 }, (_, id) => request(id + 1, 'x'))),
   ],
   [
-    'frames for channels that never were',
+    'many frames for unknown channels',
     /unknown channels/,
     afterHello(
       ...Array.from(
@@ -156,12 +156,12 @@ const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
     afterHello({ type: 'Close', reason: Buffer.from('bye') }),
   ],
   [
-    'a goodbye without end',
+    'an over-long Close',
     /control payload too large/,
     afterHello({ type: 'Close', reason: new Uint8Array(5000) }),
   ],
   [
-    'the end of its WebSocket and no more',
+    'only the close of its WebSocket',
     /lost \(WebSocket closed with 1001\)/,
     ({ webSocket }) => webSocket.close(1001),
   ],
@@ -171,7 +171,7 @@ const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
   ['a reserved opcode', /invalid opcode/, raw(0x83, 0x00)],
   ['HTTP', /Invalid WebSocket frame/, ({ socket }) => socket.write('HTTP/1.1 200 OK\r\n\r\n')],
   [
-    'a refusal of the executor',
+    'a Reject of the executor',
     /too busy/,
     async hub => {
       hub.send(HELLO)
@@ -230,12 +230,12 @@ describe('a hub that sends', () => {
 
 const bearable: [string, (connection: RawConnection) => unknown][] = [
   [
-    'an Adjust of nothing',
+    'an Adjust of 0 frames and 0 bytes',
     hub => hub.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 0, byteCredit: 0 }),
   ],
   ['data without bytes', hub => hub.send({ type: 'ChannelData', receiverId: 1, payload: EMPTY })],
   [
-    'a little for channels that never were',
+    'a few frames for unknown channels',
     hub => {
       for (let id = 0; id < 100; id++)
         hub.send({ type: 'ChannelClosed', receiverId: 1000 + id, reason: EMPTY })
@@ -249,7 +249,7 @@ describe('a hub that sends', () => {
     await using agent = await withAgent(admitted(behave))
     await soon(() => expect(agent.connected).toHaveLength(1))
     const [connection] = agent.hub.connections
-    // What the agent answers to this comes behind whatever it answers to that.
+    // The answer to this request comes after the answers to the frames before.
     connection!.send(request(77, 'nothing'))
     await soon(() => expect(connection!.framesOf('ChannelReject')).toHaveLength(1))
     expect(agent.reasons).toEqual([])
@@ -257,12 +257,12 @@ describe('a hub that sends', () => {
   })
 
   it.each<[string, string | Uint8Array, string]>([
-    ['what no agent knows', 'terminal/root', 'unknown endpoint'],
+    ['an unknown endpoint', 'terminal/root', 'unknown endpoint'],
     ['bytes that are no UTF-8', Uint8Array.of(0xff, 0xfe), 'invalid endpoint'],
-    ['a port that is none', 'forward/tcp/65536', 'invalid TCP forwarding endpoint'],
+    ['an invalid port', 'forward/tcp/65536', 'invalid TCP forwarding endpoint'],
     ['a port in words', 'forward/tcp/http', 'invalid TCP forwarding endpoint'],
-    ['a name without end', 'x'.repeat(4097), 'channel endpoint too large'],
-  ])('a request for %s is told so', async (_what, endpoint, reason) => {
+    ['an over-long endpoint', 'x'.repeat(4097), 'channel endpoint too large'],
+  ])('a request for %s gets its reason', async (_what, endpoint, reason) => {
     await using agent = await withAgent(admitted(hub => hub.send(request(5, endpoint))))
     await soon(() =>
       expect(agent.hub.connections[0]?.framesOf('ChannelReject')).toMatchObject([
@@ -274,7 +274,7 @@ describe('a hub that sends', () => {
     expect(agent.reasons).toEqual([])
   })
 
-  it('its end right behind an answer has the answer read', async () => {
+  it('the end right after an answer still delivers the answer', async () => {
     await using agent = await withAgent(async hub => {
       await hub.admit()
       hub.send({ type: 'ChannelClosed', receiverId: 1, reason: EMPTY })
@@ -282,7 +282,7 @@ describe('a hub that sends', () => {
     await soon(() => expect(agent.connected).toHaveLength(1))
   })
 
-  it('its answer byte by byte has the answer read', async () => {
+  it('an answer byte by byte still delivers it', async () => {
     await using agent = await withAgent(async hub => {
       const { send } = hub
       hub.send = (...frames) => {

@@ -1,7 +1,7 @@
 /** One line of `/proc/mounts`. */
 export type Mount = { device: string; mountPoint: string; filesystem: string }
 
-/** File systems that live on a disk of this machine; network ones can hang whoever asks for their size. */
+/** File systems on local disks. Asking for the size of a network file system can block for ever. */
 const DISK_FILESYSTEMS = new Set([
   'bcachefs',
   'btrfs',
@@ -25,7 +25,9 @@ const DISK_FILESYSTEMS = new Set([
   'zfs',
 ])
 
-/** Real file systems of a `/proc/mounts` text: each device once, at its shortest mount point; the root whatever it is. */
+/**
+ * Local file systems of a `/proc/mounts` text: each device once, at its shortest mount point, and the root of any type.
+ */
 export function diskMounts(text: string): Mount[] {
   const byDevice = new Map<string, Mount>()
   for (const line of text.split('\n')) {
@@ -34,14 +36,14 @@ export function diskMounts(text: string): Mount[] {
     const isContainerRoot = mountPoint === '/' && filesystem === 'overlay'
     if (!DISK_FILESYSTEMS.has(filesystem) && !isContainerRoot) continue
     const known = byDevice.get(device)
-    // Bind mounts repeat a device at further places.
+    // Bind mounts list the same device several times.
     if (!known || mountPoint.length < known.mountPoint.length)
       byDevice.set(device, { device, mountPoint, filesystem })
   }
   return [...byDevice.values()]
 }
 
-/** Blanks and the like are written as `\040` (fstab(5)). */
+/** `/proc/mounts` escapes blanks and similar characters as `\040` (fstab(5)). */
 function unescapeOctal(text: string): string {
   if (!text.includes('\\')) return text
   return text.replace(/\\([0-7]{3})/g, (_match, digits: string) =>

@@ -6,21 +6,24 @@ import { loadCredentials } from './identity.ts'
 import { type JsonText, jsonArray, jsonObject, jsonTextOf } from './json-text.ts'
 import { ANSWER_TIMEOUT_MS, openSession, type Session } from './session.ts'
 
-/** Severities as the command line spells them, from least to most severe (protocol 4.6). */
+/** Severities in the spelling of the command line, from least to most severe (protocol 4.6). */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critical'] as const
 
 export type EventOptions = {
   severity: (typeof SEVERITIES)[number]
   category: string | undefined
   attributes: Record<string, JsonText>
-  /** RFC 3339; now when missing. */
+  /** RFC 3339; undefined means now. */
   emittedAt: string | undefined
 }
 
-/** What one command does at the hub; returns the line to print. */
+/** Action of a one-shot command; returns the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
-/** Makes a connection of its own that is not shown as the device's, runs one command on it and ends it (protocol 3.8). */
+/**
+ * Opens an unregistered connection, which is not shown as the device's, runs one command on it and closes it (protocol
+ * 3.8).
+ */
 export async function runOneShot(
   config: AgentConfig,
   command: OneShot,
@@ -38,7 +41,7 @@ export async function runOneShot(
   }
 }
 
-/** The id of this device at its hub. */
+/** Returns the device's id at its hub. */
 export const printDeviceId: OneShot = session => Promise.resolve(session.deviceId)
 
 /** Reads one property of this device. */
@@ -46,7 +49,7 @@ export function getProperty(name: string): OneShot {
   return session => invoke(session, 'devices_GetProperty', { name: jsonTextOf(name) })
 }
 
-/** Sets one property of this device to exactly this JSON text. */
+/** Sets one property to this JSON text, unchanged. */
 export function setProperty(name: string, value: JsonText): OneShot {
   return session => invoke(session, 'devices_SetProperty', { name: jsonTextOf(name), value })
 }
@@ -56,7 +59,7 @@ export function removeProperty(name: string): OneShot {
   return session => invoke(session, 'devices_RemoveProperty', { name: jsonTextOf(name) })
 }
 
-/** Issues a JWT with which this device can prove to others who it is. */
+/** Issues a JWT with which this device identifies itself to other systems. */
 export function issueToken(validForSecs?: number, claims?: JsonText): OneShot {
   return session =>
     invoke(session, 'devices_IssueDeviceToken', {
@@ -65,7 +68,7 @@ export function issueToken(validForSecs?: number, claims?: JsonText): OneShot {
     })
 }
 
-/** Uploads one event; prints the id under which the hub knows it, since the action itself answers nothing. */
+/** Uploads one event; prints its id, because the action's own output is empty. */
 export function emitEvent(
   body: JsonText,
   { severity, category, attributes, emittedAt }: EventOptions,
@@ -104,7 +107,7 @@ export function versionInfo(path: string): OneShot {
   }
 }
 
-/** A link from which a file can be fetched for a while, by `repository/package/tag/file` or the id of its blob. */
+/** Issues a short-lived download link of a file, by `repository/package/tag/file` or the id of its blob. */
 export function issueUrl(path: string, filename?: string): OneShot {
   return async session => {
     const assetId = isRepositoryId(path, 'repo_a') ? path : await idOf(session, path, 'file')
@@ -127,7 +130,7 @@ async function idOf(session: Session, path: string, what: 'version' | 'file'): P
   )
 }
 
-/** The input of a look-up by path; `form` says what is expected. */
+/** Input of a look-up by path; `form` names the expected form in the error. */
 function inputOf(path: string, form: string): Record<string, JsonText> {
   const parts = parseRepositoryPath(path)
   if (!parts || (parts.filename !== undefined) !== form.endsWith('/file'))
@@ -135,7 +138,7 @@ function inputOf(path: string, form: string): Record<string, JsonText> {
   return Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, jsonTextOf(part)]))
 }
 
-/** Runs an action of this device on itself. */
+/** Runs an action with this device's id as input. */
 function invoke(session: Session, action: string, input: Record<string, JsonText>): Promise<string> {
   return ask(session, action, { deviceId: jsonTextOf(session.deviceId), ...input })
 }

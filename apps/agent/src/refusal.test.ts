@@ -36,11 +36,11 @@ describe('adviceOn', () => {
     ],
     [404, '', 'no hub at this address: check it (the answer was 404)'],
     [503, 'too many devices', 'the hub refused the connection with 503: too many devices'],
-  ])('tells what to do about %s %s', (status, reason, expected) => {
+  ])('gives advice on %s %s', (status, reason, expected) => {
     expect(adviceOn(new HubRefusedError(status, reason))).toBe(expected)
   })
 
-  it('describes errors of sockets, empty ones included', () => {
+  it('describes errors of sockets, also without a message', () => {
     const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' })
     expect(adviceOn(new AggregateError([refused, refused]))).toBe('ECONNREFUSED')
     expect(adviceOn(new Error('getaddrinfo ENOTFOUND hub'))).toBe('getaddrinfo ENOTFOUND hub')

@@ -4,11 +4,11 @@ import { describeError } from './describe-error.ts'
 const MAX_BODY_BYTES = 16 * 1024
 const BODY_TIMEOUT_MS = 5000
 
-/** The hub answered the request for a connection with something other than 101 (protocol 1.6). */
+/** The hub answered the connection request with another status than 101 (protocol 1.6). */
 export class HubRefusedError extends Error {
   override readonly name = 'HubRefusedError'
   readonly status: number
-  /** What the hub itself says about it; empty when it says nothing. */
+  /** Reason given by the hub; empty if it gave none. */
   readonly reason: string
   readonly retryAfterMs: number | undefined
 
@@ -20,7 +20,7 @@ export class HubRefusedError extends Error {
   }
 }
 
-/** Reads the refusal out of the hub's answer: its status, `Retry-After` and the message of a JSON body `{kind, message}`. */
+/** Reads a refusal from the hub's answer: status, `Retry-After` and the message of a JSON body `{kind, message}`. */
 export async function readRefusal(response: IncomingMessage, now = Date.now()): Promise<HubRefusedError> {
   const body = await readBody(response)
   return new HubRefusedError(
@@ -30,7 +30,7 @@ export async function readRefusal(response: IncomingMessage, now = Date.now()): 
   )
 }
 
-/** What a person can do about a failed connection, in one line for the log. */
+/** One line for the log about a failed connection, with advice for people. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof HubRefusedError)) return describeError(error)
   const said = `${error.status}${error.reason === '' ? '' : ` "${error.reason}"`}`
@@ -59,7 +59,7 @@ function reasonOf(body: string): string {
     const { message } = JSON.parse(body) as { message?: unknown }
     if (typeof message === 'string') return message.slice(0, 500)
   } catch {
-    // Not from our hub, for example from a proxy in between.
+    // The body is no error of the hub; a proxy may have sent it.
   }
   return body.trimStart().startsWith('<') ? '' : body.trim().slice(0, 200)
 }
@@ -75,7 +75,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
       if (length > MAX_BODY_BYTES) break
     }
   } catch {
-    // What came before the connection broke is still worth showing.
+    // Show the bytes that arrived before the connection broke.
   } finally {
     clearTimeout(timer)
     response.destroy()

@@ -1,30 +1,30 @@
 import { ExecutorClient, type Link } from '@muster/link'
 import { type ConnectOptions, connectToHub, type HubCredentials } from './hub-connection.ts'
 
-/** A device connected to its hub and known there. */
+/** A connection that the hub has identified as a device's. */
 export type Session = {
   deviceId: string
   link: Link
-  /** Runs actions at the hub, one after the other, each with a deadline. */
+  /** Runs actions at the hub one after the other, each with a timeout. */
   executor: ExecutorClient
-  /** Breaks the connection off as a power failure would. */
+  /** Resets the connection, like a power failure. */
   drop(): void
 }
 
-/** The hub does not take this connection for a device's; the token is of another kind. */
+/** The hub identified this connection as another actor than a device, because of its token. */
 class NotADeviceError extends Error {
   override readonly name = 'NotADeviceError'
 }
 
 const OPEN_TIMEOUT_MS = 30_000
-/** How long the hub may take for one action, in milliseconds. */
+/** Timeout of one action in milliseconds. */
 export const ANSWER_TIMEOUT_MS = 60_000
 
 const EXECUTOR_OPTIONS = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
 
 /**
- * Connects and makes sure that the hub sees a device (protocol 3.7). Rejects with what `connectToHub` rejects with, with the link's errors,
- * or with `NotADeviceError`; nothing stays open then.
+ * Connects and checks that the hub identifies a device (protocol 3.7). Rejects like `connectToHub`, with the link's
+ * errors, or with `NotADeviceError`; the connection is closed then.
  */
 export async function openSession(credentials: HubCredentials, options: ConnectOptions): Promise<Session> {
   const { link, drop } = await connectToHub(credentials, options)

@@ -4,7 +4,7 @@ import { diskMounts } from './mounts.ts'
 import { archOf, parseOsRelease, readSystemInfo } from './system-info.ts'
 
 describe('readSystemInfo', () => {
-  it('tells what this machine is', async () => {
+  it('describes this machine', async () => {
     const info = await readSystemInfo([{ protocol: 'http', name: 'web', port: 8080 }])
     expect(info.hostname).toBe(hostname())
     expect(info.kernel).toMatch(/^\w+ \d/)
@@ -24,7 +24,7 @@ describe('readSystemInfo', () => {
     })
   })
 
-  it('publishes another host name and no exports where there are none', async () => {
+  it('publishes another host name and omits empty exports', async () => {
     const info = await readSystemInfo([], 'shown')
     expect(info.hostname).toBe('shown')
     expect(info).not.toHaveProperty('exports')
@@ -53,7 +53,7 @@ describe('parseOsRelease', () => {
 })
 
 describe('diskMounts', () => {
-  it('keeps real file systems, each device once at its shortest place', () => {
+  it('keeps local file systems, each device once at its shortest mount point', () => {
     const text = [
       'proc /proc proc rw 0 0',
       '/dev/vda1 /var/lib/docker ext4 rw 0 0',

@@ -1,11 +1,11 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { hostname, type as kernelName, machine, networkInterfaces, release, totalmem } from 'node:os'
-import manifest from '../package.json' with { type: 'json' }
+import { VERSION } from '@muster/actions/version'
 import type { Export } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { diskMounts, type Mount } from './mounts.ts'
 
-/** Name of the property that holds what a device is (protocol 4.2). */
+/** Name of the property with the system information (protocol 4.2). */
 export const SYSTEM_INFO_PROPERTY = 'dev.nexigon.system.info'
 
 type Network = { name: string; macAddress: string; ipAddresses: string[] }
@@ -36,13 +36,13 @@ const STATFS_TIMEOUT_MS = 2000
 const MAX_NETWORKS = 64
 const MAX_DISKS = 64
 
-/** What the hub may open on devices of ours: neither terminals nor commands. */
+/** Features that the hub may use on our devices: neither terminals nor commands. */
 export const AGENT_INFO: SystemInfo['agent'] = {
-  version: manifest.version,
+  version: VERSION,
   config: { terminal: { enabled: false }, commands: { enabled: false } },
 }
 
-/** Reads what this machine is. Parts that cannot be read are left out. */
+/** Reads the system information of this machine. Parts that cannot be read are omitted. */
 export async function readSystemInfo(
   exports: Export[] = [],
   publishedHostname = hostname(),
@@ -76,7 +76,7 @@ export function parseOsRelease(text: string): Partial<Record<string, string>> {
   )
 }
 
-/** Architecture as Rust spells it, which is what public agents send. */
+/** Architecture in the spelling of Rust, as public agents send it. */
 export function archOf(unameMachine: string): string {
   if (unameMachine === 'arm64') return 'aarch64'
   if (unameMachine === 'AMD64') return 'x86_64'
@@ -117,7 +117,7 @@ async function readDisk({ device, mountPoint, filesystem }: Mount): Promise<Disk
       availableSpace: bavail * bsize,
     }
   } catch {
-    // A file system that we may not look at, or a disk that does not answer.
+    // The file system is not accessible, or its disk does not answer.
     return undefined
   }
 }

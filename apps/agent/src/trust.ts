@@ -1,21 +1,21 @@
 import { execFile } from 'node:child_process'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import tls from 'node:tls'
 import { promisify } from 'node:util'
 
 const READ_TIMEOUT_MS = 30_000
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 
 /**
- * Makes this process trust the certificate authorities of the operating system as well, as public agents do (protocol 1.3): operators
- * put their own authority there. Node itself only knows those that it was built with.
+ * Makes this process also trust the operating system's certificate authorities, as public agents do (protocol 1.3).
+ * Operators add their own authority there; Node itself only trusts its built-in list.
  */
 export function trustSystemAuthorities(): void {
-  trust(getCACertificates('system'))
+  trust(tls.getCACertificates('system'))
 }
 
 /**
- * The same with those that the system has by now: an agent runs for years, and authorities are replaced meanwhile. Node reads them once
- * in the life of a process, so another one is asked.
+ * Trusts the authorities that the system has at this moment. An agent runs for years while authorities are replaced,
+ * and Node reads them once per process. A child process therefore reads them anew.
  */
 export async function trustRenewedAuthorities(): Promise<void> {
   const { stdout } = await promisify(execFile)(
@@ -27,7 +27,10 @@ export async function trustRenewedAuthorities(): Promise<void> {
 }
 
 function trust(system: string[]): void {
-  setDefaultCACertificates([
-    ...new Set([...getCACertificates('bundled'), ...getCACertificates('extra'), ...system]),
-  ])
+  // Missing before Node 24.5. There the process was started with these authorities (tools/require-node.js), and renewed
+  // ones need a restart.
+  if ('setDefaultCACertificates' in tls)
+    tls.setDefaultCACertificates([
+      ...new Set([...tls.getCACertificates('bundled'), ...tls.getCACertificates('extra'), ...system]),
+    ])
 }

@@ -1,7 +1,7 @@
+import { isJsonObject, parseExact } from '@muster/actions/exact-json'
 import { InvalidArgumentError } from 'commander'
-import { isObject, parseExactly } from './exact-json.ts'
 
-/** A whole number of an option that is at least `min`. */
+/** Parser of an option that is a whole number of at least `min`. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return text => {
     const value = Number(text)
@@ -12,23 +12,23 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   }
 }
 
-/** Any JSON of an argument or option; its numbers are sent as they were written. */
+/** Parses any JSON of an argument or option; numbers are sent as written. */
 export function json(text: string): unknown {
   try {
-    return parseExactly(text)
+    return parseExact(text)
   } catch {
     throw new InvalidArgumentError('Expected JSON, for example \'{"key": 1}\' or \'"text"\'.')
   }
 }
 
-/** A JSON object of an argument or option. */
+/** Parses a JSON object of an argument or option. */
 export function jsonObject(text: string): Record<string, unknown> {
   const value = json(text)
-  if (isObject(value)) return value
+  if (isJsonObject(value)) return value
   throw new InvalidArgumentError('Expected a JSON object.')
 }
 
-/** `true` or `false`, as the public command line takes it. */
+/** Parses `true` or `false`, the form of the public command line. */
 export function boolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
   throw new InvalidArgumentError('Expected true or false.')

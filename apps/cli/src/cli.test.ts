@@ -21,10 +21,10 @@ let hub: TestHub
 let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let token: string
 let device: FakeDevice
-/** Signed in by its environment. */
+/** The command line, signed in by its environment. */
 let cli: Muster
-/** Not signed in. */
-let stranger: Muster
+/** The command line without a token. */
+let signedOut: Muster
 
 beforeAll(async () => {
   hub = await testHub()
@@ -32,11 +32,11 @@ beforeAll(async () => {
   token = await hub.userToken(fleet.owner)
   device = await connectDevice({ url: hub.url, token: fleet.token })
   cli = await muster({ MUSTER_HUB: hub.url, MUSTER_TOKEN: token })
-  stranger = await muster()
+  signedOut = await muster()
 })
 afterAll(async () => {
   await cli[Symbol.asyncDispose]()
-  await stranger[Symbol.asyncDispose]()
+  await signedOut[Symbol.asyncDispose]()
   await device[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
@@ -66,14 +66,14 @@ describe('usage', () => {
     [['actions', 'projects_Query', '[]'], 'expected one'],
     [['actions', 'projects_Query', '1.0'], 'expected one'],
     [['actions', 'projects_Query', '--limit', 'x'], '--limit is not JSON'],
-  ])('%j is wrong', async (argv, message) => {
+  ])('refuses %j', async (argv, message) => {
     const { code, out, err } = await cli.run(argv)
     expect(err).toContain(message)
     expect(out).toBe('')
     expect(code).toBe(2)
   })
 
-  it('ends with 0 after help and version', async () => {
+  it('exits with 0 after help and version', async () => {
     expect(await cli.run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('forward') })
     expect(await cli.run(['--version'])).toMatchObject({
       code: 0,
@@ -84,18 +84,18 @@ describe('usage', () => {
     expect(out).toContain('--device-id <text>')
   })
 
-  it('takes the options of the public command line', async () => {
+  it('accepts the options of the public command line', async () => {
     const argv = ['--log-level', 'off', '--log-format', 'full', 'whoami']
     expect(await cli.run(argv)).toMatchObject({ code: 0, err: '' })
   })
 
-  it('is no failure when its reader has seen enough', async () => {
+  it('does not fail when its reader closes the pipe early', async () => {
     const { out, err } = await inShell('actions list | head -1')
     expect(out).toMatch(/^Action +Kind/)
     expect(err).toBe('')
   })
 
-  it('is a failure when its result cannot be written', async () => {
+  it('fails when its result cannot be written', async () => {
     expect(await inShell('actions list >/dev/full')).toEqual({
       code: 1,
       out: '',
@@ -103,18 +103,18 @@ describe('usage', () => {
     })
   })
 
-  it('is what it is when only its words on the way cannot be written', async () => {
+  it('keeps its exit code when only standard error cannot be written', async () => {
     expect(await inShell('actions list 2>/dev/full >/dev/null')).toMatchObject({ code: 0 })
     expect(await inShell('nonsense 2>/dev/full')).toMatchObject({ code: 2 })
   })
 
-  it('prints as many rows as there are', () => {
+  it('prints all rows', () => {
     const rows = Array.from({ length: 200_000 }, (_, row) => ({ row }))
     expect(table(rows, [{ title: 'Row', of: ({ row }) => row }])).toContain('\n199999\n')
   })
 })
 
-/** Runs a command under an account that is in no list of accounts, as containers have them. */
+/** Runs a command under an account without an entry in the list of accounts, as in containers. */
 function asHomeless(...argv: string[]) {
   const main = join(import.meta.dirname, '../muster.js')
   const account = { uid: 54_321, gid: 54_321 }
@@ -125,26 +125,26 @@ const hasHomeless = process.getuid?.() === 0 && asHomeless('--version').status =
 
 describe('access', () => {
   it('is missing: 2 without a hub, 3 without a token, one line with what to do', async () => {
-    expect(await stranger.run(['projects', 'list'])).toEqual({
+    expect(await signedOut.run(['projects', 'list'])).toEqual({
       code: 2,
       out: '',
-      err: expect.stringMatching(/^muster: There is no hub to talk to\. Run `muster login`[^\n]+\n$/),
+      err: expect.stringMatching(/^muster: Found no address of a hub\. Run `muster login`[^\n]+\n$/),
     })
-    expect(await stranger.run(['projects', 'list', '--hub', hub.url])).toMatchObject({
+    expect(await signedOut.run(['projects', 'list', '--hub', hub.url])).toMatchObject({
       code: 3,
       err: expect.stringMatching(/^muster: You are not signed in\. Run `muster login`[^\n]+\n$/),
     })
   })
 
-  it.runIf(hasHomeless)('is missing where there is no home, too', () => {
+  it.runIf(hasHomeless)('is missing without a home folder as well', () => {
     expect(asHomeless('projects', 'list')).toMatchObject({
       status: 2,
-      stderr: expect.stringMatching(/^muster: There is no hub to talk to\. [^\n]+\n$/),
+      stderr: expect.stringMatching(/^muster: Found no address of a hub\. [^\n]+\n$/),
     })
   })
 
-  it('is refused: 3 for a token that the hub does not know, and for what belongs to others', async () => {
-    const unknown = await stranger.run(['projects', 'list', '--hub', hub.url, '--token', newId('u_sk')])
+  it('is refused: 3 for an unknown token, and for records of others', async () => {
+    const unknown = await signedOut.run(['projects', 'list', '--hub', hub.url, '--token', newId('u_sk')])
     expect(unknown).toMatchObject({ code: 3, err: expect.stringContaining('does not know this token') })
     const other = await hub.fleet()
     const foreign = await cli.run(['projects', 'info', other.projectId])
@@ -155,21 +155,21 @@ describe('access', () => {
     })
   })
 
-  it('tells a token that is none before it is sent, and never repeats it', async () => {
-    const { code, err } = await stranger.run(['projects', 'list', '--hub', hub.url, '--token', 'hunter2'])
+  it('refuses a malformed token without sending or printing it', async () => {
+    const { code, err } = await signedOut.run(['projects', 'list', '--hub', hub.url, '--token', 'hunter2'])
     expect(code).toBe(2)
     expect(err).toContain('Found a token of 7 characters')
     expect(err).not.toContain('hunter2')
   })
 
-  it('shows no token that stands where the hub should, and asks nobody for it', async () => {
+  it('refuses a token given as the address without sending or printing it', async () => {
     const { code, err } = await cli.run(['whoami', '--hub', token])
     expect(code).toBe(2)
     expect(err).toBe('muster: Found the hub address "u_sk_…", expected one like https://hub.example.com.\n')
     expect((await cli.run(['devices', token])).err).not.toContain(token)
   })
 
-  it('fails with 1 and the reason when the hub is not there', async () => {
+  it('fails with 1 and the reason when the hub is unreachable', async () => {
     const { code, err } = await cli.run(['projects', 'list', '--hub', `http://127.0.0.1:${await freePort()}`])
     expect(code).toBe(1)
     expect(err).toMatch(
@@ -177,15 +177,15 @@ describe('access', () => {
     )
   })
 
-  it('comes from the folder of the person when npm starts the command elsewhere', async () => {
-    const folder = join(stranger.folder, 'here')
+  it('comes from the folder of the caller when npm starts the command elsewhere', async () => {
+    const folder = join(signedOut.folder, 'here')
     await mkdir(folder)
     await writeFile(join(folder, '.muster-cli.toml'), `hub-url = "${hub.url}"\ntoken = "${token}"\n`)
     const env = { npm_lifecycle_event: 'cli', INIT_CWD: folder }
-    expect(await stranger.run(['whoami'], { env })).toMatchObject({ code: 0 })
+    expect(await signedOut.run(['whoami'], { env })).toMatchObject({ code: 0 })
   })
 
-  it('is kept by login for its owner alone, and goes to no other hub', async () => {
+  it('is stored by login readable by its owner only, and sent to no other hub', async () => {
     await using person = await muster()
     const signedIn = await person.run(['login', '--hub', hub.url], { input: `${token}\n` })
     expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining(`Signed in at ${hub.url}`) })
@@ -197,7 +197,7 @@ describe('access', () => {
     expect(elsewhere).toMatchObject({ code: 3, err: expect.stringContaining('not signed in') })
   })
 
-  it('is not kept when the hub does not know the token', async () => {
+  it('is not stored when the hub does not know the token', async () => {
     await using person = await muster()
     const { code, err } = await person.run(['login', '--hub', hub.url], { input: `${newId('u_sk')}\n` })
     expect(code).toBe(3)
@@ -209,7 +209,7 @@ describe('access', () => {
     })
   })
 
-  it('comes from the file of the public command line as well, and from one that is named', async () => {
+  it('comes from the file of the public command line as well, and from a file named by an option', async () => {
     await using person = await muster()
     const config = `hub-url = "${hub.url}"\ntoken = "${token}"\n`
     await mkdir(join(person.folder, '.nexigon'))
@@ -218,7 +218,7 @@ describe('access', () => {
     await writeFile(join(person.folder, 'mine.toml'), 'hub-url = nonsense')
     expect(await person.run(['whoami', '--config', 'mine.toml'])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/mine\.toml: line 1 is no TOML/),
+      err: expect.stringMatching(/mine\.toml: line 1 is not valid TOML/),
     })
     expect(await person.run(['whoami', '--config', 'missing.toml'])).toMatchObject({
       code: 1,
@@ -241,7 +241,7 @@ describe('projects and devices', () => {
     ])
   })
 
-  it('reads lists of many pages whole, or up to a limit', async () => {
+  it('reads all pages of a list, or up to a limit', async () => {
     const { organizationId, projectId } = await hub.fleet()
     await hub.db
       .insertInto('organization_member')
@@ -264,7 +264,7 @@ describe('projects and devices', () => {
     ).toHaveLength(501)
   })
 
-  it('shows, renames, and lets no name steer the terminal', async () => {
+  it('shows and renames, and lets no name control the terminal', async () => {
     expect(await cli.json('devices', 'info', device.deviceId)).toMatchObject({ deviceId: device.deviceId })
     expect(await cli.run(['devices', 'rename', device.deviceId, 'Pump 1'])).toMatchObject({
       code: 0,
@@ -281,7 +281,7 @@ describe('projects and devices', () => {
     expect(out).not.toContain('\u001b')
   })
 
-  it('sets, reads and removes properties, only over the version that was expected', async () => {
+  it('sets, reads and removes properties, only over the expected version', async () => {
     const { deviceId } = device
     expect(await cli.run(['devices', 'properties', 'set', deviceId, 'colour', '{"r": 1}'])).toMatchObject({
       code: 0,
@@ -300,7 +300,7 @@ describe('projects and devices', () => {
     })
   })
 
-  it('passes JSON on unchanged, there and back', async () => {
+  it('passes JSON unchanged in both directions', async () => {
     const { deviceId } = device
     const value = '{"large":12345678901234567890,"one":1.0,"none":null,"small":-0,"huge":[1e400]}'
     const stored = async (name: string) => {
@@ -327,9 +327,9 @@ describe('projects and devices', () => {
     expect((await cli.run(['devices', 'properties', 'get', deviceId, 'c.d'])).out).toBe(`${large}\n`)
   })
 
-  it('reads long text from standard input as it is', async () => {
+  it('reads long text from standard input unchanged', async () => {
     const { deviceId } = device
-    // Whichever way pipes cut it, some pieces end inside a letter.
+    // However pipes split it, some pieces end inside a character.
     for (const value of ['é'.repeat(100_000), `x${'é'.repeat(100_000)}`]) {
       const input = JSON.stringify({ deviceId, name: 'long', value })
       expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
@@ -338,7 +338,7 @@ describe('projects and devices', () => {
     }
   })
 
-  it('lets no value steer the terminal where it is printed as JSON', async () => {
+  it('lets no value printed as JSON control the terminal', async () => {
     const { deviceId } = device
     const value = '\u009b31m\u202e\u007f'
     await device.invoke('devices_SetProperty', { deviceId, name: 'steer', value })
@@ -384,7 +384,23 @@ describe('projects and devices', () => {
     })
   })
 
-  it('lists as many events as asked for, however large they are', async () => {
+  it('I4: creates tokens that accept automatically, by default', async () => {
+    const create = (...args: string[]) =>
+      cli.json<{ tokenId: string }>('projects', 'tokens', 'create', fleet.projectId, 'line 3', ...args)
+    const accepting = await create()
+    const holding = await create('--auto-accept', 'false')
+    const tokens = await cli.json<{ tokenId: string; flags: object }[]>(
+      'projects',
+      'tokens',
+      'list',
+      fleet.projectId,
+    )
+    const flagsOf = ({ tokenId }: { tokenId: string }) => tokens.find(one => one.tokenId === tokenId)?.flags
+    expect(flagsOf(accepting)).toEqual({ autoAccept: true })
+    expect(flagsOf(holding)).toEqual({ autoAccept: false })
+  })
+
+  it('lists the requested number of events, however large they are', async () => {
     const { deviceId } = device
     const body = 'x'.repeat(60_000)
     const at = new Date()
@@ -432,7 +448,7 @@ describe('every action', () => {
     expect(JSON.parse(out)).toMatchObject({ projectId })
   })
 
-  it('says which field is wrong', async () => {
+  it('names the wrong field', async () => {
     const { code, err } = await cli.run(['actions', 'projects_GetDetails'])
     expect(code).toBe(1)
     expect(err).toMatch(/^muster: The input is not valid: [^\n]*projectId[^\n]*\n$/)
@@ -478,7 +494,7 @@ COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}
   })
 })
 
-/** Runs the command line in a shell, with what stands behind it there. */
+/** Runs the command line in a shell, followed by the rest of the line. */
 async function inShell(line: string): Promise<Ran> {
   const child = spawn('sh', ['-c', `"${process.execPath}" muster.js ${line}`], {
     cwd: join(import.meta.dirname, '..'),

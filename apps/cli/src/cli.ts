@@ -7,8 +7,9 @@ import {
   createClient,
   withoutSecrets,
 } from '@muster/actions/client'
+import { parseExact } from '@muster/actions/exact-json'
+import { VERSION } from '@muster/actions/version'
 import { Command, CommanderError, Option } from 'commander'
-import manifest from '../package.json' with { type: 'json' }
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDeviceCommands } from './commands/devices.ts'
 import { addForwardCommand } from './commands/forward.ts'
@@ -18,47 +19,47 @@ import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { type Access, readAccess } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
-import { parseExactly, printedJson } from './exact-json.ts'
+import { printedJson } from './printed-json.ts'
 import { type Column, harmless, table } from './table.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Where the command line reads and writes, and what stops it. */
+/** Input, output and stop signal of the command line. */
 export type CliStreams = {
   out: (text: string) => void
   err: (text: string) => void
-  /** Shows a person at the terminal what they are asked, and what they type. */
+  /** Writes questions and typed characters to the person's terminal. */
   ask: (text: string) => void
-  /** Standard input; only asked for by commands that use it. */
+  /** Returns standard input; called only by commands that read it. */
   input: () => Readable
-  /** Whether a person watches standard error: progress bars, not lines. */
+  /** True when standard error is a terminal: shows progress bars instead of lines. */
   isTerminal: boolean
   environment: NodeJS.ProcessEnv
   signal: AbortSignal
 }
 
-/** What a command is given. */
+/** The parts of the command line that commands use. */
 export type CommandContext = Omit<CliStreams, 'out'> & {
-  /** The hub and the token that the command line, the environment or the configuration names. */
+  /** Hub and token from options, environment or configuration files. */
   access: (command: Command) => Promise<Access>
   /** Runs an action at a hub. */
   invokeAt: <N extends ActionName>(access: Access, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
   /** Runs an action at the hub of `access`. */
   invoke: <N extends ActionName>(command: Command, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
-  /** Prints a result: as one JSON value with `--json`, else as the text that is given. */
+  /** Prints a result: as one JSON value with `--json`, else as `text`. */
   print: (command: Command, value: unknown, text?: string) => void
-  /** Prints rows: as they are with `--json`, else as a table. */
+  /** Prints rows: as JSON with `--json`, else as a table. */
   printTable: <Row>(command: Command, rows: readonly Row[], columns: readonly Column<Row>[]) => void
 }
 
-/** Options that every command takes. */
+/** Options of every command. */
 export type GlobalOptions = { hub?: string; token?: string; config?: string; json?: boolean }
 
-/** Runs one command line, without the program's name, and returns the exit code (errors.ts). */
+/** Runs one command line, without the program's name; returns the exit code (errors.ts). */
 export async function runCli(argv: readonly string[], given: CliStreams): Promise<number> {
   const streams: CliStreams = { ...given, err: text => given.err(harmless(withoutSecrets(text))) }
   try {
     const { program, actions, context } = createProgram(streams)
-    // The contract is large; whoever does not name it need not wait for it.
+    // The contract is large, so it is loaded only by command lines that use it.
     if (argv.includes(actions.name()))
       (await import('./commands/actions.ts')).addActionCommands(actions, context)
     await program.parseAsync(argv, { from: 'user' })
@@ -71,17 +72,17 @@ export async function runCli(argv: readonly string[], given: CliStreams): Promis
   }
 }
 
-/** The whole tree of commands, but for those of the group `actions`. */
+/** Builds all commands except those of the group `actions`. */
 function createProgram(streams: CliStreams): { program: Command; actions: Command; context: CommandContext } {
   const { out, err } = streams
   const program = new Command('muster')
-    .description('Works with a Muster hub: devices, releases, and every action that it knows.')
-    .version(manifest.version)
+    .description('Works with a Muster hub: devices, releases, and all of its actions.')
+    .version(VERSION)
     .option('--hub <url>', 'address of the hub (MUSTER_HUB)')
     .option('--token <token>', 'user token (MUSTER_TOKEN)')
     .option('--config <file>', 'configuration file with hub-url and token')
     .option('--json', 'print results as JSON')
-    // Scripts for the public command line may say them (protocol 7.1); there is no log here.
+    // Accepted because scripts for the public command line may pass it (protocol 7.1); there is no log here.
     .addOption(
       new Option('--log-level <level>')
         .choices(['off', 'error', 'warn', 'info', 'debug', 'trace'])
@@ -108,12 +109,12 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   const optionsOf = (command: Command) => command.optsWithGlobals<GlobalOptions>()
   const isJson = (command: Command) => optionsOf(command).json === true
   let found: Promise<Access> | undefined
-  // Once for all that a command does: it must not go on elsewhere when somebody changes the file meanwhile.
+  // Read once per command, so that a file changed meanwhile cannot send parts of a command to another hub.
   const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
   const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
     trustSystemAuthorities(hubUrl)
     const headers = { authorization: `Bearer ${token}` }
-    const invoke = createClient({ baseUrl: hubUrl, headers, parse: parseExactly })
+    const invoke = createClient({ baseUrl: hubUrl, headers, parse: parseExact })
     try {
       return await invoke(name, input, { signal: streams.signal })
     } catch (error) {

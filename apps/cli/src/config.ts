@@ -5,12 +5,12 @@ import { withoutSecrets } from '@muster/actions/client'
 import type { GlobalOptions } from './cli.ts'
 import { CliError, EXIT } from './errors.ts'
 
-/** A hub and a token of a person there. */
+/** Address of a hub and a user token for it. */
 export type Access = { hubUrl: string; token: string }
 
 const LOGIN = 'Run `muster login`, or give --hub and --token (MUSTER_HUB, MUSTER_TOKEN).'
 
-/** The home of the account; in containers there are accounts that have none. */
+/** Home folder of the account; accounts in containers may have none. */
 function homeOf(environment: NodeJS.ProcessEnv): string {
   try {
     return environment.HOME || homedir()
@@ -26,9 +26,9 @@ export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Where a command goes and as whom: options, then the environment, then the first file there is of `--config`, `.muster-cli.toml`
- * in this folder, the one of `muster login`, and those of the public command line (protocol 7.1). Throws `CliError` that says what
- * was found and what is expected.
+ * Finds hub and token: options first, then the environment, then the first existing file of `--config`,
+ * `.muster-cli.toml` in this folder, the file of `muster login`, and those of the public command line (protocol 7.1).
+ * Throws `CliError` with the found and the expected value.
  */
 export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {
   const given = {
@@ -38,19 +38,19 @@ export async function readAccess(options: GlobalOptions, environment: NodeJS.Pro
   const file =
     given.hubUrl && given.token && !options.config ? {} : await readFirst(options.config, environment)
   const hubUrl = given.hubUrl || file.hubUrl
-  // A token goes to the hub that it is kept for, and to no other.
+  // A token from a file is sent only to the hub in the same file.
   const isItsHub =
     !given.hubUrl || (file.hubUrl !== undefined && originOf(file.hubUrl) === originOf(given.hubUrl))
   const token = given.token || (isItsHub ? file.token : undefined)
-  if (!hubUrl) throw new CliError(`There is no hub to talk to. ${LOGIN}`, { exitCode: EXIT.usage })
+  if (!hubUrl) throw new CliError(`Found no address of a hub. ${LOGIN}`, { exitCode: EXIT.usage })
   if (!token) throw new CliError(`You are not signed in. ${LOGIN}`, { exitCode: EXIT.refused })
   return { hubUrl: originOf(hubUrl), token: userToken(token) }
 }
 
-/** The origin of a hub's address as people type it. Throws `CliError`. */
+/** Origin of a hub's address as typed. Throws `CliError`. */
 export function originOf(text: string): string {
   const shown = withoutSecrets(text)
-  // A token would be a host name, too, and everybody on the way would be asked for it.
+  // A token would parse as a host name, and would be sent in a DNS query.
   const url = shown === text && URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
   if (!url)
     throw new CliError(`Found the hub address "${shown}", expected one like https://hub.example.com.`, {
@@ -59,7 +59,7 @@ export function originOf(text: string): string {
   return url.origin
 }
 
-/** A user token, checked in its form so that a mistake is told before anything is sent. Throws `CliError`. */
+/** Checks the form of a user token, so that a mistake is reported before anything is sent. Throws `CliError`. */
 export function userToken(text: string): string {
   if (/^u_sk_[1-9A-HJ-NP-Za-km-z]{66}$/.test(text)) return text
   throw new CliError(
@@ -68,7 +68,7 @@ export function userToken(text: string): string {
   )
 }
 
-/** Keeps hub and token for later calls, readable by their owner only, replaced in one step. */
+/** Stores hub and token for later calls, readable by the owner only, replacing the file atomically. */
 export async function writeAccess(path: string, { hubUrl, token }: Access): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${process.pid}`
@@ -117,7 +117,7 @@ async function parseConfig(text: string, path: string): Promise<Partial<Access>>
     return { ...(typeof hubUrl === 'string' && { hubUrl }), ...(typeof token === 'string' && { token }) }
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
-    throw new CliError(`${path}: line ${error.line} is no TOML (${error.message.split('\n')[0]}).`, {
+    throw new CliError(`${path}: line ${error.line} is not valid TOML (${error.message.split('\n')[0]}).`, {
       cause: error,
     })
   }

@@ -13,7 +13,7 @@ import { retry } from './retry.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
 const READ_BYTES = 1024 * 1024
-/** Digests as the hub writes them, and what the hash functions are called here. */
+/** Digest algorithms of the hub, with their names in Node. */
 const ALGORITHMS = new Map([
   ['sha256', 'sha256'],
   ['sha512_256', 'sha512-256'],
@@ -21,8 +21,8 @@ const ALGORITHMS = new Map([
 ])
 
 /**
- * Fetches a blob into a file. What an earlier call left in `<path>.part` is continued; the file gets its name only when size and
- * digest are those that the hub tells. Throws `CliError`.
+ * Downloads a blob into a file. Continues `<path>.part` of an earlier call. The file gets its name only when size and
+ * digest match those of the hub. Throws `CliError`.
  */
 export async function download(
   context: CommandContext,
@@ -43,16 +43,16 @@ export async function download(
     const found = await digestOf(part, digest, signal)
     if (found === digest) break
     await rm(part, { force: true })
-    // What was left there may have been of another file: once more from its beginning.
+    // The partial file may have been of another blob: start again from the beginning.
     if (isFresh)
-      throw new CliError(`The bytes have the digest ${found}, expected ${digest}; they were thrown away.`)
+      throw new CliError(`The bytes have the digest ${found}, expected ${digest}; they were deleted.`)
   }
   await rename(part, path)
   transfer.end('downloaded and verified')
   return { path, size, digest }
 }
 
-/** Where the bytes of a file lie until they are complete: beside it, under a name that file systems take. */
+/** Path of the partial file: beside the file, under a name that is short enough for file systems. */
 function partOf(path: string, assetId: string): string {
   const part = `${path}.part`
   return Buffer.byteLength(basename(part)) <= MAX_FILENAME_PART_BYTES
@@ -60,7 +60,7 @@ function partOf(path: string, assetId: string): string {
     : join(dirname(path), `${assetId}.part`)
 }
 
-/** Adds what is missing to a partial file. */
+/** Downloads the missing rest of a partial file. */
 async function fetchRest(
   url: string,
   part: string,
@@ -72,7 +72,7 @@ async function fetchRest(
   trustSystemAuthorities(url)
   const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal })
   if (!response.ok || !response.body) throw await errorOf(response)
-  // A server that does not continue sends all of it again.
+  // A server that ignores the range sends all of it again.
   const isContinued = response.status === 206
   let doneBytes = isContinued ? start : 0
   const counted = Readable.fromWeb(response.body).on('data', (chunk: Uint8Array) => {
@@ -93,7 +93,7 @@ async function digestOf(path: string, expected: string, signal: AbortSignal): Pr
   return `${name}_${hash.digest('hex')}`
 }
 
-/** Bytes in a file; 0 when there is none. */
+/** Size of a file; 0 if it does not exist. */
 async function lengthOf(path: string): Promise<number> {
   return stat(path).then(
     found => found.size,

@@ -1,9 +1,9 @@
 import { ActionError } from '@muster/actions/client'
 
-/** What the process ends with: fine, failed, wrong usage, not signed in or not permitted. */
+/** Exit codes: success, failure, wrong usage, not signed in or not permitted. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const
 
-/** Something that a person can mend: one line that says what was found and what to do. */
+/** An error that a person can correct: one line with the found value and the next step. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number
@@ -17,7 +17,7 @@ export class CliError extends Error {
   }
 }
 
-/** The exit code of a failure. */
+/** Exit code of an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CliError) return error.exitCode
   return error instanceof ActionError && (error.kind === 'Forbidden' || error.status === 401)
@@ -25,7 +25,7 @@ export function exitCodeOf(error: unknown): number {
     : EXIT.failed
 }
 
-/** A failure in one line, with what to do about it where that is known. */
+/** One line about an error, with advice if known. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof ActionError)) return oneLine(error instanceof Error ? error.message : String(error))
   const { kind, status, retryAfterSecs, requestId } = error
@@ -36,14 +36,15 @@ export function messageOf(error: unknown): string {
   if (kind === 'RateLimited') return `${message} Try again in ${retryAfterSecs ?? 60} s.`
   if (kind !== 'Internal') return message
   if (requestId) return `${message} The log of the hub has more under request ${requestId}.`
-  const words = message
+  // The message of the error is for the console; the foreign text is more useful here.
+  const words = (typeof error.cause === 'string' ? oneLine(error.cause) : message)
     .replace(/<[^>]*>?/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-  return `Found an answer that is not the hub's (${status}: ${words}); look at the proxy before it, or at the object store.`
+  return `Found an answer that is not from the hub (${status}: ${words}); check the proxy in front of it, or the object store.`
 }
 
-/** What lies at the bottom of a failed request, in words. */
+/** Message of the innermost cause of a failed request. */
 export function rootCauseOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return rootCauseOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)

@@ -22,7 +22,7 @@ let device: FakeDevice
 let proxy: CuttingProxy
 let cli: Muster
 let token: string
-/** The device's service, which sends back what it gets. */
+/** Echo server that stands for the device's service. */
 let service: Server
 let servicePort: number
 const served = new Set<Socket>()
@@ -52,7 +52,7 @@ afterAll(async () => {
   service.close()
 })
 
-/** Starts `muster forward`, and tells where it listens. */
+/** Starts `muster forward`; resolves with its local port. */
 async function forwarding(remotePort = servicePort, deviceId = device.deviceId) {
   const started = cli.start(['forward', deviceId, `0:${remotePort}`, '--json'])
   const out = await until('it listens', () => {
@@ -63,7 +63,7 @@ async function forwarding(remotePort = servicePort, deviceId = device.deviceId) 
   return { ...started, localPort: forwards[0]!.localPort }
 }
 
-/** What comes back for these bytes. */
+/** Bytes returned for these bytes. */
 async function echoed(port: number, bytes: Buffer): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.end(bytes)
@@ -72,7 +72,7 @@ async function echoed(port: number, bytes: Buffer): Promise<Buffer> {
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-it('carries many connections at once, unchanged, and ends cleanly with Ctrl-C', async () => {
+it('forwards many connections at once, unchanged, and exits cleanly with Ctrl-C', async () => {
   const { localPort, child, ended } = await forwarding()
   await Promise.all(
     Array.from({ length: 12 }, async () => {
@@ -84,7 +84,7 @@ it('carries many connections at once, unchanged, and ends cleanly with Ctrl-C', 
   expect(await ended).toMatchObject({ code: 0, err: '' })
 })
 
-it('tells the refusal of a connection and goes on', async () => {
+it('reports the refusal of a connection and continues', async () => {
   const { localPort, child, err, ended } = await forwarding(1)
   await echoed(localPort, Buffer.from('x')).catch(() => {})
   await until('it tells', () => /^muster: port 1: connection refused by device: [^\n]+\n$/.test(err()))
@@ -93,7 +93,7 @@ it('tells the refusal of a connection and goes on', async () => {
   expect(await ended).toMatchObject({ code: 0 })
 })
 
-it('lets no device steer the terminal with its refusal', async () => {
+it('lets no refusal by a device control the terminal', async () => {
   const { token, owner } = await hub.fleet()
   const onRequest = (request: ChannelRequest) =>
     request.reject('\u001b]0;owned\u0007\u009b2J\nmuster: connected again')
@@ -109,7 +109,7 @@ it('lets no device steer the terminal with its refusal', async () => {
   await ended
 })
 
-it('connects again when the hub was away, and connections made meanwhile wait', async () => {
+it('reconnects after the hub was unreachable, and connections opened meanwhile wait', async () => {
   const { localPort, child, err, ended } = await forwarding()
   proxy.down(true)
   await until('it notices', () => err().includes('connecting again'))
@@ -122,7 +122,7 @@ it('connects again when the hub was away, and connections made meanwhile wait', 
   expect(await ended).toMatchObject({ code: 0 })
 })
 
-it.each(['hub', 'device'])('resets what breaks off because the %s went away', async which => {
+it.each(['hub', 'device'])('resets connections that break because the %s disconnected', async which => {
   const other = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
   await until('the hub knows it', () => hub.devices.get(other.deviceId) !== undefined)
   const { localPort, child, ended } = await forwarding(undefined, other.deviceId)
@@ -141,7 +141,7 @@ it.each(['hub', 'device'])('resets what breaks off because the %s went away', as
   await other[Symbol.asyncDispose]()
 })
 
-it('fails when the port here is taken, and at a device of others', async () => {
+it('fails when the local port is taken, and for a device of others', async () => {
   const taken = await cli.run(['forward', device.deviceId, `${servicePort}:80`])
   expect(taken).toMatchObject({
     code: 1,

@@ -2,24 +2,24 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ActionError } from '@muster/actions/client'
-import { Backoff, ChannelRejectedError, type Link, spliceSocket } from '@muster/link'
+import { Backoff, ChannelRejectedError, type Link, pipeSocket } from '@muster/link'
 import type { CommandContext } from './cli.ts'
 import type { Access } from './config.ts'
 import { CliError, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { openLink } from './hub-link.ts'
 import { plain } from './table.ts'
 
-/** Only programs of this machine may use what leads to a device. */
+/** Listen on loopback only, so that no other machine can reach the device. */
 const LOCALHOST = '127.0.0.1'
-/** Longest pause before the next attempt to reach the hub again, in milliseconds. */
+/** Longest pause between two attempts to reach the hub, in milliseconds. */
 const MAX_PAUSE_MS = 15_000
 
-/** A port here and the port of the device that it leads to. */
+/** A local port and the device's port that it forwards to. */
 export type Mapping = { localPort: number; remotePort: number }
 
 /**
- * Serves local ports until the signal ends it, over one link that is made anew whenever it ends; `tell` hears which they are. Throws
- * `CliError` when the hub cannot be reached at first, and `ActionError` when it refuses later.
+ * Serves local ports until the signal is aborted, over one link that is reopened whenever it ends. Calls `onListening` with
+ * the ports. Throws `CliError` when the hub is unreachable at first, and `ActionError` when it refuses later.
  */
 export async function forward(
   { signal, err }: CommandContext,
@@ -27,8 +27,8 @@ export async function forward(
   {
     deviceId,
     mappings,
-    tell,
-  }: { deviceId: string; mappings: Mapping[]; tell: (forwards: Mapping[]) => void },
+    onListening,
+  }: { deviceId: string; mappings: Mapping[]; onListening: (forwards: Mapping[]) => void },
 ): Promise<void> {
   const sockets = new Set<Socket>()
   const servers: Server[] = []
@@ -52,14 +52,14 @@ export async function forward(
       await listen(server, localPort)
       forwards.push({ localPort: (server.address() as AddressInfo).port, remotePort })
     }
-    tell(forwards)
+    onListening(forwards)
     const backoff = new Backoff({ capMs: MAX_PAUSE_MS })
     for (;;) {
       const since = performance.now()
       const { reason } = await untilAborted(current.ended, signal)
       err(`muster: the connection to the hub ended${reason && ` (${reason})`}; connecting again\n`)
       backoff.endedAfter(performance.now() - since)
-      // Local connections made meanwhile wait for it.
+      // Local connections opened meanwhile wait for the new link.
       link = reconnect(access, backoff, signal)
       current = await link
       err('muster: connected again\n')
@@ -79,10 +79,10 @@ export async function forward(
 async function carry(socket: Socket, link: Promise<Link>, endpoint: string): Promise<void> {
   const channel = await (await link).open(endpoint)
   if (socket.destroyed) channel.close()
-  else await spliceSocket(channel, socket)
+  else await pipeSocket(channel, socket)
 }
 
-/** A link, once the hub can be reached again; a refusal is final. */
+/** Opens a link, retrying while the hub is unreachable; a refusal is thrown. */
 async function reconnect(access: Access, backoff: Backoff, signal: AbortSignal): Promise<Link> {
   for (;;) {
     await wait(backoff.nextDelayMs(), undefined, { signal })

@@ -6,14 +6,14 @@ import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** A hub that is stormed by devices lets valid connections wait up to 30 s (decisions, "Devices"). */
+/** During a storm of devices the hub lets valid connections wait up to 30 s (docs/decisions.md, "Devices"). */
 const HANDSHAKE_TIMEOUT_MS = 45_000
-/** Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that the link itself judges one that is too long. */
+/** Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that a longer frame is reported by the link. */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
- * Opens a link to a hub as the person of a token (protocol 1, 7.2). Rejects with `ActionError` for a refusal, with the socket's
- * error, or with the signal's reason.
+ * Opens a link to a hub with a user token (protocol 1, 7.2). Rejects with `ActionError` for a refusal, with the
+ * socket's error, or with the signal's reason.
  */
 export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promise<Link> {
   const { promise, resolve, reject } = Promise.withResolvers<Link>()
@@ -42,7 +42,7 @@ export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promis
       .finally(() => webSocket.terminate())
   })
   webSocket.once('open', () => {
-    // The hub's first message may already be there: the link must listen before this returns.
+    // The hub's first message may have arrived already, so the link must listen before this function returns.
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport)
     transport.deliverTo(link)

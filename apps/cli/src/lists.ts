@@ -2,16 +2,16 @@ import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/clie
 import type { Command } from 'commander'
 import type { CommandContext } from './cli.ts'
 
-/** Names of the actions that answer in pages. */
+/** Names of the actions that answer page by page. */
 type ListAction = { [N in ActionName]: 'nextCursor' extends keyof ActionOutput<N> ? N : never }[ActionName]
-/** What the list in an output holds. */
+/** Type of the items in the list of an output. */
 type ItemOf<Output> = {
   [Field in keyof Output]-?: Output[Field] extends (infer Item)[] ? Item : never
 }[keyof Output]
 
 const PAGE_SIZE = 500
 
-/** A whole list, or its first `limit` items, a page at a time. */
+/** Reads a whole list page by page, or its first `limit` items. */
 export async function readList<N extends ListAction>(
   context: CommandContext,
   command: Command,

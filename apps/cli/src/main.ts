@@ -1,24 +1,24 @@
 import { writeFileSync } from 'node:fs'
 import { runCli } from './cli.ts'
 
-// biome-ignore lint/style/noProcessEnv: the one place where the command line reads it
+// biome-ignore lint/style/noProcessEnv: the only place where the command line reads it
 const environment = process.env
-// `npm run cli` starts in the folder of the checkout; files are named from where the person is.
+// `npm run cli` starts in the checkout, but relative paths are meant from the caller's folder.
 if (environment.npm_lifecycle_event === 'cli' && environment.INIT_CWD) process.chdir(environment.INIT_CWD)
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  // A second signal ends the process the hard way.
+  // Handles the first signal only, so that a second one kills the process.
   process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
 }
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough (`muster … | head`) is no failure.
+  // A closed reader (`muster … | head`) is no failure.
   if (error.code === 'EPIPE') process.exit(0)
   process.stderr.write(
     `muster: Found ${error.code} writing the result, expected a writable standard output.\n`,
   )
   process.exit(1)
 })
-// What is told on the way is lost then; the command goes on, and its exit code says how it ended.
+// If standard error is closed its lines are lost; the command continues, and its exit code is still right.
 process.stderr.on('error', () => {})
 
 process.exitCode = await runCli(process.argv.slice(2), {
@@ -31,14 +31,14 @@ process.exitCode = await runCli(process.argv.slice(2), {
   signal: stopping.signal,
 })
 
-/** Where standard error goes to a file, the terminal itself still reaches the person. */
+/** Writes to the terminal even when standard error goes to a file. */
 function ask(text: string): void {
   if (process.stderr.isTTY !== true) {
     try {
       writeFileSync('/dev/tty', text)
       return
     } catch {
-      // There is none.
+      // There is no terminal.
     }
   }
   process.stderr.write(text)

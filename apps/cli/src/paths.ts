@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from './cli.ts'
 import { CliError, EXIT } from './errors.ts'
 
-/** The id of a repository that an argument names, by its name or id. Throws `CliError` when there is none. */
+/** Resolves a repository's name or id to its id. Throws `CliError` if there is none. */
 export async function repositoryIdOf(
   context: CommandContext,
   command: Command,
@@ -15,7 +15,7 @@ export async function repositoryIdOf(
   return found.repositoryId
 }
 
-/** The id of a package that an argument names as `repository/package`, or by its id. Throws `CliError` when there is none. */
+/** Resolves `repository/package` or an id to the package's id. Throws `CliError` if there is none. */
 export async function packageIdOf(context: CommandContext, command: Command, path: string): Promise<string> {
   if (isRepositoryId(path, 'pkg')) return path
   const [repository, name, ...rest] = path.split('/')
@@ -28,7 +28,7 @@ export async function packageIdOf(context: CommandContext, command: Command, pat
   return found.packageId
 }
 
-/** The id of a version that an argument names as `repository/package/tag`, or by its id. Throws `CliError` when there is none. */
+/** Resolves `repository/package/tag` or an id to the version's id. Throws `CliError` if there is none. */
 export async function versionIdOf(context: CommandContext, command: Command, path: string): Promise<string> {
   if (isRepositoryId(path, 'pkg_v')) return path
   const found = await context.invoke(command, 'repositories_ResolveVersionByPath', versionPath(path))
@@ -36,14 +36,14 @@ export async function versionIdOf(context: CommandContext, command: Command, pat
   return found.versionId
 }
 
-/** The parts of `repository/package/tag`. Throws `CliError`. */
+/** Parses `repository/package/tag`. Throws `CliError`. */
 export function versionPath(path: string): RepositoryPath {
   const found = parseRepositoryPath(path)
   if (!found || found.filename !== undefined) throw wrongPath(path, 'repository/package/tag')
   return found
 }
 
-/** The id of a blob that an argument names as `repository/package/tag/file`, or by its id, and its file name if it has one. */
+/** Resolves `repository/package/tag/file` or an id to the blob's id, with the file name if it is known. */
 export async function assetOf(
   context: CommandContext,
   command: Command,
@@ -63,5 +63,5 @@ function wrongPath(path: string, expected: string): CliError {
 }
 
 function missing(what: string): CliError {
-  return new CliError(`There is no ${what}, or it is not yours to see.`)
+  return new CliError(`There is no ${what}, or you may not see it.`)
 }

@@ -2,22 +2,22 @@ import type { MultiBar, SingleBar } from 'cli-progress'
 import type { CommandContext } from './cli.ts'
 import { plain } from './table.ts'
 
-/** What tells a person how far transfers are. */
+/** Shows the progress of transfers. */
 export type Progress = {
-  /** Begins to show a transfer. */
+  /** Shows a new transfer. */
   start(name: string, totalBytes: number): Transfer
-  /** Takes the bars off the screen. */
+  /** Removes the bars from the screen. */
   stop(): void
 }
 
 export type Transfer = {
-  /** So many bytes are there, counted from the start. */
+  /** Sets the number of transferred bytes, counted from the start of the file. */
   at(doneBytes: number): void
-  /** It ended, with a word on how. */
+  /** Ends the transfer with a word about its outcome. */
   end(outcome: string): void
 }
 
-/** A bar for each transfer on a terminal; in a log a line where each begins and ends. */
+/** On a terminal a bar for each transfer; in a log one line at the start and one at the end of each. */
 export async function createProgress({ err, isTerminal }: CommandContext): Promise<Progress> {
   if (!isTerminal) return { start: (name, totalBytes) => lines(err, name, totalBytes), stop: () => {} }
   const { MultiBar } = await import('cli-progress')

@@ -19,7 +19,7 @@ import {
   testHub,
   until,
 } from '@muster/testkit'
-import { isInstalled } from '@muster/testkit/debian'
+import { hasPrograms } from '@muster/testkit/programs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 let hub: TestHub
@@ -52,7 +52,7 @@ beforeEach(async () => {
 const sha256 = (of: Buffer) => createHash('sha256').update(of).digest('hex')
 const fileHere = (name: string) => readFile(join(cli.folder, name))
 
-/** A new version with a tag of its own, as `firmware/pump/TAG`. */
+/** Creates a version with a new tag; returns `firmware/pump/TAG`. */
 async function newVersion(): Promise<string> {
   const tag = `t-${randomBytes(6).toString('hex')}`
   await cli.json('versions', 'create', 'firmware/pump', '--tag', tag)
@@ -60,13 +60,13 @@ async function newVersion(): Promise<string> {
 }
 
 describe('packages and versions', () => {
-  it('are made, found by their path, and listed', async () => {
+  it('are created, found by their path, and listed', async () => {
     expect(await cli.json('packages', 'list', 'firmware')).toEqual([
       expect.objectContaining({ name: 'pump', kind: 'image' }),
     ])
     expect(await cli.json('packages', 'info', 'firmware/pump')).toMatchObject({ metadata: { line: 2 } })
     const twice = await cli.run(['packages', 'create', 'firmware', 'pump'])
-    expect(twice).toMatchObject({ code: 1, err: 'muster: There is a package "pump" already.\n' })
+    expect(twice).toMatchObject({ code: 1, err: 'muster: The package "pump" exists already.\n' })
     const path = await newVersion()
     const found = await cli.json<{ versionId: string }>('repositories', 'versions', 'resolve', path)
     expect(found).toMatchObject({ result: 'Found' })
@@ -75,7 +75,7 @@ describe('packages and versions', () => {
     )
   })
 
-  it('that are not there are NotFound to scripts that resolve, and a failure to who wants to see them', async () => {
+  it('that do not exist resolve to NotFound, and make other commands fail', async () => {
     expect(await cli.run(['versions', 'resolve', 'firmware/pump/never'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('NotFound'),
@@ -83,11 +83,11 @@ describe('packages and versions', () => {
     expect(await cli.run(['versions', 'info', 'firmware/pump/never'])).toEqual({
       code: 1,
       out: '',
-      err: 'muster: There is no version "firmware/pump/never", or it is not yours to see.\n',
+      err: 'muster: There is no version "firmware/pump/never", or you may not see it.\n',
     })
   })
 
-  it('a tag moves only when that is asked for, and never when it is locked', async () => {
+  it('a tag moves only when requested, and never when it is locked', async () => {
     const [one, other] = [await newVersion(), await newVersion()]
     await cli.json('versions', 'tag', one, '--tag', 'stable')
     const taken = await cli.run(['versions', 'tag', other, '--tag', 'stable'])
@@ -104,7 +104,7 @@ describe('packages and versions', () => {
 })
 
 describe('an upload', () => {
-  it('brings files into a version, and skips what is there already', async () => {
+  it('adds files to a version, and skips existing ones', async () => {
     const path = await newVersion()
     await writeFile(join(cli.folder, 'notes.txt'), randomBytes(20))
     const first = await cli.run(['assets', 'upload', path, 'image.raw', 'notes.txt'])
@@ -126,7 +126,7 @@ describe('an upload', () => {
     expect(proxy.carried.up - before).toBeLessThan(100_000)
   })
 
-  it('that is cut is sent again', async () => {
+  it('is sent again after an interruption', async () => {
     const cuts = proxy.carried.cuts
     proxy.cutOnce('up', 1_000_000)
     const [uploaded] = await cli.json<{ assetId: string; result: string }[]>(
@@ -143,7 +143,7 @@ describe('an upload', () => {
     })
   })
 
-  it('of a file that changes meanwhile fails, and leaves nothing that could be downloaded', async () => {
+  it('of a file that changes meanwhile fails, and leaves no downloadable blob', async () => {
     const path = join(cli.folder, 'shrinking.raw')
     await writeFile(path, '')
     await truncate(path, 100_000_000)
@@ -161,22 +161,27 @@ describe('an upload', () => {
   })
 
   it.each([
-    ['as the hub would', 400, JSON.stringify({ kind: 'Invalid', message: 'Too large.' }), 'Too large.'],
     [
-      'in its own way',
+      'with an error of the hub',
+      400,
+      JSON.stringify({ kind: 'Invalid', message: 'Too large.' }),
+      'Too large.',
+    ],
+    [
+      'with its own page',
       413,
       '<html>\r\n<head><title>413 Request Entity Too Large</title></head></html>',
-      "Found an answer that is not the hub's (413: 413 Request Entity Too Large); look at the proxy",
+      'Found an answer that is not from the hub (413: 413 Request Entity Too Large); check the proxy',
     ],
     [
-      'by leading elsewhere',
+      'with a redirect',
       308,
       '',
-      "Found an answer that is not the hub's (308: Permanent Redirect); look at the proxy",
+      'Found an answer that is not from the hub (308: Permanent Redirect); check the proxy',
     ],
   ])(
-    'ends when a server before the hub refuses it early, %s, and leaves the connection open',
-    async (_how, status, body, told) => {
+    'ends when a proxy refuses it early, %s, and leaves the connection open',
+    async (_how, status, body, message) => {
       let asked = 0
       const wall = createServer((_, response) => {
         asked++
@@ -189,7 +194,7 @@ describe('an upload', () => {
         const argv = ['assets', 'upload', 'firmware', 'image.raw']
         const { code, err } = await cli.run(argv, { env: { MUSTER_HUB: hub.url } })
         expect(code).toBe(1)
-        expect(err).toContain(`\nmuster: image.raw: ${told}`)
+        expect(err).toContain(`\nmuster: image.raw: ${message}`)
         expect(asked).toBe(1)
       } finally {
         proxy.leadTo(hub.address.port)
@@ -199,23 +204,23 @@ describe('an upload', () => {
     },
   )
 
-  it('of one file that is named twice puts it there once', async () => {
+  it('of a file given twice adds it once', async () => {
     const path = await newVersion()
     const uploads = [path, 'image.raw', join(cli.folder, 'image.raw')]
     expect(await cli.run(['assets', 'upload', ...uploads, '--parallel', '1'])).toMatchObject({ code: 0 })
   })
 
-  it('goes on with the other files when one fails, and says which', async () => {
+  it('continues with the other files when one fails, and names that file', async () => {
     const { code, out, err } = await cli.run(['assets', 'upload', 'firmware', 'missing.raw', 'image.raw'])
     expect(code).toBe(1)
     expect(out).toBe('')
     expect(err).toContain('image.raw: uploaded\n')
     expect(err).toMatch(
-      /\nmuster: missing\.raw: Found no readable file \(ENOENT\)\. Run the same command again to go on\.\n$/,
+      /\nmuster: missing\.raw: Found no readable file \(ENOENT\)\. Run the same command again to continue\.\n$/,
     )
   })
 
-  it('does not put another file under a name that is taken', async () => {
+  it('does not replace another file of the same name', async () => {
     const path = await newVersion()
     await cli.json('assets', 'upload', path, 'image.raw')
     await writeFile(join(cli.folder, 'image.raw'), 'something else')
@@ -234,7 +239,7 @@ describe('an upload', () => {
     expect(await fileHere('empty-again')).toHaveLength(0)
   })
 
-  it('into what is not there or not permitted ends with the code for it', async () => {
+  it('to a missing or forbidden version exits with the right code', async () => {
     expect(await cli.run(['assets', 'upload', 'nowhere', 'image.raw'])).toMatchObject({ code: 1 })
     const other = await hub.user()
     const foreign = await hub.repository(other, await hub.organization(other), { visibility: 'Public' })
@@ -251,7 +256,7 @@ describe('a download', () => {
     await cli.json('assets', 'upload', path, 'image.raw')
   })
 
-  it('arrives under its own name, verified, and replaces nothing unasked', async () => {
+  it('is stored under its own name, verified, and replaces no file by default', async () => {
     const blocked = await cli.run(['assets', 'download', `${path}/image.raw`])
     expect(blocked).toMatchObject({ code: 2, err: expect.stringContaining('--force') })
     await writeFile(join(cli.folder, 'image.raw'), 'old')
@@ -260,7 +265,7 @@ describe('a download', () => {
     expect(sha256(await fileHere('image.raw'))).toBe(sha256(bytes))
   })
 
-  it('replaces files only, and leaves links', async () => {
+  it('replaces regular files only, and keeps symbolic links', async () => {
     await mkdir(join(cli.folder, 'folder'))
     spawnSync('/usr/bin/mkfifo', [join(cli.folder, 'pipe')])
     for (const name of ['folder', 'pipe']) {
@@ -268,7 +273,7 @@ describe('a download', () => {
       expect(await cli.run(argv)).toMatchObject({
         code: 2,
         out: '',
-        err: `muster: Found something else than a file at ${name}.\n`,
+        err: `muster: Found something other than a file at ${name}.\n`,
       })
     }
     await writeFile(join(cli.folder, 'target.raw'), 'old')
@@ -278,14 +283,14 @@ describe('a download', () => {
     expect(sha256(await fileHere('target.raw'))).toBe(sha256(bytes))
   })
 
-  it('that is cut goes on where it was', async () => {
+  it('is resumed after an interruption', async () => {
     const before = proxy.carried.down
     const cuts = proxy.carried.cuts
     proxy.cutOnce('down', 2_000_000)
     await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'cut.raw')
     expect(sha256(await fileHere('cut.raw'))).toBe(sha256(bytes))
     expect(proxy.carried.cuts).toBe(cuts + 1)
-    // Sent again from its beginning it would be five million.
+    // A restart from the beginning would transfer 5 MB.
     expect(proxy.carried.down - before).toBeLessThan(4_000_000)
   })
 
@@ -297,7 +302,7 @@ describe('a download', () => {
     expect(proxy.carried.down - before).toBeLessThan(500_000)
   })
 
-  it('has room for the longest names', async () => {
+  it('works with the longest file names', async () => {
     const name = 'x'.repeat(255)
     await writeFile(join(cli.folder, name), bytes)
     await cli.json('assets', 'upload', path, name)
@@ -308,7 +313,7 @@ describe('a download', () => {
     expect((await readdir(cli.folder)).filter(left => left.endsWith('.part'))).toEqual([])
   })
 
-  it('begins again when what was left is of another file, or too long', async () => {
+  it('starts again when the partial file is of another file, or too long', async () => {
     await writeFile(join(cli.folder, 'wrong.raw.part'), randomBytes(1_000_000))
     await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'wrong.raw')
     expect(sha256(await fileHere('wrong.raw'))).toBe(sha256(bytes))
@@ -317,7 +322,7 @@ describe('a download', () => {
     expect(sha256(await fileHere('long.raw'))).toBe(sha256(bytes))
   })
 
-  it('of bytes that are not what they claim to be leaves nothing under the name', async () => {
+  it('of bytes with a wrong digest leaves no file of that name', async () => {
     const { assetId } = await cli.json<{ assetId: string }>(
       'actions',
       'execute',
@@ -332,7 +337,7 @@ describe('a download', () => {
   })
 })
 
-it('bytes of a repository in S3 go straight there and back, whatever the store does on the way', async () => {
+it('bytes of a repository in S3 are sent and read directly, also past failures of the store', async () => {
   await using store = await fakeS3()
   const { endpoint, bucket, region, accessKeyId, secretAccessKey } = store
   const config = { endpoint, bucket, region, accessKeyId, secretAccessKey }
@@ -350,7 +355,7 @@ it('bytes of a repository in S3 go straight there and back, whatever the store d
   expect(proxy.carried.up + proxy.carried.down - before).toBeLessThan(500_000)
 })
 
-it.skipIf(!isInstalled('/usr/bin/openssl', 'openssl'))(
+it.skipIf(!hasPrograms('openssl'))(
   'a hub whose certificate the operating system trusts is trusted: actions, files, forwards',
   async () => {
     const [cert, key] = [join(cli.folder, 'hub.pem'), join(cli.folder, 'hub-key.pem')]
@@ -372,8 +377,8 @@ it.skipIf(!isInstalled('/usr/bin/openssl', 'openssl'))(
     const { owner, organizationId, token } = await secure.fleet()
     await using device = await connectDevice({ url: secure.url, token })
     const environment = { MUSTER_HUB: url, MUSTER_TOKEN: await secure.userToken(owner) }
-    await using stranger = await muster(environment)
-    expect(await stranger.run(['whoami'])).toMatchObject({
+    await using signedOut = await muster(environment)
+    expect(await signedOut.run(['whoami'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('certificate'),
     })
@@ -400,7 +405,7 @@ function pathParts(path: string) {
   return { repository, package: name, tag, filename: 'image.raw' }
 }
 
-/** Changes the stored bytes of a blob behind the hub's back. */
+/** Changes the stored bytes of a blob without the hub's knowledge. */
 async function spoil(assetId: string): Promise<void> {
   const names = await readdir(join(hub.dataDir, 'blobs'), { recursive: true })
   const name = names.find(one => one.includes(assetId.slice('repo_a_'.length)) && one.length > assetId.length)

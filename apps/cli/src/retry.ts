@@ -5,7 +5,7 @@ import { Backoff } from '@muster/link'
 const ATTEMPTS = 6
 /** Longest pause between two attempts, in milliseconds. */
 const MAX_PAUSE_MS = 20_000
-/** Failures of the disk here, which no further attempt mends. */
+/** Errors of the local disk, which no retry resolves. */
 const LOCAL_CODES = new Set([
   'EACCES',
   'EDQUOT',
@@ -20,7 +20,10 @@ const LOCAL_CODES = new Set([
   'EROFS',
 ])
 
-/** Runs a transfer until it succeeds, with growing pauses; throws its last error, or the first that no other attempt would mend. */
+/**
+ * Runs a transfer until it succeeds, with growing pauses. Throws its last error, or the first one that a retry cannot
+ * resolve.
+ */
 export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const backoff = new Backoff({ capMs: MAX_PAUSE_MS })
   for (let left = ATTEMPTS; ; left--) {
@@ -35,7 +38,7 @@ export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): 
   }
 }
 
-/** Refusals that are about the moment: too slow, a conflict, an object that is just there, too early, too often. */
+/** Temporary refusals: too slow, a conflict, an object that was just created, too early, too often. */
 const PASSING_STATUSES = new Set([408, 409, 412, 425, 429])
 
 function isFinal(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /** A column of a printed list. */
 export type Column<Row> = { title: string; of: (row: Row) => string | number | boolean | undefined }
 
-/** Rows in columns as wide as their widest cell; texts of others cannot steer the terminal. */
+/** Rows as text in aligned columns; cells cannot control the terminal. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const lines = [
     columns.map(column => column.title),
@@ -19,15 +19,15 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return `${text.join('\n')}\n`
 }
 
-/** Characters that a terminal may take for an order, line breaks included. */
+/** Characters that can control a terminal, including line breaks. */
 const ORDERS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
-/** Text for a terminal that may hold words of others; its lines stay. */
+/** Removes control characters from text of others for a terminal; line breaks stay. */
 export function harmless(text: string): string {
   return text.replace(ORDERS, found => (found === '\n' ? found : '\ufffd'))
 }
 
-/** A value as text without control characters; what is not there is a dash. */
+/** A value as text without control characters; a missing value is a dash. */
 export function plain(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-'
   return String(value).replace(ORDERS, '\ufffd')

@@ -8,7 +8,7 @@ import { type Muster, muster, type TestHub, testHub, until } from '@muster/testk
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
-/** Gives a program a terminal of its own. */
+/** Program that gives another program its own terminal. */
 const SCRIPT = '/usr/bin/script'
 
 let hub: TestHub
@@ -77,7 +77,7 @@ describe.skipIf(!existsSync(SCRIPT))('on a terminal', () => {
     expect(screen()).not.toContain(token.slice(5, 20))
   })
 
-  it('login ends with Ctrl-C', async () => {
+  it('login stops with Ctrl-C', async () => {
     const { child, screen } = onTerminal(['login', '--hub', hub.url])
     await until('it asks for the token', () => screen().includes('User token'))
     child.stdin.write('\u0003')
@@ -87,7 +87,7 @@ describe.skipIf(!existsSync(SCRIPT))('on a terminal', () => {
   })
 })
 
-it('in a log an upload is plain lines without colours, one result', async () => {
+it('in a log an upload prints plain lines without colours, and one result', async () => {
   await writeFile(join(cli.folder, 'log.raw'), randomBytes(1000))
   const { code, out, err } = await cli.run(['assets', 'upload', 'firmware', 'log.raw', '--json'])
   expect(code).toBe(0)
@@ -96,7 +96,7 @@ it('in a log an upload is plain lines without colours, one result', async () => 
   expect(out + err).not.toContain('\u001b')
 })
 
-it('an upload that is stopped ends at once, with 1', async () => {
+it('an interrupted upload exits at once with 1', async () => {
   await writeFile(join(cli.folder, 'large.raw'), randomBytes(30_000_000))
   const { child, err, ended } = cli.start(['assets', 'upload', 'firmware', 'large.raw'])
   await until('it begins', () => err().includes('large.raw: 30000000 bytes'))

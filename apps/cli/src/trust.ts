@@ -1,13 +1,17 @@
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import tls from 'node:tls'
 
 let isDone = false
 
 /**
- * Before the first connection to an address with TLS: makes this process trust the certificate authorities of the operating system
- * as well, as the public command line does (protocol 1.3, 7.2). Reading them takes time that other addresses need not wait for.
+ * Makes this process also trust the operating system's certificate authorities, as the public command line does
+ * (protocol 1.3, 7.2). Called before the first TLS connection only, because reading them takes time.
  */
 export function trustSystemAuthorities(url: string): void {
   if (isDone || !url.startsWith('https:')) return
   isDone = true
-  setDefaultCACertificates([...new Set([...getCACertificates('default'), ...getCACertificates('system')])])
+  // Missing before Node 24.5. There the process was started with these authorities (tools/require-node.js).
+  if ('setDefaultCACertificates' in tls)
+    tls.setDefaultCACertificates([
+      ...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')]),
+    ])
 }

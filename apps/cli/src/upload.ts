@@ -13,14 +13,14 @@ import type { Transfer } from './progress.ts'
 import { retry } from './retry.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Large pieces keep the disk and the hash busy. */
+/** Large reads keep both the disk and the hash busy. */
 const READ_BYTES = 1024 * 1024
 /** Longest transfer of one blob, in milliseconds (protocol 7.5). */
 const TRANSFER_TIMEOUT_MS = 2 * 60 * 60 * 1000
-/** How long a transfer may stand still, in milliseconds; the hub hashes large files before it answers. */
+/** Timeout without progress in milliseconds. It is long because the hub hashes large files before it answers. */
 const STALL_MS = 120_000
 
-/** A blob as the hub knows it after its upload. */
+/** A blob's record at the hub after its upload. */
 export type Uploaded = {
   assetId: string
   result: 'Created' | 'AssetAlreadyExists'
@@ -29,8 +29,8 @@ export type Uploaded = {
 }
 
 /**
- * Brings a file into a repository as a blob: what the hub has already is not sent again, what was cut is sent anew, and the hub
- * checks size and digest before the blob counts (protocol 7.5).
+ * Uploads a file into a repository as a blob. Bytes that the hub has already are not sent again, and an interrupted
+ * transfer is repeated. The hub verifies size and digest before the blob becomes available (protocol 7.5).
  */
 export async function upload(
   context: CommandContext,
@@ -56,7 +56,7 @@ export async function upload(
   }
   let isFirst = true
   await retry(async () => {
-    // Bytes that arrived in an attempt whose answer was lost count.
+    // An earlier attempt may have succeeded although its answer was lost.
     if (!isFirst && (await isThere(context, command, assetId))) return
     isFirst = false
     const { url, verifiedUrl, headers } = await invoke(command, 'repositories_IssueAssetUploadUrl', {
@@ -69,7 +69,7 @@ export async function upload(
   return uploaded
 }
 
-/** Whether all bytes of a blob are at the hub, also those that nobody has told it to look at yet. */
+/** True if the hub has all bytes of a blob, including bytes that it has not verified yet. */
 async function isThere({ invoke }: CommandContext, command: Command, assetId: string): Promise<boolean> {
   const { status } = await invoke(command, 'repositories_GetAssetDetails', { assetId })
   if (status === 'Available') return true
@@ -86,7 +86,7 @@ async function digestOf(path: string, signal: AbortSignal): Promise<{ size: numb
   const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
     throw new CliError(`Found no readable file (${cause.code}).`, { cause })
   })
-  if (!found.isFile()) throw new CliError('Found something else than a file.')
+  if (!found.isFile()) throw new CliError('Found something other than a file.')
   const hash = createHash('sha256')
   let size = 0
   const file = createReadStream(path, { highWaterMark: READ_BYTES })
@@ -97,7 +97,7 @@ async function digestOf(path: string, signal: AbortSignal): Promise<{ size: numb
   return { size, digest: `sha256_${hash.digest('hex')}` }
 }
 
-/** Sends a file by HTTP PUT at the pace of the server. Rejects with `ActionError` for an answer that is no success. */
+/** Sends a file by HTTP PUT at the server's pace. Rejects with `ActionError` for an unsuccessful answer. */
 async function put(
   url: string,
   headers: Record<string, string>,
@@ -111,11 +111,12 @@ async function put(
     signal: AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_TIMEOUT_MS)]),
   })
   request.setTimeout(STALL_MS, () =>
-    request.destroy(new CliError(`The upload stood still for ${STALL_MS / 1000} s.`)),
+    request.destroy(new CliError(`The upload made no progress for ${STALL_MS / 1000} s.`)),
   )
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
-    // Stays: who refuses answers early and breaks the sending off, and its answer says more than the broken pipe.
+    // This listener stays: a server may answer early and break off the upload, and its answer explains more than the
+    // broken pipe.
     request.on('error', reject)
   })
   let sentBytes = 0
@@ -136,7 +137,7 @@ async function put(
     const response = await answered
     const status = response.statusCode ?? 0
     const body = await text(response).catch(() => '')
-    // Who redirects has not taken anything.
+    // A server that redirects has not stored anything.
     if (status >= 300)
       throw await errorOf(
         new Response(body || null, {
@@ -147,7 +148,7 @@ async function put(
       )
   } finally {
     file.destroy()
-    // Who refuses before all is sent may leave the connection open.
+    // A server that refuses early may leave the connection open.
     request.destroy()
   }
 }

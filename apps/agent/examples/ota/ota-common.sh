@@ -1,17 +1,51 @@
-# Sourced by the scripts beside it: what to follow, and what the hub is told. Needs curl and jq.
+# Sourced by the scripts beside it: finds the version to install and reports to the hub. Needs curl and jq.
 #
 # Settings, from the environment (in systemd: /etc/default/muster-ota):
 #   MUSTER_AGENT      the agent's program; it reads its own configuration file
-#   OTA_PATH          what to follow, repository/package/tag; the property dev.nexigon.ota.config {"path": …} goes before it
+#   OTA_PATH          repository/package/tag to follow; the property dev.nexigon.ota.config {"path": …} takes precedence
 #   OTA_FILE          name of the file in the version; may be absent when there is only one
-#   OTA_STATE_FOLDER  what must survive a restart
+#   OTA_STATE_FOLDER  folder of the state, which must survive a reboot
 
 AGENT=${MUSTER_AGENT:-muster-agent}
 STATE=${OTA_STATE_FOLDER:-/var/lib/muster-ota}
+BOOT=${OTA_BOOT_ID:-$(cat /proc/sys/kernel/random/boot_id)}
 path='' installed='' current='' version='' target='' failures=0
 FULL="the disk is full, or $STATE cannot be written"
 
-# The value of a property as JSON. Fails when the hub cannot be asked, which in a pipe would look like no value.
+# lock: lets one run at a time work on the state. The kernel releases the lock of flock when the process ends for any reason. Without
+# flock a symbolic link to the owner's identity is the lock: creating it is atomic, and the lock of a crashed owner is detected.
+lock() {
+  mkdir -p "$STATE"
+  if command -v flock >/dev/null; then
+    exec 9>"$STATE/lock"
+    flock -n 9 || busy
+    return
+  fi
+  owner=$(readlink "$STATE/owner" || true)
+  if [ -n "$owner" ]; then
+    [ "$(identity "${owner%% *}")" != "$owner" ] || busy
+    # Several runs may find the same dead owner. Only the one that moves its link away continues.
+    mv "$STATE/owner" "$STATE/owner.$$" 2>/dev/null || busy
+    moved=$(readlink "$STATE/owner.$$")
+    rm "$STATE/owner.$$"
+    [ "$moved" = "$owner" ] || { ln -s "$moved" "$STATE/owner" || true; busy; }
+  fi
+  ln -s "$(identity $$)" "$STATE/owner" 2>/dev/null || busy
+  trap 'rm -f "$STATE/owner"' EXIT
+}
+
+# identity PID: number, start time and boot id of a process, unique among all processes. Empty when there is no such process.
+identity() {
+  [ ! -r "/proc/$1/stat" ] || echo "$1 $(sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20) $BOOT"
+}
+
+# busy: ends this run, because another one holds the lock.
+busy() {
+  echo 'Another run of the update is in progress; this one does nothing.' >&2
+  exit 75
+}
+
+# Prints the value of a property as JSON. Fails when the hub is unreachable; in a pipe that would look like no value.
 property() {
   found=$("$AGENT" device properties get "$1") || return
   jq -c '.value // null' <<EOF
@@ -19,7 +53,7 @@ $found
 EOF
 }
 
-# report STATE [ERROR]: what the console shows under "OTA Update Status".
+# report STATE [ERROR]: sets the state that the console shows under "OTA Update Status".
 report() {
   status=$(jq -cn --arg path "$path" --arg state "$1" --arg current "$current" --arg target "$target" \
     --argjson failures "$failures" --arg error "${2-}" 'def text: if . == "" then null else . end;
@@ -33,7 +67,7 @@ event() {
   "$AGENT" events emit --category ota --severity "$1" "$(jq -cn --arg text "$2" '$text')" >/dev/null
 }
 
-# fail TEXT: tells the hub and ends; the next run tries again.
+# fail TEXT: reports the failure to the hub and exits; the next run tries again.
 fail() {
   echo "$1" >&2
   recall_failures
@@ -44,9 +78,9 @@ fail() {
   exit 1
 }
 
-# complete: from now on this version is the installed one.
+# complete: stores this version as the installed one.
 complete() {
-  # Before the hub is told, so that a lost report installs nothing twice; on a full disk it is told all the same.
+  # Stored before the report, so that a lost report causes no second installation. On a full disk the report is sent all the same.
   keep installed "$version" "$target" || echo "$FULL" >&2
   rm -f "$STATE/failures"
   current=$target failures=0
@@ -54,26 +88,25 @@ complete() {
   event info "update completed"
 }
 
-# keep NAME LINE…: replaces a small file of the state in one step, or fails and leaves it as it is.
+# keep NAME LINE…: replaces a small file of the state atomically, or fails and leaves it unchanged.
 keep() {
   kept=$STATE/$1
   shift
   printf '%s\n' "$@" >"$kept.new" && mv "$kept.new" "$kept"
 }
 
-# line NAME NUMBER: a line of such a file, or nothing.
+# line NAME NUMBER: prints a line of such a file, or nothing.
 line() {
   if [ -f "$STATE/$1" ]; then sed -n "$2p" "$STATE/$1"; fi
 }
 
-# How often this version failed before; while no version is known, the path.
+# Reads how often this version failed before; while no version is known, how often the path did.
 recall_failures() {
   [ "$(line failures 1)" != "${version:-$path}" ] || failures=$(line failures 2)
 }
 
-# Finds out what is installed and what the tag names now; ends when that is the same.
+# Compares the installed version with the version of the tag; exits when they are the same.
 find_target() {
-  mkdir -p "$STATE"
   config=$(property dev.nexigon.ota.config)
   path=$(jq -r '.path? // empty' <<EOF
 $config
@@ -86,7 +119,7 @@ EOF
   fi
   installed=$(line installed 1)
   current=$(line installed 2)
-  # The id holds still while the tag may move on.
+  # Use the id from here on, because the tag may move meanwhile.
   info=$("$AGENT" repositories versions info "$path") || fail "there is no version $path, or the hub cannot be asked"
   version=$(jq -r .versionId <<EOF
 $info
@@ -109,7 +142,7 @@ EOF
   ) || fail "found no file \"${OTA_FILE:-}\" in $path, or several, expected one; OTA_FILE names it"
 }
 
-# of_asset FIELD: what the hub says about the file.
+# of_asset FIELD: prints a field of the file's record at the hub.
 of_asset() {
   jq -r "$1" <<EOF
 $asset

@@ -10,7 +10,7 @@ const propertyName = argument(
   text => PropertyName.safeParse(text).data,
 )
 
-/** Adds `device …`, which asks and tells the hub things about this device. */
+/** Adds `device …`: commands that read and change this device's records at the hub. */
 export function addDeviceCommands(program: Command, context: CommandContext): void {
   const device = program.command('device').description('This device at its hub.')
   const properties = device.command('properties').description('Properties of this device.')
@@ -20,9 +20,9 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('Prints the id of this device.')
     .action((_options, command: Command) => run(command, printDeviceId))
   withIdentityOptions(device.command('tokens').description('JWTs of this device.').command('issue'))
-    .description('Issues one with which this device proves to others who it is, and prints it.')
-    .option('--valid-for <seconds>', 'how long it is valid', argument('a whole number from 1', secondsOf))
-    .option('--claims <json>', 'what it is to say besides', argument('JSON', parseJsonText))
+    .description('Issues a JWT with which this device identifies itself to other systems, and prints it.')
+    .option('--valid-for <seconds>', 'validity in seconds', argument('a whole number from 1', secondsOf))
+    .option('--claims <json>', 'further claims', argument('JSON', parseJsonText))
     .action(({ validFor, claims }: { validFor?: number; claims?: JsonText }, command: Command) =>
       run(command, issueToken(validFor, claims)),
     )
@@ -33,7 +33,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   withIdentityOptions(properties.command('set'))
     .description('Sets one property.')
     .argument('<name>', 'name of the property', propertyName)
-    .argument('<json>', 'its value, stored exactly as it is written', argument('JSON', parseJsonText))
+    .argument('<json>', 'its value, stored exactly as written', argument('JSON', parseJsonText))
     .action((name: string, value: JsonText, _options, command: Command) =>
       run(command, setProperty(name, value)),
     )

@@ -18,12 +18,14 @@ export function addEventCommands(program: Command, context: CommandContext): voi
   const run = oneShotsFor(context)
   withIdentityOptions(events.command('emit'))
     .description('Uploads one event and prints its id.')
-    .addOption(new Option('--severity <severity>', 'how bad it is').choices(SEVERITIES).default('info'))
-    .option('--category <category>', 'what it is about', argument('1 to 128 characters', categoryOf))
-    .option('--attribute <key=json>', 'something to find it by; can be given many times', addAttribute, {})
+    .addOption(
+      new Option('--severity <severity>', 'severity of the event').choices(SEVERITIES).default('info'),
+    )
+    .option('--category <category>', 'category of the event', argument('1 to 128 characters', categoryOf))
+    .option('--attribute <key=json>', 'attribute to search for; can be repeated', addAttribute, {})
     .option(
       '--emitted-at <time>',
-      'when it happened, in RFC 3339 (default: now)',
+      'time of the event, in RFC 3339 (default: now)',
       argument('RFC 3339 with an offset', timeOf),
     )
     .argument('<json>', 'what happened', argument('JSON', parseJsonText))

@@ -4,7 +4,7 @@ import { type AgentConfig, configFromOptions, DEFAULT_CONFIG_PATH, readConfigFil
 import { type OneShot, runOneShot } from '../one-shot.ts'
 import { trustSystemAuthorities } from '../trust.ts'
 
-/** Options that say which device this is and where its hub is; `--config` may stand before the command, too (protocol 7.1). */
+/** Options for the device's identity and its hub. `--config` may also stand before the command (protocol 7.1). */
 type IdentityOptions = {
   config?: string
   hub?: string
@@ -16,7 +16,7 @@ type IdentityOptions = {
   dangerousAcceptInvalidCertificates?: boolean
 }
 
-/** Adds the options that say which device this is to a command. */
+/** Adds the options for the device's identity and its hub to a command. */
 export function withIdentityOptions(command: Command): Command {
   return command
     .option('--hub <url>', 'address of the hub, instead of a configuration file')
@@ -25,12 +25,15 @@ export function withIdentityOptions(command: Command): Command {
       '--data <folder>',
       'folder for the identity of this device, with --hub (default: ~/.local/state/muster-agent)',
     )
-    .option('--fingerprint-script <file>', 'program that prints what identifies the device, with --hub')
+    .option('--fingerprint-script <file>', 'program whose output identifies the device, with --hub')
     .option('--dangerous-allow-plaintext', 'allow http:// to other machines, with --hub')
     .option('--dangerous-accept-invalid-certificates', 'accept any certificate of the hub, with --hub')
 }
 
-/** The agent's configuration from the options; ends the command with a usage error when they contradict each other. */
+/**
+ * Reads the agent's configuration from the options; ends the command with a usage error when they contradict each
+ * other.
+ */
 export async function configOf(command: Command): Promise<AgentConfig> {
   const { config: path, hub, token, ...rest } = command.optsWithGlobals<IdentityOptions>()
   if (path !== undefined && (hub !== undefined || token !== undefined))
@@ -48,7 +51,7 @@ export async function configOf(command: Command): Promise<AgentConfig> {
   return config
 }
 
-/** Runs one-shots of the device that a command's options name, and prints what they answer. */
+/** Returns a function that runs a one-shot for the device named by a command's options and prints its result. */
 export function oneShotsFor(context: CommandContext): (command: Command, oneShot: OneShot) => Promise<void> {
   return async (command, oneShot) =>
     context.print(await runOneShot(await configOf(command), oneShot, context.signal))
@@ -62,7 +65,7 @@ const HUB_ONLY = {
   dangerousAcceptInvalidCertificates: '--dangerous-accept-invalid-certificates',
 }
 
-/** Reads an option or argument of a command; `undefined` from `read` is a usage error that says what is expected. */
+/** Makes a parser of an option or argument. `undefined` from `read` is a usage error that names the expected form. */
 export function argument<T>(expected: string, read: (text: string) => T | undefined): (text: string) => T {
   return text => {
     const value = read(text)

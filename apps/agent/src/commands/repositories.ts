@@ -3,11 +3,11 @@ import type { CommandContext } from '../cli.ts'
 import { issueUrl, resolveRepository, resolveVersion, versionInfo } from '../one-shot.ts'
 import { oneShotsFor, withIdentityOptions } from './identity-options.ts'
 
-/** Adds `repositories …`: what a device may read of repositories that are linked to its project (protocol 8.3, 9). */
+/** Adds `repositories …`: queries on the repositories linked to the device's project (protocol 8.3, 9). */
 export function addRepositoryCommands(program: Command, context: CommandContext): void {
   const repositories = program
     .command('repositories')
-    .description('Repositories that are linked to the project of this device.')
+    .description('Repositories linked to the project of this device.')
   const versions = repositories.command('versions').description('Versions of packages.')
   const run = oneShotsFor(context)
 
@@ -16,14 +16,14 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     .argument('<repository>', 'its name in paths, or its id')
     .action((repository: string, _options, command: Command) => run(command, resolveRepository(repository)))
   withIdentityOptions(repositories.command('issue-url'))
-    .description('Prints a link from which a file can be fetched for a while.')
+    .description('Prints a short-lived link for downloading a file.')
     .argument('<asset>', 'repository/package/tag/file, or the id of its blob')
-    .option('--filename <name>', 'name under which a browser saves it')
+    .option('--filename <name>', 'file name for saving in a browser')
     .action((path: string, { filename }: { filename?: string }, command: Command) =>
       run(command, issueUrl(path, filename)),
     )
   withIdentityOptions(versions.command('resolve'))
-    .description('Finds a version; what is not there gives "NotFound".')
+    .description('Finds a version; prints "NotFound" if there is none.')
     .argument('<path>', 'repository/package/tag')
     .action((path: string, _options, command: Command) => run(command, resolveVersion(path)))
   withIdentityOptions(versions.command('info'))

@@ -6,7 +6,7 @@ import { configOf, withIdentityOptions } from './identity-options.ts'
 /** Adds `run`, which keeps this device connected to its hub. */
 export function addRunCommand(program: Command, context: CommandContext): void {
   withIdentityOptions(program.command('run'))
-    .description('Connects this device to its hub and stays connected until it is stopped.')
+    .description('Connects this device to its hub and keeps it connected until stopped.')
     .option('--name <host name>', "host name to show instead of this machine's own, with --hub")
     .action(async (_options, command: Command) => {
       const config = await configOf(command)

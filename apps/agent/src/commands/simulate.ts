@@ -24,24 +24,22 @@ type SimulateOptions = {
 
 const PROGRESS_INTERVAL_MS = 1000
 
-/** Adds `simulate`, which plays a whole fleet in one process. */
+/** Adds `simulate`, which simulates a fleet in one process. */
 export function addSimulateCommand(program: Command, context: CommandContext): void {
   program
     .command('simulate')
-    .description('Plays a fleet of devices: same seed, same devices. Runs until it is stopped.')
+    .description('Simulates a fleet of devices: same seed, same devices. Runs until stopped.')
     .requiredOption('--hub <url>', 'address of the hub')
-    .requiredOption('--token <token>', 'deployment token, best one that accepts certificates by itself')
-    .requiredOption('--count <n>', 'number of devices', argument('an integer from 1 to 100000', countOf))
-    .option('--seed <seed>', 'which fleet it is', '1')
-    .option(
-      '--rate <n>',
-      'events of each device in a minute',
-      argument('a number above 0, up to 6000', rateOf),
-      1,
+    .requiredOption(
+      '--token <token>',
+      'deployment token, preferably with automatic acceptance of certificates',
     )
+    .requiredOption('--count <n>', 'number of devices', argument('an integer from 1 to 100000', countOf))
+    .option('--seed <seed>', 'seed of the fleet', '1')
+    .option('--rate <n>', 'events per device and minute', argument('a number above 0, up to 6000', rateOf), 1)
     .option(
       '--history <hours>',
-      'also send the events of this time before the start',
+      'also send events of this many hours before the start',
       argument('0 to 720 hours', hoursOf),
       0,
     )
@@ -64,7 +62,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
 
 async function simulate(options: SimulateOptions, context: CommandContext, log: Log): Promise<FleetStats> {
   const { hub, token, count, seed, rate, history, outages, duration } = options
-  // The same rules for address and token as for one device; nothing is kept.
+  // Validates address and token like `run` does. The data folder is never used.
   const config = configFromOptions({ ...options, data: '.' })
   if (hub.startsWith('https:')) trustSystemAuthorities()
   const signals = [context.signal]
@@ -87,7 +85,7 @@ async function simulate(options: SimulateOptions, context: CommandContext, log: 
   return fleet.stats
 }
 
-/** A signal that is aborted when a stream ends; what comes through it until then is dropped. */
+/** A signal that is aborted when a stream ends; its bytes are discarded. */
 function endOf(input: Readable): AbortSignal {
   const ended = new AbortController()
   const end = () => ended.abort(new Error('standard input ended'))
@@ -95,7 +93,7 @@ function endOf(input: Readable): AbortSignal {
   return ended.signal
 }
 
-/** Logs how many are connected whenever that changed, and problems when they are new. */
+/** Returns a function that logs the number of connected devices when it changed, and new problems. */
 function progressReporter(stats: Readonly<FleetStats>, log: Log): () => void {
   let [connected, problems] = [-1, 0]
   return () => {
@@ -114,7 +112,7 @@ function progressReporter(stats: Readonly<FleetStats>, log: Log): () => void {
   }
 }
 
-/** What a simulation did, in lines for people. */
+/** Summary of a simulation, as lines for people. */
 function summaryOf(stats: Readonly<FleetStats>): string {
   const { count, everConnected, allConnectedAfterMs, connects, refused, failed, lost, outages } = stats
   const ramp =
@@ -124,7 +122,7 @@ function summaryOf(stats: Readonly<FleetStats>): string {
   return [
     ramp,
     `connections: ${number(connects)} made, ${number(refused)} refused, ${number(failed)} failed, ${number(lost)} lost, ${number(outages)} outages played`,
-    `told: ${number(stats.events)} events, ${number(stats.properties)} properties, ${number(stats.actionErrors)} errors`,
+    `sent: ${number(stats.events)} events, ${number(stats.properties)} properties, ${number(stats.actionErrors)} errors`,
     ...(stats.lastProblem === undefined ? [] : [`last problem: ${stats.lastProblem}`]),
   ].join('\n')
 }
@@ -146,6 +144,6 @@ function hoursOf(text: string): number | undefined {
 }
 
 function secondsOf(text: string): number | undefined {
-  // Timers end at 2³¹ ms.
+  // Timers overflow at 2³¹ ms.
   return Number(text) >= 0.001 && Number(text) <= 2_147_483 ? Number(text) : undefined
 }

@@ -15,7 +15,7 @@ export class ChannelStream extends Duplex {
     channel.onPeerStopped = () => this.destroy()
   }
 
-  // Servers set timeouts on sockets; here the link's pings notice a peer that is gone.
+  // HTTP servers set timeouts on sockets. Here the link's Pings detect a dead peer.
   setTimeout(): this {
     return this
   }
@@ -45,7 +45,7 @@ export class ChannelStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    // After an orderly end the channel may still be sending what is queued, and ends by itself.
+    // After both ends the channel may still be sending queued data; it closes by itself.
     if (error !== null || !this.readableEnded || !this.writableFinished) this.#channel.close()
     callback(error)
   }

@@ -1,10 +1,10 @@
 import { HARDWARE, type Hardware, SITES } from './hardware.ts'
 import { randomOf } from './seeded-random.ts'
 
-/** How well a simulated device is connected to the world. */
+/** Quality of a simulated device's network. */
 type Reliability = 'steady' | 'cellular' | 'flaky'
 
-/** What one simulated device is for all its life. */
+/** Fixed characteristics of one simulated device. */
 export type DeviceProfile = {
   seed: string
   index: number
@@ -15,13 +15,13 @@ export type DeviceProfile = {
   macAddresses: string[]
   addresses: string[]
   reliability: Reliability
-  /** Share of its time in which it is not well. */
+  /** Share of time in which the device is unhealthy. */
   sickness: number
   /** Firmware at the start of the simulation. */
   firmware: string
 }
 
-/** The device with this number of the fleet with this seed. */
+/** Returns the device with this number in the fleet with this seed. */
 export function deviceProfile(seed: string, index: number): DeviceProfile {
   const random = randomOf(seed, index, 'profile')
   const hardware = random.weighted(HARDWARE)
@@ -52,7 +52,7 @@ export function deviceProfile(seed: string, index: number): DeviceProfile {
       [0.15, 8],
       [0.6, 2],
     ] as const),
-    // Newer versions are more common: a fleet in the middle of a roll-out.
+    // Newer versions are more common, as during a roll-out.
     firmware: random.weighted(hardware.firmware.map((version, at) => [version, 2 ** at] as const)),
   }
 }

@@ -14,7 +14,7 @@ export const PROPERTY = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** System information (protocol 4.2); the free space shrinks and grows with the hours. */
+/** System information (protocol 4.2); the free space varies by the hour. */
 export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
   const { hardware, hostname } = profile
   const drift = (Math.sin((atMs / DAY_MS + profile.index) * Math.PI * 2) + 1) * 0.02
@@ -39,7 +39,7 @@ export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
   }
 }
 
-/** State of software updates (protocol 4.4); before an update of the simulation, what an earlier one left behind. */
+/** State of software updates (protocol 4.4). Before the first simulated update it shows an earlier one. */
 export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined): Record<string, unknown> {
   const { hardware, firmware } = profile
   const config = { path: `firmware/${hardware.role}/stable` }
@@ -62,7 +62,7 @@ export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined
   }
 }
 
-/** What is printed on the device's label. */
+/** Data on the device's label. */
 export function labelOf(
   { hardware, serial, site, firmware }: DeviceProfile,
   step: UpdateStep | undefined,

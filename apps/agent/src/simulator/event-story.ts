@@ -2,7 +2,7 @@ import type { DeviceProfile } from './device-profile.ts'
 import { type Random, randomOf } from './seeded-random.ts'
 import { healthAt } from './story.ts'
 
-/** An event as `devices_PublishEvents` takes it (protocol 4.6). */
+/** An event in the form of `devices_PublishEvents` (protocol 4.6). */
 export type SimulatedEvent = {
   eventId: string
   category?: string
@@ -13,9 +13,9 @@ export type SimulatedEvent = {
 }
 
 type Template = Pick<SimulatedEvent, 'severity' | 'category'> & {
-  /** How common it is on a healthy device, and on one that is not. */
+  /** Relative frequency on a healthy and on an unhealthy device. */
   weights: readonly [healthy: number, sick: number]
-  tell: (
+  compose: (
     random: Random,
     profile: DeviceProfile,
   ) => Pick<SimulatedEvent, 'body'> & Partial<Pick<SimulatedEvent, 'attributes'>>
@@ -28,7 +28,7 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Info',
     category: 'app',
     weights: [40, 20],
-    tell: random => ({
+    compose: random => ({
       body: {
         message: 'Measurements sent',
         readings: random.integer(20, 400),
@@ -40,7 +40,7 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Info',
     category: 'app',
     weights: [12, 6],
-    tell: random => ({
+    compose: random => ({
       body: `Session ended after ${random.integer(4, 190)} min`,
       attributes: { energyKwh: tenths(random, 1, 60), socket: random.integer(1, 2) },
     }),
@@ -49,7 +49,7 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Debug',
     category: 'system',
     weights: [14, 10],
-    tell: random => ({
+    compose: random => ({
       body: {
         cpuPercent: random.integer(2, 60),
         memoryPercent: random.integer(20, 80),
@@ -61,28 +61,28 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Trace',
     category: 'app',
     weights: [4, 2],
-    tell: random => ({ body: `cache flushed, ${random.integer(3, 900)} entries` }),
+    compose: random => ({ body: `cache flushed, ${random.integer(3, 900)} entries` }),
   },
   {
     severity: 'Info',
     category: 'network',
     weights: [6, 6],
-    tell: (random, { hardware }) => ({
+    compose: (random, { hardware }) => ({
       body: 'DHCP lease renewed',
       attributes: { interface: random.pick(hardware.networks) },
     }),
   },
-  { severity: 'Info', category: 'ota', weights: [4, 2], tell: () => ({ body: 'checking for updates' }) },
+  { severity: 'Info', category: 'ota', weights: [4, 2], compose: () => ({ body: 'checking for updates' }) },
   {
     severity: 'Info',
     weights: [2, 1],
-    tell: random => ({ body: `clock corrected by ${random.integer(2, 90)} ms` }),
+    compose: random => ({ body: `clock corrected by ${random.integer(2, 90)} ms` }),
   },
   {
     severity: 'Info',
     category: 'security',
     weights: [2, 1],
-    tell: (random, { site }) => ({
+    compose: (random, { site }) => ({
       body: 'Maintenance door closed',
       attributes: { site, badge: `B-${random.integer(100, 999)}` },
     }),
@@ -91,7 +91,7 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Warning',
     category: 'network',
     weights: [5, 14],
-    tell: random => ({
+    compose: random => ({
       body: { message: 'Weak signal', rssiDbm: -random.integer(98, 113) },
       attributes: { carrier: random.pick(['Telekom', 'Orange', 'Tele2', 'Swisscom']) },
     }),
@@ -100,8 +100,8 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Warning',
     category: 'system',
     weights: [3, 16],
-    tell: (_random, { hardware, index }) => ({
-      // The same each time: a disk does not fill up and empty by the minute.
+    compose: (_random, { hardware, index }) => ({
+      // The value is fixed per device: a disk does not fill and empty within minutes.
       body: `${hardware.disks[0]!.mountPoint} is ${85 + (index % 12)} % full`,
       attributes: { device: hardware.disks[0]!.name },
     }),
@@ -110,13 +110,13 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Warning',
     category: 'power',
     weights: [2, 6],
-    tell: random => ({ body: { message: 'Supply voltage low', volts: tenths(random, 10, 11) } }),
+    compose: random => ({ body: { message: 'Supply voltage low', volts: tenths(random, 10, 11) } }),
   },
   {
     severity: 'Error',
     category: 'app',
     weights: [1.2, 12],
-    tell: random => ({
+    compose: random => ({
       body: {
         message: 'Meter does not answer',
         attempts: random.integer(3, 9),
@@ -129,7 +129,7 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Error',
     category: 'system',
     weights: [0.6, 6],
-    tell: random => ({
+    compose: random => ({
       body: `${random.pick(['metering', 'telemetry', 'ui'])}.service: main process exited, code=exited, status=${random.pick([1, 101, 137])}`,
     }),
   },
@@ -137,13 +137,13 @@ const TEMPLATES: readonly Template[] = [
     severity: 'Critical',
     category: 'power',
     weights: [0.05, 1.5],
-    tell: random => ({
+    compose: random => ({
       body: { message: 'Temperature limit reached, output switched off', celsius: random.integer(85, 97) },
     }),
   },
 ]
 
-/** Events of a device from `fromMs` (included) to `toMs`, oldest first, at a mean rate of one in `intervalMs`. */
+/** Events of a device from `fromMs` (inclusive) to `toMs`, oldest first, on average one per `intervalMs`. */
 export function eventsBetween(
   profile: DeviceProfile,
   intervalMs: number,
@@ -159,7 +159,7 @@ export function eventsBetween(
   return events
 }
 
-/** When the first event at or after a time happens. */
+/** Time of the first event at or after `fromMs`. */
 export function nextEventAt(profile: DeviceProfile, intervalMs: number, fromMs: number): number {
   for (let slot = Math.floor(fromMs / intervalMs); ; slot++) {
     const { atMs } = slotOf(profile, intervalMs, slot)
@@ -167,7 +167,7 @@ export function nextEventAt(profile: DeviceProfile, intervalMs: number, fromMs: 
   }
 }
 
-/** Every interval holds one event somewhere in it. */
+/** Each interval contains one event at a random time. */
 function slotOf(
   { seed, index }: DeviceProfile,
   intervalMs: number,
@@ -181,7 +181,7 @@ function eventAt(profile: DeviceProfile, atMs: number, random: Random): Simulate
   const isSick = healthAt(profile, atMs) !== 'healthy'
   const template = random.weighted(TEMPLATES.map(each => [each, each.weights[isSick ? 1 : 0]] as const))
   const emittedAt = new Date(atMs).toISOString()
-  const { body, attributes = {} } = template.tell(random, profile)
+  const { body, attributes = {} } = template.compose(random, profile)
   return {
     eventId: eventIdOf(emittedAt, random),
     ...(template.category !== undefined && { category: template.category }),
@@ -192,7 +192,7 @@ function eventAt(profile: DeviceProfile, atMs: number, random: Random): Simulate
   }
 }
 
-/** The id follows from the event, so that one sent twice is stored once (protocol 4.6, 6.2). */
+/** The id is derived from the event, so that an event sent twice is stored once (protocol 4.6, 6.2). */
 function eventIdOf(emittedAt: string, random: Random): string {
   return `d_ev_${emittedAt.slice(0, 10).replaceAll('-', '')}-${emittedAt.slice(11, 16).replace(':', '')}-${random.base58(8)}`
 }

@@ -1,28 +1,28 @@
-/** Counts of a simulated fleet, kept up to date while it runs. */
+/** Live counts of a simulated fleet. */
 export type FleetStats = {
   /** Devices of the fleet. */
   count: number
-  /** Devices that are connected now, and those that were at least once. */
+  /** Devices connected now, and devices connected at least once. */
   connected: number
   everConnected: number
-  /** Connections that the hub accepted, refused, and that could not be made for other reasons. */
+  /** Connections accepted by the hub, refused by it, and failed for other reasons. */
   connects: number
   refused: number
   failed: number
-  /** Connections that ended without the simulator wanting it. */
+  /** Connections that ended without a simulated outage. */
   lost: number
   outages: number
   events: number
   properties: number
-  /** Actions that the hub answered with an error. */
+  /** Actions answered with an error. */
   actionErrors: number
-  /** The last thing that went wrong, in words. */
+  /** Description of the last problem. */
   lastProblem: string | undefined
-  /** Time from the start until every device had been connected once, in milliseconds. */
+  /** Milliseconds from the start until every device had been connected once. */
   allConnectedAfterMs: number | undefined
 }
 
-/** Counts before anything happened. */
+/** Counts at the start. */
 export function emptyStats(count: number): FleetStats {
   return {
     count,

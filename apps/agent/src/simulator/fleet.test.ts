@@ -7,7 +7,7 @@ import { simulateFleet } from './fleet.ts'
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
 describe('simulateFleet', () => {
-  it('connects every device, tells what it is, and leaves nothing behind', async () => {
+  it('connects every device, publishes its properties, and leaves no open connection', async () => {
     await using hub = await FakeHub.start()
     const fleet = simulateFleet({
       hubUrl: hub.url,
@@ -59,7 +59,7 @@ describe('simulateFleet', () => {
     expect(new Set(first).size).toBe(5)
   })
 
-  it('sends events that happened before it started, in bounded calls and once', async () => {
+  it('sends events that happened before it started, in bounded calls, each once', async () => {
     await using hub = await FakeHub.start()
     await using fleet = simulateFleet({
       hubUrl: hub.url,
@@ -77,7 +77,7 @@ describe('simulateFleet', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('goes on sending events as time passes', async () => {
+  it('keeps sending events as time passes', async () => {
     await using hub = await FakeHub.start()
     await using fleet = simulateFleet({
       hubUrl: hub.url,
@@ -109,7 +109,7 @@ describe('simulateFleet', () => {
     expect(fleet.stats.lastProblem).toContain('accept it in the console')
   })
 
-  it('goes on when the hub refuses an action', async () => {
+  it('continues when the hub refuses an action', async () => {
     await using hub = await FakeHub.start()
     hub.errors.devices_SetProperty = 'too large'
     await using fleet = simulateFleet({ hubUrl: hub.url, token: TOKEN, count: 1, historyHours: 1 })
@@ -122,7 +122,7 @@ describe('simulateFleet', () => {
     expect(fleet.stats.actionErrors).toBeGreaterThanOrEqual(5)
   })
 
-  it('ends by its signal, also before it began and while nobody answers', async () => {
+  it('stops by its signal, also before the start and while the hub does not answer', async () => {
     await using hub = await FakeHub.start()
     const already = simulateFleet({ hubUrl: hub.url, token: TOKEN, count: 3, signal: AbortSignal.abort() })
     await already.ended
@@ -167,7 +167,7 @@ describe('simulateFleet', () => {
     await expect.poll(() => hub.link.channelCount).toBe(1)
   })
 
-  it('refuses numbers that make no sense', () => {
+  it('refuses invalid numbers', () => {
     const base = { hubUrl: 'http://127.0.0.1:9', token: TOKEN }
     expect(() => simulateFleet({ ...base, count: 0 })).toThrow('count: found 0, expected an integer from 1')
     expect(() => simulateFleet({ ...base, count: 1, eventsPerMinute: 0 })).toThrow('rate: found 0')

@@ -1,37 +1,37 @@
 import { setMaxListeners } from 'node:events'
+import { FairLimiter } from '@muster/concurrency'
 import { type DeviceProfile, deviceProfile } from './device-profile.ts'
 import { emptyStats, type FleetStats } from './fleet-stats.ts'
-import { Gate } from './gate.ts'
 import { Schedule } from './schedule.ts'
 import { type FleetContext, SimulatedDevice } from './simulated-device.ts'
 import { StatusPages } from './status-pages.ts'
 
 export type SimulateFleetOptions = {
   hubUrl: string
-  /** Deployment token; it has to accept new certificates by itself, or every device waits for a person. */
+  /** Deployment token. It should accept new certificates automatically; otherwise every device waits for approval. */
   token: string
   count: number
-  /** The same seed means the same devices: names, hardware, fingerprints, certificates and what happens to them. */
+  /** Determines names, hardware, fingerprints, certificates and the events of all devices. */
   seed?: string | number
-  /** Mean number of events of each device. */
+  /** Mean number of events per device. */
   eventsPerMinute?: number
-  /** Events of this time before the start are sent as well, as devices do that were offline. */
+  /** Also send events of this many hours before the start, as devices do after being offline. */
   historyHours?: number
-  /** Whether devices lose their connection now and then, and come back. */
+  /** True lets devices lose their connection now and then, and reconnect. */
   hasOutages?: boolean
-  /** Connections that are being made at once. */
+  /** Limit of connections being opened at once. */
   parallelConnects?: number
   acceptInvalidCertificates?: boolean
-  /** Ends the fleet, like disposing of it. */
+  /** Stops the fleet, like disposal. */
   signal?: AbortSignal
 }
 
 /** A running fleet; disposing of it ends all connections. */
 export type SimulatedFleet = AsyncDisposable & {
-  /** Counts that change while it runs. */
+  /** Live counts. */
   readonly stats: Readonly<FleetStats>
   readonly devices: readonly DeviceProfile[]
-  /** Resolves when every device has been connected once, or when the fleet ended. */
+  /** Resolves when every device has been connected once, or when the fleet was stopped. */
   readonly allConnected: Promise<void>
   /** Resolves when every device has stopped; never rejects. */
   readonly ended: Promise<void>
@@ -40,8 +40,8 @@ export type SimulatedFleet = AsyncDisposable & {
 const MAX_EVENTS_PER_MINUTE = 6000
 
 /**
- * Runs many simulated devices in this process and returns at once; they connect, a bounded number at a time. Throws `RangeError` for a
- * count or a rate that makes no sense.
+ * Starts many simulated devices in this process and returns at once; a bounded number connects at a time. Throws
+ * `RangeError` for an invalid count or rate.
  */
 export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
   const { count, seed = 1, eventsPerMinute = 1, historyHours = 0 } = options
@@ -53,7 +53,7 @@ export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
     )
   }
   const stopping = new AbortController()
-  // One listener for each connection that is being made.
+  // Each pending connection adds a listener to this signal.
   setMaxListeners(0, stopping.signal)
   const startedAtMs = Date.now()
   const stats = emptyStats(count)
@@ -67,7 +67,7 @@ export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
     hasOutages: options.hasOutages ?? true,
     startedAtMs,
     historyFromMs: startedAtMs - historyHours * 60 * 60 * 1000,
-    gate: new Gate(options.parallelConnects ?? 64),
+    connects: new FairLimiter({ max: options.parallelConnects ?? 64 }),
     schedule,
     stats,
     pages: new StatusPages(),

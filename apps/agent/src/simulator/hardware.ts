@@ -1,4 +1,4 @@
-/** A kind of device that a fleet is made of. */
+/** A model of device in a simulated fleet. */
 export type Hardware = {
   /** First part of host names. */
   role: string
@@ -12,14 +12,14 @@ export type Hardware = {
   /** First three bytes of MAC addresses. */
   macPrefix: string
   networks: string[]
-  /** Firmware versions, oldest first; the last one is what the fleet is moving to. */
+  /** Firmware versions, oldest first; the last one is the target of the roll-out. */
   firmware: string[]
 }
 
 const MIB = 1024 ** 2
 const GIB = 1024 ** 3
 
-/** The kinds of devices of a simulated fleet and how common each is. */
+/** Models of devices in a simulated fleet, each with its relative frequency. */
 export const HARDWARE: readonly (readonly [Hardware, number])[] = [
   [
     {
@@ -128,7 +128,7 @@ export const HARDWARE: readonly (readonly [Hardware, number])[] = [
   ],
 ]
 
-/** Places that a simulated fleet stands at. */
+/** Sites of a simulated fleet. */
 export const SITES = [
   'berlin',
   'hamburg',

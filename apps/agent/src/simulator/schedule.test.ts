@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
-import { Gate } from './gate.ts'
 import { Schedule } from './schedule.ts'
 
-/** A schedule whose only timer the test fires. */
+/** A schedule whose timer is fired by the test. */
 function manual() {
   let now = 0
   const timers: { atMs: number; callback: () => void }[] = []
@@ -41,7 +40,7 @@ it('calls back in order of time, with one timer for all', () => {
   expect(timers).toHaveLength(0)
 })
 
-it('forgets what was cancelled and everything that is cleared', () => {
+it('runs no cancelled and no cleared callbacks', () => {
   const { schedule, advance, timers } = manual()
   const called: string[] = []
   const cancel = schedule.at(100, () => called.push('cancelled'))
@@ -56,7 +55,7 @@ it('forgets what was cancelled and everything that is cleared', () => {
   expect(called).toEqual(['kept'])
 })
 
-it('wakes up for something earlier, and not again for something later', () => {
+it('moves its timer for earlier callbacks only', () => {
   const { schedule, timers, armed } = manual()
   schedule.at(10_000, () => {})
   schedule.at(20_000, () => {})
@@ -65,7 +64,7 @@ it('wakes up for something earlier, and not again for something later', () => {
   expect(timers.map(timer => timer.atMs)).toEqual([5000])
 })
 
-it('takes what is scheduled while it calls back', () => {
+it('accepts new callbacks while it calls back', () => {
   const { schedule, advance } = manual()
   const called: number[] = []
   schedule.at(100, () => {
@@ -77,24 +76,4 @@ it('takes what is scheduled while it calls back', () => {
   expect(called).toEqual([1, 2])
   advance(300)
   expect(called).toEqual([1, 2, 3])
-})
-
-it('lets only so many tasks run at once, in order, also after failures', async () => {
-  const gate = new Gate(3)
-  let [running, most] = [0, 0]
-  const order: number[] = []
-  const results = await Promise.allSettled(
-    Array.from({ length: 20 }, (_, at) =>
-      gate.run(async () => {
-        order.push(at)
-        most = Math.max(most, ++running)
-        await new Promise(resolve => setImmediate(resolve))
-        running--
-        if (at % 4 === 0) throw new Error('odd')
-      }),
-    ),
-  )
-  expect(most).toBe(3)
-  expect(order).toEqual(Array.from({ length: 20 }, (_, at) => at))
-  expect(results.filter(result => result.status === 'rejected')).toHaveLength(5)
 })

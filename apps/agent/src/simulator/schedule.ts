@@ -2,19 +2,19 @@ type Entry = { atMs: number; callback: (() => void) | undefined }
 
 type ScheduleOptions = {
   now?: () => number
-  /** Calls back once after about `ms` milliseconds unless the returned function is called before. */
+  /** Calls back once after about `ms` milliseconds; the returned function cancels. */
   after?: (ms: number, callback: () => void) => () => void
 }
 
-/** Shortest time between two runs of the timer: thousands of devices share its wake-ups. */
+/** Shortest time between two runs of the timer, so that thousands of devices share its wake-ups. */
 const RESOLUTION_MS = 20
 const MAX_DELAY_MS = 60_000
 
-/** Many points in time with one timer for all of them. */
+/** Many scheduled callbacks with a single timer. */
 export class Schedule {
   readonly #now: () => number
   readonly #after: NonNullable<ScheduleOptions['after']>
-  // A binary heap, the earliest first.
+  // A binary heap with the earliest entry first.
   readonly #heap: Entry[] = []
   #timer: { atMs: number; cancel: () => void } | undefined
 
@@ -23,7 +23,7 @@ export class Schedule {
     this.#after = after
   }
 
-  /** Calls back at a time, at once if it is over, unless the returned function is called before. */
+  /** Calls back at a time, or soon if it has passed; the returned function cancels. */
   at(atMs: number, callback: () => void): () => void {
     const entry: Entry = { atMs, callback }
     this.#push(entry)
@@ -33,7 +33,7 @@ export class Schedule {
     }
   }
 
-  /** Forgets everything. */
+  /** Cancels everything. */
   clear(): void {
     this.#heap.length = 0
     this.#timer?.cancel()

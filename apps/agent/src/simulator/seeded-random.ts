@@ -1,19 +1,19 @@
 import { BASE58 } from '@muster/actions'
 
-/** A stream of numbers that look random and are the same for the same key. */
+/** A stream of pseudo-random numbers determined by a key. */
 export type Random = {
   /** From 0 to below 1. */
   next(): number
-  /** An integer, both ends included. */
+  /** An integer from `min` to `max`, both included. */
   integer(min: number, max: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
-  /** One of the items, each as likely as its weight says. */
+  /** One of the items, with a probability proportional to its weight. */
   weighted<T>(items: readonly (readonly [T, number])[]): T
   base58(length: number): string
 }
 
-/** The stream of a key, for example of a seed, a device's number and what the numbers are for (sfc32, seeded by FNV-1a). */
+/** Makes the stream of a key, for example of a seed, a device's number and a purpose (sfc32, seeded by FNV-1a). */
 export function randomOf(...key: (string | number)[]): Random {
   const next = sfc32(key.join('/'))
   const integer = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
@@ -46,7 +46,7 @@ function sfc32(key: string): () => number {
     c = (c + sum) | 0
     return (sum >>> 0) / 4294967296
   }
-  // The first numbers still resemble the key.
+  // Discard the first numbers, which still resemble the key.
   for (let round = 0; round < 12; round++) next()
   return next
 }

@@ -1,3 +1,4 @@
+import type { FairLimiter } from '@muster/concurrency'
 import { Backoff, RemoteActionError } from '@muster/link'
 import { adviceOn, HubRefusedError } from '../refusal.ts'
 import { openSession, type Session } from '../session.ts'
@@ -5,7 +6,6 @@ import type { DeviceProfile } from './device-profile.ts'
 import { appConfigOf, labelOf, otaStatusOf, PROPERTY, systemInfoOf } from './device-properties.ts'
 import { eventsBetween, nextEventAt } from './event-story.ts'
 import type { FleetStats } from './fleet-stats.ts'
-import type { Gate } from './gate.ts'
 import type { Schedule } from './schedule.ts'
 import { simulatedIdentity } from './simulated-identity.ts'
 import type { StatusPages } from './status-pages.ts'
@@ -19,18 +19,18 @@ import {
   updateSteps,
 } from './story.ts'
 
-/** What all devices of one fleet share. */
+/** State shared by all devices of a fleet. */
 export type FleetContext = {
   hubUrl: string
   token: string
   acceptInvalidCertificates: boolean
-  /** Mean time between two events of one device. */
+  /** Mean time between two events of one device, in milliseconds. */
   eventIntervalMs: number
   hasOutages: boolean
   startedAtMs: number
-  /** Events since this time are sent at the first connection. */
+  /** At the first connection events since this time are sent. */
   historyFromMs: number
-  gate: Gate
+  connects: FairLimiter
   schedule: Schedule
   stats: FleetStats
   pages: StatusPages
@@ -41,7 +41,7 @@ export type FleetContext = {
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 const MAX_EVENTS_PER_CALL = 50
 
-/** One simulated device: connects, tells its story, is away now and then, and comes back. */
+/** One simulated device: connects, publishes properties and events, has outages, and reconnects. */
 export class SimulatedDevice {
   readonly profile: DeviceProfile
   readonly #fleet: FleetContext
@@ -63,10 +63,10 @@ export class SimulatedDevice {
     this.#updates = updateSteps(profile)
   }
 
-  /** Lives until the fleet's signal is aborted and `stop()` was called; never rejects. */
+  /** Runs until the fleet's signal is aborted and `stop()` was called; never rejects. */
   async run(): Promise<void> {
     while (!this.#fleet.signal.aborted) {
-      const session = await this.#fleet.gate.run(() => this.#connect())
+      const session = await this.#fleet.connects.run(() => this.#connect())
       const awayUntilMs = session ? await this.#live(session) : undefined
       if (this.#fleet.signal.aborted) return
       const resumeAtMs = awayUntilMs ?? Date.now() + this.#backoff.nextDelayMs(this.#retryAfterMs)
@@ -74,7 +74,7 @@ export class SimulatedDevice {
     }
   }
 
-  /** Ends the connection and every wait. */
+  /** Closes the connection and ends every wait. */
   stop(): void {
     this.#session?.link.close('the simulator is stopping')
     this.#wake?.()
@@ -105,7 +105,7 @@ export class SimulatedDevice {
     }
   }
 
-  /** One connection from its start to its end; returns when to come back if it ended on purpose. */
+  /** Runs one connection from start to end; after an outage returns the time to reconnect. */
   async #live(session: Session): Promise<number | undefined> {
     const { stats } = this.#fleet
     const since = Date.now()
@@ -119,15 +119,15 @@ export class SimulatedDevice {
     }
     this.#fleet.onConnected()
     void session.link.ended.then(() => this.#wake?.())
-    const told = await this.#tell(session).catch(adviceOn)
-    const outage = typeof told === 'string' ? undefined : told
+    const failure = await this.#publishUntilOutage(session).catch(adviceOn)
+    const outage = typeof failure === 'string' ? undefined : failure
     if (outage) {
       stats.outages++
     } else if (!this.#fleet.signal.aborted) {
       stats.lost++
       const { end } = session.link
       if (end) stats.lastProblem = `a connection ended: ${end.kind} ${end.reason}`.trim()
-      else if (typeof told === 'string') stats.lastProblem = told
+      else if (typeof failure === 'string') stats.lastProblem = failure
     }
     if (outage?.isAbrupt) session.drop()
     else session.link.close(outage ? 'going away for a while' : '')
@@ -138,8 +138,8 @@ export class SimulatedDevice {
     return outage?.endMs
   }
 
-  /** Tells the device's story until the connection ends or the next outage begins, which it returns. */
-  async #tell(session: Session): Promise<Outage | undefined> {
+  /** Publishes changes and events until the connection ends or the next outage begins; returns that outage. */
+  async #publishUntilOutage(session: Session): Promise<Outage | undefined> {
     const { signal } = this.#fleet
     let outage = this.#nextOutage()
     await this.#publishIdentity(session)
@@ -161,7 +161,7 @@ export class SimulatedDevice {
     await this.#set(session, PROPERTY.otaStatus, otaStatusOf(this.profile, this.#update))
   }
 
-  /** Publishes the step of the update that is due; returns it when it is new. */
+  /** Publishes the current step of the update; returns it if it is new. */
   async #publishUpdate(session: Session): Promise<UpdateStep | undefined> {
     const due = this.#updates.findLast(step => this.#fleet.startedAtMs + step.offsetMs <= Date.now())
     if (!due || due === this.#update) return undefined
@@ -184,7 +184,7 @@ export class SimulatedDevice {
     this.#health = health
   }
 
-  /** Sends what happened since the last event that the hub has acknowledged, times without a connection included. */
+  /** Sends the events since the last acknowledged one, including those of times without a connection. */
   async #sendEvents({ executor, deviceId, link }: Session): Promise<void> {
     const { eventIntervalMs, stats } = this.#fleet
     const until = Date.now()
@@ -205,7 +205,7 @@ export class SimulatedDevice {
     if (isTaken) this.#fleet.stats.properties++
   }
 
-  /** Runs an action; a refusal by the hub is counted and false, everything else that fails is thrown. */
+  /** Runs an action. An error of the hub is counted and gives false; other failures are thrown. */
   async #invoke(executor: Session['executor'], action: string, input: object): Promise<boolean> {
     try {
       await executor.invoke(action, input)
@@ -222,7 +222,7 @@ export class SimulatedDevice {
     return this.#fleet.hasOutages ? nextOutage(this.profile, Date.now()) : undefined
   }
 
-  /** A reboot takes until the step after it. */
+  /** A reboot lasts until the next step of the update. */
   #rebootOutage(otherwise: Outage | undefined): Outage | undefined {
     const next = this.#updates[this.#updates.indexOf(this.#update!) + 1]
     if (!this.#fleet.hasOutages || !next) return otherwise
@@ -241,7 +241,7 @@ export class SimulatedDevice {
     )
   }
 
-  /** Waits for a time; `stop()` and the end of the connection end the wait. */
+  /** Waits until a time, until `stop()`, or until the connection ends. */
   async #sleepUntil(atMs: number): Promise<void> {
     if (this.#fleet.signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { simulatedIdentity } from './simulated-identity.ts'
 
-it('is the same for the same seed and number, and another for every other', () => {
+it('is the same for the same seed and number, and different for others', () => {
   const texts = ['1/0', '1/1', '2/0', '1/10'].map(key => {
     const [seed, index] = key.split('/') as [string, string]
     const { fingerprint, certificate } = simulatedIdentity(seed, Number(index))
@@ -22,7 +22,7 @@ it('stays the same between releases', () => {
   )
 })
 
-it('has certificates that are signed by their own key', () => {
+it('makes self-signed certificates with a valid signature', () => {
   for (let index = 0; index < 50; index++) {
     const { certificate } = simulatedIdentity('signature', index)
     const parsed = new X509Certificate(certificate.certificatePem)

@@ -8,8 +8,9 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 const SPKI_HEADER = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
 
 /**
- * Fingerprint and certificate of a simulated device. Everything follows from seed and number, the signature included, so that the same
- * seed means the same devices on any machine without anything stored; who knows the seed can be all of them.
+ * Fingerprint and certificate of a simulated device. Both are derived from seed and number, including the signature, so
+ * the same seed gives the same devices on any machine without stored state. Anybody who knows the seed can impersonate
+ * all of them.
  */
 export function simulatedIdentity(
   seed: string,
@@ -33,7 +34,7 @@ export function simulatedIdentity(
     fingerprint: fingerprintOf(createHmac('sha256', secret).update('fingerprint').digest()),
     certificate: {
       certificatePem: certificatePem(der),
-      // Needed for TLS only, and it costs more than all the rest.
+      // Computed on demand: only TLS needs it, and it costs more than the rest.
       get keyPem() {
         return privateKeyPem(key, point)
       },
@@ -42,8 +43,8 @@ export function simulatedIdentity(
 }
 
 /**
- * ECDSA with a nonce made from key and message, in the manner of RFC 6979: Node only has the randomized kind, which would make another
- * certificate each time. The multiplication on the curve is OpenSSL's.
+ * ECDSA with a nonce derived from key and message, similar to RFC 6979. Node only offers randomised ECDSA, which would
+ * make a different certificate each time. The multiplication on the curve is done by OpenSSL.
  */
 function sign(message: Uint8Array, key: bigint, secret: Buffer): Buffer {
   const digest = createHash('sha256').update(message).digest()
@@ -68,7 +69,7 @@ function scalarOf(secret: Buffer, purpose: string): bigint {
   return (numberOf(createHmac('sha512', secret).update(purpose).digest()) % (ORDER - 1n)) + 1n
 }
 
-/** The inverse modulo the order of the group, by the extended algorithm of Euclid. */
+/** The inverse modulo the order of the group, by the extended Euclidean algorithm. */
 function inverse(value: bigint): bigint {
   let [r, nextR, t, nextT] = [ORDER, value, 0n, 1n]
   while (nextR !== 0n) {

@@ -8,7 +8,7 @@ import { healthAt } from './story.ts'
 
 const PORT = 80
 
-/** The little web page that every simulated device serves on port 80, without a socket of its own. */
+/** The web page that every simulated device serves on port 80, without a real socket. */
 export class StatusPages {
   readonly #profiles = new WeakMap<Duplex, DeviceProfile>()
   readonly #server: Server
@@ -17,7 +17,7 @@ export class StatusPages {
     this.#server = createServer((request, response) => this.#answer(request, response))
   }
 
-  /** Answers a channel request of the hub towards one device; never throws. */
+  /** Handles a channel request of the hub for one device; never throws. */
   handle(request: ChannelRequest, profile: DeviceProfile): void {
     const port = forwardPort(request.endpoint)
     if (typeof port === 'string') request.reject(port)

@@ -20,7 +20,7 @@ describe('randomOf', () => {
     expect(numbers.every(value => value >= 0 && value < 1)).toBe(true)
   })
 
-  it('does not show the order of keys', () => {
+  it('gives unrelated numbers for similar keys', () => {
     const firsts = Array.from({ length: 1000 }, (_, index) => randomOf('seed', index, 'x').next())
     expect(new Set(firsts).size).toBe(1000)
     expect(firsts.filter(value => value < 0.1).length).toBeGreaterThan(60)
@@ -34,7 +34,7 @@ describe('a fleet', () => {
     expect(deviceProfile('other', 0)).not.toEqual(FLEET[0])
   })
 
-  it('has names, addresses and serial numbers of its own, and several kinds of hardware', () => {
+  it('has unique names, addresses and serial numbers, and several kinds of hardware', () => {
     expect(new Set(FLEET.map(device => device.hostname)).size).toBe(500)
     expect(new Set(FLEET.flatMap(device => device.macAddresses)).size).toBeGreaterThan(500)
     expect(new Set(FLEET.map(device => device.serial)).size).toBe(500)
@@ -42,7 +42,7 @@ describe('a fleet', () => {
     expect(FLEET[0]!.hostname).toMatch(/^[a-z]+-[a-z]+-0001$/)
   })
 
-  it('tells believable things', () => {
+  it('publishes plausible values', () => {
     for (const device of FLEET.slice(0, 50)) {
       const info = systemInfoOf(device, NOW)
       for (const disk of info.disks) expect(disk.availableSpace).toBeLessThan(disk.totalSpace)
@@ -57,7 +57,7 @@ describe('a fleet', () => {
 })
 
 describe('events', () => {
-  it('are the same whenever and in whatever pieces they are asked for', () => {
+  it('do not depend on the requested time ranges', () => {
     const device = FLEET[3]!
     const all = eventsBetween(device, 60_000, NOW, NOW + 2 * HOUR_MS)
     const pieces = [0, 7, 55, 119.5].flatMap((from, at, starts) =>
@@ -68,7 +68,7 @@ describe('events', () => {
     expect(all.length).toBeLessThanOrEqual(121)
   })
 
-  it('have ids that are theirs alone and carry their time', () => {
+  it('have unique ids that contain their time', () => {
     const events = eventsBetween(FLEET[0]!, 1000, NOW, NOW + HOUR_MS)
     expect(new Set(events.map(event => event.eventId)).size).toBe(events.length)
     expect(events[0]!.eventId).toMatch(/^d_ev_20260301-1200-[1-9A-HJ-NP-Za-km-z]{8}$/)
@@ -86,7 +86,7 @@ describe('events', () => {
     expect(new Set(events.map(event => event.category)).size).toBeGreaterThanOrEqual(6)
   })
 
-  it('come next when they say', () => {
+  it('come at the predicted time', () => {
     const device = FLEET[9]!
     const at = nextEventAt(device, 60_000, NOW)
     expect(eventsBetween(device, 60_000, NOW, at)).toEqual([])
@@ -116,7 +116,7 @@ describe('outages', () => {
 })
 
 describe('health and updates', () => {
-  it('leave most devices healthy, and change at whole windows only', () => {
+  it('leave most devices healthy, and change only at the start of a window', () => {
     const states = FLEET.map(device => healthAt(device, NOW))
     expect(states.filter(state => state === 'healthy').length).toBeGreaterThan(450)
     expect(states.filter(state => state !== 'healthy').length).toBeGreaterThan(2)

@@ -2,8 +2,8 @@ import type { DeviceProfile } from './device-profile.ts'
 import { randomOf } from './seeded-random.ts'
 
 /*
- * What happens to simulated devices is a function of seed, device and time of day. Nothing has to be remembered, and a simulator that
- * is started again goes on with the same story.
+ * The outages, health and updates of simulated devices are functions of seed, device and time of day. The simulator
+ * stores no state, and a restarted one continues where it left off.
  */
 
 /** A time during which a device is not connected. */
@@ -19,33 +19,33 @@ const SEARCHED_WINDOWS = 96
 /** Chance of an outage in each half hour. */
 const OUTAGE_CHANCE = { steady: 0.015, cellular: 0.2, flaky: 0.85 } as const
 
-/** The next outage that starts after a time, or undefined when none starts within two days. */
+/** The next outage that starts after a time; undefined if none starts within two days. */
 export function nextOutage({ seed, index, reliability }: DeviceProfile, afterMs: number): Outage | undefined {
   const first = Math.floor(afterMs / OUTAGE_WINDOW_MS)
   for (let window = first; window < first + SEARCHED_WINDOWS; window++) {
     const random = randomOf(seed, index, 'outage', window)
     if (!random.chance(OUTAGE_CHANCE[reliability])) continue
     const startMs = Math.round((window + random.next()) * OUTAGE_WINDOW_MS)
-    // Most are short, a few last minutes.
+    // Most outages are short, a few last minutes.
     const endMs = startMs + Math.round(5000 + 235_000 * random.next() ** 3)
     if (startMs > afterMs) return { startMs, endMs, isAbrupt: random.chance(0.7) }
   }
   return undefined
 }
 
-/** How a device is at a time. */
+/** Health of a device at a time. */
 export function healthAt({ seed, index, sickness }: DeviceProfile, atMs: number): Health {
   const random = randomOf(seed, index, 'health', Math.floor(atMs / HEALTH_WINDOW_MS))
   if (!random.chance(sickness)) return 'healthy'
   return random.chance(0.2) ? 'error' : 'degraded'
 }
 
-/** When a device's health may next change. */
+/** Time at which a device's health may next change. */
 export function nextHealthCheck(afterMs: number): number {
   return (Math.floor(afterMs / HEALTH_WINDOW_MS) + 1) * HEALTH_WINDOW_MS
 }
 
-/** One step of a software update, some time after the simulation began (protocol 4.4). */
+/** One step of a simulated update at an offset from the start of the simulation (protocol 4.4). */
 export type UpdateStep = {
   offsetMs: number
   state: 'installing' | 'rebooting' | 'committing' | 'completed' | 'failed'
@@ -54,7 +54,7 @@ export type UpdateStep = {
   lastError?: string
 }
 
-/** The update that a device goes through within the first minutes of a simulation; empty for most. */
+/** Steps of the update that a device goes through in the first minutes of a simulation; empty for most devices. */
 export function updateSteps({ seed, index, hardware, firmware }: DeviceProfile): UpdateStep[] {
   const random = randomOf(seed, index, 'update')
   const targetVersion = hardware.firmware.at(-1)!

@@ -6,36 +6,36 @@ import { errorEnvelope, Link, okEnvelopeOfJson, serveExecutor, WebSocketTranspor
 import { WebSocketServer } from 'ws'
 import type { DeviceCertificate } from '../certificate.ts'
 
-/** A way of refusing a connection. */
+/** Answer that refuses a connection. */
 export type FakeRefusal = { status: number; body?: string; headers?: Record<string, string> }
 
-/** A call of an action as it arrived. */
+/** A received action call. */
 export type FakeCall = { name: string; inputText: string; input: Record<string, unknown> }
 
 type Connection = {
   link: Link
-  /** Fingerprint of the certificate that the device showed in TLS. */
+  /** Fingerprint of the certificate that the device presented in TLS. */
   certificate: string | undefined
-  /** Whether TLS went on with an earlier session of the device. */
+  /** True if TLS resumed an earlier session. */
   isResumed: boolean
 }
 
-/** The device side of a hub, in memory but on a real socket: what the agent's tests connect to. */
+/** The device-facing part of a hub on a real socket, with data in memory, for the agent's tests. */
 export class FakeHub implements AsyncDisposable {
-  /** Headers of every request for a connection, refused ones included. */
+  /** Headers of every connection request, refused ones included. */
   readonly requests: IncomingHttpHeaders[] = []
   /** Connections, the newest last. */
   readonly connections: Connection[] = []
   readonly calls: FakeCall[] = []
-  /** How the next connections are refused, in this order. */
+  /** Refusals of the next connections, in order. */
   readonly refusals: FakeRefusal[] = []
-  /** Answers of actions as JSON text, by name; `{}` for others. */
+  /** Outputs of actions as JSON text, by name; `{}` for others. */
   readonly answers: Record<string, string> = {
     actor_GetActor:
       '{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}',
     devices_SetProperty: '{"result":"Set"}',
   }
-  /** Actions that are answered with an `Invalid` error of this text. */
+  /** Error messages of actions, by name; each is answered as `Invalid`. */
   readonly errors: Record<string, string> = {}
   readonly #sockets = new Set<Socket>()
   readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
@@ -84,7 +84,7 @@ export class FakeHub implements AsyncDisposable {
     })
   }
 
-  /** Starts a hub on a free port, with TLS when a certificate is given. */
+  /** Starts a hub on a free port; with TLS if a certificate is given. */
   static async start(certificate?: DeviceCertificate): Promise<FakeHub> {
     const hub = new FakeHub(certificate)
     await new Promise<void>(resolve => hub.#server.listen(0, '127.0.0.1', resolve))
@@ -104,7 +104,7 @@ export class FakeHub implements AsyncDisposable {
     return this.calls.filter(call => call.name === name)
   }
 
-  /** Breaks every connection off as a crash would. */
+  /** Resets all connections, like a crash. */
   crash(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }

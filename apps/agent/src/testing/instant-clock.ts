@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 
-/** A clock on which every sleep takes no time and is remembered. */
+/** A clock whose sleeps end at once and are recorded. */
 export function instantClock(): Clock & { sleeps: number[] } {
   const sleeps: number[] = []
   let elapsedMs = 0

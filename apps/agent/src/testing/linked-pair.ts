@@ -1,9 +1,9 @@
 import { type ChannelRequest, Link, type Transport } from '@muster/link'
 
-/** Two links that are each other's peers, in memory. */
+/** Two links connected in memory. */
 export type LinkedPair = { hub: Link; agent: Link }
 
-/** Makes two connected links; `onRequest` decides on channels that the hub asks the agent for. */
+/** Makes two connected links; `onRequest` decides on channels requested by the hub. */
 export function linkedPair(onRequest: (request: ChannelRequest) => void): LinkedPair {
   const links: { hub?: Link; agent?: Link } = {}
   const transportTo = (peer: 'hub' | 'agent'): Transport => {

@@ -3,20 +3,20 @@ import type { AddressInfo, Socket } from 'node:net'
 import { decodeFrame, encodeFrame, type Frame, MAGIC } from '@muster/link'
 import { type WebSocket, WebSocketServer } from 'ws'
 
-/** A Hello as every hub sends it. */
+/** The Hello that every hub sends. */
 export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: new Uint8Array() }
 
-/** What a hub gives a channel at its start (R-8). */
+/** Initial credit that a hub grants on a channel (R-8). */
 export const CREDIT = { frameCredit: 128, byteCredit: 16_384 }
 
 const DEVICE =
   '{"result":"Ok","value":{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}}'
 
-/** One connection to a hub that says what the test says. */
+/** One connection of a hub whose frames are sent by the test. */
 export class RawConnection {
   readonly webSocket: WebSocket
   readonly socket: Socket
-  /** Frames of the agent so far. */
+  /** Frames received from the agent. */
   readonly received: Frame[] = []
   isClosed = false
 
@@ -34,12 +34,12 @@ export class RawConnection {
     for (const frame of frames) this.webSocket.send(encodeFrame(frame))
   }
 
-  /** Frames of one kind. */
+  /** Received frames of one kind. */
   framesOf<T extends Frame['type']>(type: T): Extract<Frame, { type: T }>[] {
     return this.received.filter(frame => frame.type === type) as Extract<Frame, { type: T }>[]
   }
 
-  /** Accepts the agent's first channel as number 1 and answers its first request, by default with who it is. */
+  /** Accepts the agent's first channel as number 1 and answers its first request, by default with the device actor. */
   async admit(answer = DEVICE): Promise<void> {
     this.send(HELLO)
     await this.until(() => this.framesOf('ChannelRequest').length > 0)
@@ -51,7 +51,7 @@ export class RawConnection {
     this.send({ type: 'ChannelData', receiverId: 1, payload })
   }
 
-  /** Waits for something in what was received; rejects when the agent goes before. */
+  /** Waits for a condition on the received frames; rejects if the agent disconnects before. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.isClosed) throw new Error('the agent ended the connection')
@@ -60,7 +60,7 @@ export class RawConnection {
   }
 }
 
-/** A hub on a real socket that lets the test do everything; its first connection is the misbehaving one. */
+/** A hub on a real socket, controlled by the test. `behave` handles the first connection. */
 export async function rawHub(
   behave: (connection: RawConnection) => unknown,
 ): Promise<AsyncDisposable & { url: string; connections: RawConnection[] }> {
@@ -70,7 +70,7 @@ export async function rawHub(
   server.on('upgrade', (request, socket: Socket, head) =>
     webSockets.handleUpgrade(request, socket, head, webSocket => {
       const connection = new RawConnection(webSocket, socket)
-      // Later connections are good ones, as far as they go.
+      // Later connections behave correctly.
       const behaviour = connections.push(connection) === 1 ? behave : () => connection.admit()
       void Promise.resolve(behaviour(connection)).catch(() => {})
     }),

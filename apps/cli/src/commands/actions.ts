@@ -1,10 +1,10 @@
 import { text as readAll } from 'node:stream/consumers'
 import { type ActionName, actions, findAction } from '@muster/actions'
+import { isJsonObject, parseExact } from '@muster/actions/exact-json'
 import { openApiDocument } from '@muster/actions/openapi'
 import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { isObject, parseExactly } from '../exact-json.ts'
 
 type FieldSchema = { type?: string | string[]; enum?: unknown[]; anyOf?: FieldSchema[]; description?: string }
 type InputSchema = { properties?: Record<string, FieldSchema>; required?: string[] }
@@ -14,14 +14,14 @@ type Paths = Record<
 >
 
 /**
- * `muster actions`: every action of the contract by its name; its input is JSON, an option for each field, or both. Loaded only by
- * command lines that name it, since the contract would double the start of all others.
+ * `muster actions`: every action of the contract by its name. Its input is JSON, one option for each field, or both.
+ * Loaded only by command lines that use it, since the contract would double the start-up time of all others.
  */
 export function addActionCommands(group: Command, context: CommandContext): void {
   group.configureHelp({ subcommandTerm: command => command.name() })
   group
     .command('list')
-    .description('list the actions with what they do')
+    .description('list the actions with a summary')
     .action((_: object, command: Command) => {
       const rows = Object.entries(actions).map(([name, { kind, summary }]) => ({ name, kind, summary }))
       context.printTable(command, rows, [
@@ -75,11 +75,11 @@ function addActionCommand(
 
 async function inputOf(context: CommandContext, text = '{}'): Promise<Record<string, unknown>> {
   const value = parse(text === '-' ? await readAll(context.input()) : text, 'The input')
-  if (isObject(value)) return value
-  throw new CliError('Found an input that is no JSON object, expected one.', { exitCode: EXIT.usage })
+  if (isJsonObject(value)) return value
+  throw new CliError('Found an input that is not a JSON object, expected one.', { exitCode: EXIT.usage })
 }
 
-/** Whether a field is text, so that it needs no quotes of JSON on the command line. */
+/** True if a field is text, which needs no JSON quotes on the command line. */
 function isText({ type, anyOf, enum: values }: FieldSchema): boolean {
   if (anyOf) return anyOf.filter(one => one.type !== 'null').every(isText)
   if (values) return values.every(value => value === null || typeof value === 'string')
@@ -90,14 +90,14 @@ function kebab(field: string): string {
   return field.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
 }
 
-/** The name under which the parser of options keeps a field: `s3Config` comes back from `--s3-config`. */
+/** The key under which commander stores an option: `s3Config` for `--s3-config`. */
 function camel(field: string): string {
   return kebab(field).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function parse(text: string, what: string): unknown {
   try {
-    return parseExactly(text)
+    return parseExact(text)
   } catch (cause) {
     throw new CliError(`${what} is not JSON: ${(cause as Error).message}.`, { exitCode: EXIT.usage, cause })
   }

@@ -10,7 +10,7 @@ import { assetOf, repositoryIdOf, versionIdOf } from '../paths.ts'
 import { createProgress } from '../progress.ts'
 import type { Uploaded } from '../upload.ts'
 
-/** `assets`: blobs of a repository, up and down. */
+/** `assets`: upload and download of blobs of a repository. */
 export function addAssetCommands(parent: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = parent.command('assets').description('stored blobs of a repository')
@@ -35,14 +35,14 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
     })
   group
     .command('delete <asset>')
-    .description('delete one that no version and no package has')
+    .description('delete a blob that no version and no package uses')
     .action(async (path: string, _: object, command: Command) => {
       const { assetId } = await assetOf(context, command, path)
       print(command, await invoke(command, 'repositories_DeleteAsset', { assetId }), 'Deleted.')
     })
   group
     .command('issue-upload-url <asset>')
-    .description('print links to which the bytes of a blob can be sent for a while')
+    .description('print short-lived links for uploading the bytes of a blob')
     .action(async (path: string, _: object, command: Command) => {
       const { assetId } = await assetOf(context, command, path)
       print(command, await invoke(command, 'repositories_IssueAssetUploadUrl', { assetId }))
@@ -50,7 +50,7 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
   group
     .command('upload <target> <files...>')
     .description('upload files into a repository, or into a version: repository or repository/package/tag')
-    .option('--parallel <count>', 'so many at once', wholeNumber(1, 16), 3)
+    .option('--parallel <count>', 'number of uploads at once', wholeNumber(1, 16), 3)
     .action(async (target: string, files: string[], { parallel }: { parallel: number }, command: Command) => {
       const isVersion = target.includes('/') || isRepositoryId(target, 'pkg_v')
       const versionId = isVersion ? await versionIdOf(context, command, target) : undefined
@@ -83,21 +83,21 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
     })
   group
     .command('download <asset>')
-    .description('fetch a file and verify it: repository/package/tag/file')
-    .option('-o, --output <file>', 'where it goes; else its own name in this folder')
-    .option('--force', 'replace a file that is there')
+    .description('download a file and verify it: repository/package/tag/file')
+    .option('-o, --output <file>', 'path to write to (default: its own name in this folder)')
+    .option('--force', 'replace an existing file')
     .action(async (path: string, options: { output?: string; force?: boolean }, command: Command) => {
       const { assetId, filename } = await assetOf(context, command, path)
-      // A name that the hub tells never leads out of this folder.
+      // A file name from the hub must not lead out of this folder, hence basename().
       const name = options.output ?? basename(filename ?? assetId)
-      // Where a link leads, which stays one.
+      // Resolves a symbolic link, so that the download replaces its target and not the link.
       const to = await realpath(name).catch(() => resolve(name))
       const there = await stat(to).catch(() => undefined)
-      // A folder, or a device such as /dev/null, which would be gone.
+      // A folder, or a device such as /dev/null, must not be replaced by a file.
       if (there && !there.isFile())
-        throw new CliError(`Found something else than a file at ${name}.`, { exitCode: EXIT.usage })
+        throw new CliError(`Found something other than a file at ${name}.`, { exitCode: EXIT.usage })
       if (there && !options.force)
-        throw new CliError(`There is a file ${name} already; --force replaces it.`, { exitCode: EXIT.usage })
+        throw new CliError(`The file ${name} exists already; --force replaces it.`, { exitCode: EXIT.usage })
       const { download } = await import('../download.ts')
       const progress = await createProgress(context)
       try {
@@ -112,7 +112,7 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
 
 type Outcome = Uploaded & { file: string }
 
-/** Uploads files, some at once; the others go on when one fails, and the first failure is told at the end. */
+/** Uploads files, several at once. If one fails the others continue, and the first failure is thrown at the end. */
 async function uploadAll(
   context: CommandContext,
   command: Command,
@@ -147,8 +147,11 @@ async function uploadAll(
   const [first, ...others] = failures
   if (!first) return outcomes.sort((one, other) => files.indexOf(one.file) - files.indexOf(other.file))
   const more = others.length > 0 ? ` (and ${others.length} more failed)` : ''
-  throw new CliError(`${first.file}: ${messageOf(first.error)}${more} Run the same command again to go on.`, {
-    exitCode: exitCodeOf(first.error),
-    cause: first.error,
-  })
+  throw new CliError(
+    `${first.file}: ${messageOf(first.error)}${more} Run the same command again to continue.`,
+    {
+      exitCode: exitCodeOf(first.error),
+      cause: first.error,
+    },
+  )
 }

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 
-/** What a shell runs to ask for the words that may come next; the word being typed is the last one. */
+/** Completion scripts. The shell runs `muster complete` for the candidates; the last word is the one being typed. */
 const SCRIPTS = {
   bash: `_muster() {
   local IFS=$'\\n' words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
@@ -25,7 +25,7 @@ end
 complete -c muster -f -a '(__muster)'`,
 } as const
 
-/** `muster completion`: a script for the person's shell; `muster complete` is what that script asks. */
+/** `muster completion` prints a script for the person's shell; `muster complete` answers the calls of that script. */
 export function addCompletionCommand(program: Command, context: CommandContext): void {
   program
     .command('completion')
@@ -42,7 +42,7 @@ export function addCompletionCommand(program: Command, context: CommandContext):
     })
 }
 
-/** The words that may stand where the last one is being typed; none where a file, an id or a text goes. */
+/** Words that may replace the last one; none where a file, an id or a text is expected. */
 function candidates(program: Command, words: readonly string[]): string[] {
   const typed = words.at(-1) ?? ''
   let command = program

@@ -2,13 +2,13 @@ import { Argument, type Command, Option } from 'commander'
 import { boolean, json, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../cli.ts'
 import { CliError } from '../errors.ts'
-import { printedJson } from '../exact-json.ts'
 import { readList } from '../lists.ts'
+import { printedJson } from '../printed-json.ts'
 
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
 type StatusWord = keyof typeof STATUSES
 
-/** `muster devices` and `muster http-proxy`: one device, its certificates, properties, events and web page. */
+/** `muster devices` and `muster http-proxy`: one device with its certificates, properties, events and web page. */
 export function addDeviceCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = program
@@ -29,7 +29,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     })
   group
     .command('rename <device> [name]')
-    .description('rename a device; without a name, remove it')
+    .description('rename a device; without a name, remove its name')
     .action(async (deviceId: string, name: string | undefined, _: object, command: Command) => {
       print(command, await invoke(command, 'devices_SetName', { deviceId, name: name ?? null }), 'Renamed.')
     })
@@ -59,7 +59,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     })
   properties
     .command('get <device> <name>')
-    .description('print the value of one')
+    .description('print the value of a property')
     .action(async (deviceId: string, name: string, _: object, command: Command) => {
       const found = await invoke(command, 'devices_GetProperty', { deviceId, name })
       if (found.result === 'NotFound') throw new CliError(`The device has no property "${name}".`)
@@ -68,9 +68,9 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   properties
     .command('set <device> <name>')
     .argument('<json>', 'its value', json)
-    .description('set one to a JSON value')
-    .option('--protected <boolean>', 'keep the device from changing it', boolean)
-    .option('--expected-version <version>', 'only if it has this version', wholeNumber(0))
+    .description('set a property to a JSON value')
+    .option('--protected <boolean>', 'prevent the device from changing it', boolean)
+    .option('--expected-version <version>', 'only if the property has this version', wholeNumber(0))
     .action(
       async (
         deviceId: string,
@@ -81,7 +81,9 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
       ) => {
         const answer = await invoke(command, 'devices_SetProperty', { deviceId, name, value, ...options })
         if (answer.result === 'VersionConflict')
-          throw new CliError(`It has version ${answer.currentVersion}, expected ${options.expectedVersion}.`)
+          throw new CliError(
+            `The property has version ${answer.currentVersion}, expected ${options.expectedVersion}.`,
+          )
         print(command, answer, 'Set.')
       },
     )
@@ -90,12 +92,12 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('remove one')
     .action(async (deviceId: string, name: string, _: object, command: Command) => {
       const answer = await invoke(command, 'devices_RemoveProperty', { deviceId, name })
-      print(command, answer, answer.result === 'Removed' ? 'Removed.' : 'There was none.')
+      print(command, answer, answer.result === 'Removed' ? 'Removed.' : 'There was no such property.')
     })
   properties
     .command('history <device> <name>')
-    .description('show its past values, newest first')
-    .option('--limit <count>', 'show at most so many', wholeNumber(1), 20)
+    .description('show past values of a property, newest first')
+    .option('--limit <count>', 'maximum number of rows', wholeNumber(1), 20)
     .action(async (deviceId: string, name: string, { limit }: { limit: number }, command: Command) => {
       printTable(
         command,
@@ -116,7 +118,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   certificates
     .command('add <device> <sha256>')
     .description('register a certificate by its fingerprint')
-    .addOption(new Option('--status <status>', 'instead of pending').choices(Object.keys(STATUSES)))
+    .addOption(new Option('--status <status>', 'status instead of pending').choices(Object.keys(STATUSES)))
     .action(
       async (
         deviceId: string,
@@ -132,7 +134,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   certificates
     .command('set-status <certificate>')
     .addArgument(new Argument('<status>').choices(Object.keys(STATUSES)))
-    .description('accept, reject or revoke one')
+    .description('accept, reject or revoke a certificate')
     .action(async (certificateId: string, status: StatusWord, _: object, command: Command) => {
       const input = { certificateId, status: STATUSES[status] }
       print(command, await invoke(command, 'devices_SetCertificateStatus', input), 'Changed.')
@@ -148,8 +150,8 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .command('events')
     .description('events of a device')
     .command('list <device>')
-    .description('list the latest, newest first')
-    .option('--limit <count>', 'show at most so many', wholeNumber(1, 1000), 100)
+    .description('list the latest events, newest first')
+    .option('--limit <count>', 'maximum number of rows', wholeNumber(1, 1000), 100)
     .action(async (deviceId: string, { limit }: { limit: number }, command: Command) => {
       const events = await readList(context, command, 'devices_QueryEvents', { deviceId }, limit)
       printTable(command, events, [
@@ -164,8 +166,8 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('connections of a device')
     .command('list <device>')
     .description('list them, newest first')
-    .option('--limit <count>', 'show at most so many', wholeNumber(1, 1000), 100)
-    .option('--active-only <boolean>', 'only open ones', boolean)
+    .option('--limit <count>', 'maximum number of rows', wholeNumber(1, 1000), 100)
+    .option('--active-only <boolean>', 'only open connections', boolean)
     .action(async (deviceId: string, options: { limit: number; activeOnly?: boolean }, command: Command) => {
       const { connections } = await invoke(command, 'devices_QueryConnections', { deviceId, ...options })
       printTable(command, connections, [
@@ -181,10 +183,10 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .command('http-proxy')
     .description('the web page of a device')
     .command('issue-url <device>')
-    .description('print a link to it that works in a browser')
-    .option('--hostname <name>', 'one free name below the proxy domain')
+    .description('print a link to the web page for a browser')
+    .option('--hostname <name>', 'an unused host name directly below the proxy domain')
     .option('--port <port>', 'port on the device', wholeNumber(1, 65_535))
-    .option('--valid-for <seconds>', 'how long the link works, at most 7200', wholeNumber(1, 31_536_000))
+    .option('--valid-for <seconds>', 'validity of the link, at most 7200', wholeNumber(1, 31_536_000))
     .action(
       async (
         deviceId: string,

@@ -6,7 +6,7 @@ import { assetOf } from '../paths.ts'
 
 type Metadata = Record<string, unknown>
 
-/** What has files, a version or a package: how the argument that names it becomes an id, and its actions. */
+/** A record that contains files (version or package): how its argument becomes an id, and its actions. */
 type FileHolder = {
   word: 'package' | 'version'
   description: string
@@ -24,15 +24,15 @@ type FileHolder = {
   ) => Promise<object>
 }
 
-/** `assets` below packages and versions: the files of one. */
+/** `assets` below packages and versions: the files of a package or version. */
 export function addFileCommands(parent: Command, context: CommandContext, holder: FileHolder): void {
   const { print } = context
   const { word, description, idOf } = holder
   const group = parent.command('assets').description(description)
   group
     .command(`add <${word}> <asset> <filename>`)
-    .description('put a stored blob into it')
-    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .description('add a stored blob under a file name')
+    .option('--metadata <json>', 'any JSON object', jsonObject)
     .action(
       async (
         path: string,
@@ -45,21 +45,21 @@ export function addFileCommands(parent: Command, context: CommandContext, holder
         const { assetId } = await assetOf(context, command, asset)
         const answer = await holder.add(command, id, { assetId, filename, ...options })
         if (answer.result === 'FilenameAlreadyExists')
-          throw new CliError(`There is a file "${filename}" already.`)
+          throw new CliError(`The file "${filename}" exists already.`)
         print(command, answer, 'Added.')
       },
     )
   group
     .command(`remove <${word}> <filename>`)
-    .description('take one out')
+    .description('remove a file')
     .action(async (path: string, filename: string, _: object, command: Command) => {
       const id = await idOf(context, command, path)
       print(command, await holder.remove(command, id, { filename }), 'Removed.')
     })
   group
     .command(`set-metadata <${word}> <filename>`)
-    .argument('<json>', 'a JSON object of yours', jsonObject)
-    .description('replace its metadata')
+    .argument('<json>', 'any JSON object', jsonObject)
+    .description('replace the metadata of a file')
     .action(async (path: string, filename: string, metadata: Metadata, _: object, command: Command) => {
       const id = await idOf(context, command, path)
       print(command, await holder.setMetadata(command, id, { filename, metadata }), 'Changed.')

@@ -2,25 +2,25 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import type { Mapping } from '../forward.ts'
 
-/** `muster forward`: ports of this machine that lead to ports of a device (protocol 3.4). */
+/** `muster forward`: forwards ports of this machine to ports of a device (protocol 3.4). */
 export function addForwardCommand(program: Command, context: CommandContext): void {
   program
     .command('forward <device>')
-    .argument('<local:remote...>', 'port here, 0 for a free one, and port of the device', addMapping)
+    .argument('<local:remote...>', 'local port, 0 for a free one, and port of the device', addMapping)
     .description('make ports of a device reachable as ports of this machine, until Ctrl-C')
     .action(async (deviceId: string, mappings: Mapping[], _: object, command: Command) => {
-      // A wrong id is told at once, and not at the first connection.
+      // Checks the id at once, and not only at the first connection.
       await context.invoke(command, 'devices_GetDetails', { deviceId })
       const access = await context.access(command)
-      const tell = (forwards: Mapping[]) => {
+      const onListening = (forwards: Mapping[]) => {
         const lines = forwards.map(
           ({ localPort, remotePort }) => `127.0.0.1:${localPort} leads to port ${remotePort} of ${deviceId}.`,
         )
         context.print(command, { deviceId, forwards }, [...lines, 'Stop with Ctrl-C.'].join('\n'))
       }
-      // Links are loaded only by who needs one.
+      // Link modules are loaded only by commands that need them.
       const { forward } = await import('../forward.ts')
-      await forward(context, access, { deviceId, mappings, tell })
+      await forward(context, access, { deviceId, mappings, onListening })
     })
 }
 

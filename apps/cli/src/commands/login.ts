@@ -5,13 +5,13 @@ import type { CommandContext, GlobalOptions } from '../cli.ts'
 import { homeConfigPath, originOf, userToken, writeAccess } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 
-/** `muster login`: asks for hub and token, tries them, and keeps them for later calls. */
+/** `muster login`: asks for hub and token, tests them, and stores them for later calls. */
 export function addLoginCommand(program: Command, context: CommandContext): void {
   program
     .command('login')
     .alias('configure')
-    .description('keep a hub and a user token for later calls; the token is read from standard input')
-    .option('--local', 'keep them in this folder, in .muster-cli.toml')
+    .description('store a hub and a user token for later calls; the token is read from standard input')
+    .option('--local', 'store them in this folder, in .muster-cli.toml')
     .action(async (options: { local?: boolean }, command: Command) => {
       const { hub, token } = command.optsWithGlobals<GlobalOptions>()
       const answers = await ask(context, {
@@ -30,12 +30,12 @@ export function addLoginCommand(program: Command, context: CommandContext): void
       context.print(
         command,
         { hubUrl, userId: actor.userId, config: path },
-        `Signed in at ${hubUrl}; kept in ${path}.`,
+        `Signed in at ${hubUrl}; stored in ${path}.`,
       )
     })
   program
     .command('whoami')
-    .description('show who the token belongs to')
+    .description('show the person of the token')
     .action(async (_options: object, command: Command) => {
       const { actor } = await context.invoke(command, 'actor_GetActor', {})
       const { hubUrl } = await context.access(command)
@@ -47,7 +47,7 @@ export function addLoginCommand(program: Command, context: CommandContext): void
     })
 }
 
-/** Asks what is missing: a line each, shown as a question to a person, and the token without an echo. */
+/** Reads the missing values, one line each. A person sees a question for each, and the token is not echoed. */
 async function ask(
   { input, ask: show, signal }: CommandContext,
   questions: Record<string, string>,
@@ -55,7 +55,8 @@ async function ask(
   const answers: Record<string, string> = {}
   if (Object.keys(questions).length === 0) return answers
   const stream = input()
-  // Wherever the questions can be shown: what is typed must not be, so that the terminal leaves it to us.
+  // Typed input is not echoed by the terminal, also when standard error goes to a file; this code echoes all but the
+  // token.
   const isTyped = 'isTTY' in stream && stream.isTTY === true
   let isSecret = false
   const echo = new Writable({

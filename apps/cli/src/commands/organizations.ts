@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../cli.ts'
 import { readList } from '../lists.ts'
 
-/** `muster organizations`: those of the person behind the token. */
+/** `muster organizations`: the organizations of the token's person. */
 export function addOrganizationCommands(program: Command, context: CommandContext): void {
   const group = program.command('organizations').description('your organizations')
   group

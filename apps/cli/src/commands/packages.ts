@@ -7,7 +7,7 @@ import { packageIdOf, repositoryIdOf } from '../paths.ts'
 import { addFileCommands } from './files.ts'
 import { addVersionListCommand } from './versions.ts'
 
-/** `packages`: those of a repository. */
+/** `packages`: packages of a repository. */
 export function addPackageCommands(parent: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = parent.command('packages').description('packages of a repository')
@@ -33,8 +33,8 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
   group
     .command('create <repository> <name>')
     .description('create one')
-    .option('--kind <kind>', 'what it is, in a word of yours')
-    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .option('--kind <kind>', 'kind of the package, any word')
+    .option('--metadata <json>', 'any JSON object', jsonObject)
     .action(
       async (
         repository: string,
@@ -49,7 +49,7 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
           ...options,
         })
         if (created.result === 'NameAlreadyExists')
-          throw new CliError(`There is a package "${name}" already.`)
+          throw new CliError(`The package "${name}" exists already.`)
         print(command, created, created.packageId)
       },
     )
@@ -59,12 +59,12 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
     .action(async (path: string, name: string, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       const answer = await invoke(command, 'repositories_SetPackageName', { packageId, name })
-      if (answer.result === 'NameAlreadyExists') throw new CliError(`There is a package "${name}" already.`)
+      if (answer.result === 'NameAlreadyExists') throw new CliError(`The package "${name}" exists already.`)
       print(command, answer, 'Renamed.')
     })
   group
     .command('set-kind <package> [kind]')
-    .description('say what it is; without a kind, forget it')
+    .description('set the kind of a package; without a kind, remove it')
     .action(async (path: string, kind: string | undefined, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       print(
@@ -75,8 +75,8 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('set-metadata <package>')
-    .argument('<json>', 'a JSON object of yours', jsonObject)
-    .description('replace its metadata')
+    .argument('<json>', 'any JSON object', jsonObject)
+    .description('replace the metadata of a package')
     .action(async (path: string, metadata: Record<string, unknown>, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       const input = { packageId, metadata }
@@ -84,7 +84,7 @@ export function addPackageCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('delete <package>')
-    .description('delete one with its versions')
+    .description('delete a package with its versions')
     .action(async (path: string, _: object, command: Command) => {
       const packageId = await packageIdOf(context, command, path)
       print(command, await invoke(command, 'repositories_DeletePackage', { packageId }), 'Deleted.')

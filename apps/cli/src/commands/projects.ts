@@ -12,7 +12,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     .description('projects with their devices, repositories and tokens')
   group
     .command('list')
-    .description('list the projects that you can see')
+    .description('list your projects')
     .action(async (_: object, command: Command) => {
       printTable(command, await readList(context, command, 'projects_Query', {}), [
         { title: 'Id', of: row => row.projectId },
@@ -48,11 +48,15 @@ export function addProjectCommands(program: Command, context: CommandContext): v
   const devices = group.command('devices').description('devices of a project')
   devices
     .command('list <project>')
-    .description('list them, by first seen')
-    .option('--limit <count>', 'show at most so many', wholeNumber(1))
-    .option('--text <text>', 'only with this in the name, host name or id')
+    .description('list the devices, by first seen')
+    .option('--limit <count>', 'maximum number of rows', wholeNumber(1))
+    .option('--text <text>', 'only devices with this text in name, host name or id')
     .addOption(
-      new Option('--status <status>', 'only with this one').choices(['connected', 'disconnected', 'pending']),
+      new Option('--status <status>', 'only devices with this status').choices([
+        'connected',
+        'disconnected',
+        'pending',
+      ]),
     )
     .action(
       async (
@@ -103,7 +107,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     })
   repositories
     .command('unlink <project> <repository>')
-    .description('take that right away')
+    .description('withdraw that right')
     .action(async (projectId: string, repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       print(
@@ -127,24 +131,21 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     })
   tokens
     .command('create <project> <name>')
-    .description('issue one; its secret is shown this once')
-    .option('--auto-accept <boolean>', 'accept the first certificate of new devices', boolean)
-    .action(
-      async (projectId: string, name: string, { autoAccept }: { autoAccept?: boolean }, command: Command) => {
-        const flags = autoAccept === undefined ? {} : { flags: { autoAccept } }
-        const created = await invoke(command, 'projects_CreateDeploymentToken', { projectId, name, ...flags })
-        print(command, created, created.token)
-      },
-    )
+    .description('issue a token; its secret is shown only once')
+    .option('--auto-accept <boolean>', 'accept the first certificate of new devices', boolean, true)
+    .action(async (projectId: string, name: string, flags: { autoAccept: boolean }, command: Command) => {
+      const created = await invoke(command, 'projects_CreateDeploymentToken', { projectId, name, flags })
+      print(command, created, created.token)
+    })
   tokens
     .command('delete <token>')
-    .description('revoke one and disconnect the devices that use it')
+    .description('revoke a token and disconnect the devices that use it')
     .action(async (tokenId: string, _: object, command: Command) => {
       print(command, await invoke(command, 'projects_DeleteDeploymentToken', { tokenId }), 'Deleted.')
     })
   tokens
     .command('set-flags <token>')
-    .description('change what it does')
+    .description('change the flags of a token')
     .requiredOption('--auto-accept <boolean>', 'accept the first certificate of new devices', boolean)
     .action(async (tokenId: string, flags: { autoAccept: boolean }, command: Command) => {
       print(

@@ -11,7 +11,7 @@ import { addVersionCommands } from './versions.ts'
 const VISIBILITIES = { public: 'Public', private: 'Private' } as const
 type VisibilityWord = keyof typeof VISIBILITIES
 
-/** `muster repositories`, and below it packages, versions and assets; the last three also stand by themselves. */
+/** `muster repositories` with packages, versions and assets below it; these three are top-level commands as well. */
 export function addRepositoryCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = program
@@ -19,7 +19,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     .description('repositories of packages, their versions and files')
   group
     .command('list <organization>')
-    .description('list those of an organization')
+    .description('list the repositories of an organization')
     .action(async (organizationId: string, _: object, command: Command) => {
       printTable(
         command,
@@ -33,7 +33,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   group
     .command('resolve <repository>')
-    .description('find one by its name in paths')
+    .description('find a repository by its name in paths')
     .action(async (repository: string, _: object, command: Command) => {
       print(command, await invoke(command, 'repositories_ResolveName', { repository }))
     })
@@ -46,8 +46,12 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   group
     .command('create <organization> <name>')
-    .description('create one; a name of letters, digits, dots, dashes is its handle in paths too')
-    .addOption(new Option('--visibility <visibility>', 'who may read it').choices(Object.keys(VISIBILITIES)))
+    .description(
+      'create a repository; a name of letters, digits, dots and dashes is its handle in paths as well',
+    )
+    .addOption(
+      new Option('--visibility <visibility>', 'public or private').choices(Object.keys(VISIBILITIES)),
+    )
     .action(
       async (
         organizationId: string,
@@ -61,13 +65,13 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
           ...(word && { visibility: VISIBILITIES[word] }),
         })
         if (created.result === 'NameAlreadyExists')
-          throw new CliError(`There is a repository "${name}" already.`)
+          throw new CliError(`The repository "${name}" exists already.`)
         print(command, created, created.repositoryId)
       },
     )
   group
     .command('rename <repository> <name>')
-    .description('change the name that people see')
+    .description('change the display name')
     .action(async (repository: string, displayName: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       print(
@@ -78,7 +82,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   group
     .command('set-slug <repository> <slug>')
-    .description('change its handle in paths')
+    .description('change the handle in paths')
     .action(async (repository: string, slug: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       const answer = await invoke(command, 'repositories_SetSlug', { repositoryId, slug })
@@ -88,7 +92,7 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
   group
     .command('set-visibility <repository>')
     .addArgument(new Argument('<visibility>').choices(Object.keys(VISIBILITIES)))
-    .description('make it public or private')
+    .description('make a repository public or private')
     .action(async (repository: string, word: VisibilityWord, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       const input = { repositoryId, visibility: VISIBILITIES[word] }
@@ -96,15 +100,15 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   group
     .command('delete <repository>')
-    .description('delete one with everything in it')
+    .description('delete a repository with everything in it')
     .action(async (repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       print(command, await invoke(command, 'repositories_Delete', { repositoryId }), 'Deleted.')
     })
   group
     .command('issue-url <asset>')
-    .description('print a link from which a file can be fetched for a while')
-    .option('--filename <name>', 'name under which a browser saves it')
+    .description('print a short-lived link for downloading a file')
+    .option('--filename <name>', 'file name for saving in a browser')
     .action(async (path: string, { filename }: { filename?: string }, command: Command) => {
       const asset = await assetOf(context, command, path)
       const input = {
@@ -132,18 +136,26 @@ export function addRepositoryCommands(program: Command, context: CommandContext)
     })
   const s3 = group.command('s3').description('where a repository keeps its blobs')
   s3.command('get <repository>')
-    .description('show it, without the secret')
+    .description('show the settings without the secret')
     .action(async (repository: string, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       print(command, await invoke(command, 'repositories_GetS3Config', { repositoryId }))
     })
   s3.command('set <repository>')
     .argument('<json>', 'the configuration', jsonObject)
-    .description('set it, after trying it: {"endpoint", "bucket", "accessKeyId", "secretAccessKey", …}')
+    .description(
+      'change the settings after testing them: {"endpoint", "bucket", "accessKeyId", "secretAccessKey", …}',
+    )
     .action(async (repository: string, s3Config: object, _: object, command: Command) => {
       const repositoryId = await repositoryIdOf(context, command, repository)
       const input = { repositoryId, s3Config: s3Config as never }
       print(command, await invoke(command, 'repositories_SetS3Config', input), 'Set.')
+    })
+  s3.command('remove <repository>')
+    .description('keep new blobs in the storage of the hub; blobs in the object store stay there')
+    .action(async (repository: string, _: object, command: Command) => {
+      const repositoryId = await repositoryIdOf(context, command, repository)
+      print(command, await invoke(command, 'repositories_RemoveS3Config', { repositoryId }), 'Removed.')
     })
   for (const parent of [program, group]) {
     addPackageCommands(parent, context)

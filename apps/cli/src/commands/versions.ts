@@ -7,20 +7,20 @@ import { addFileCommands } from './files.ts'
 
 type Tag = { tag: string; locked: boolean; reassign: boolean }
 
-/** `versions`: those of a package, their tags and files. */
+/** `versions`: versions of a package with their tags and files. */
 export function addVersionCommands(parent: Command, context: CommandContext): void {
   const { invoke, print } = context
   const group = parent.command('versions').description('versions of a package, their tags and files')
   addVersionListCommand(group, context)
   group
     .command('resolve <path>')
-    .description('find one by repository/package/tag; scripts read `.result`')
+    .description('find a version by repository/package/tag; scripts read `.result`')
     .action(async (path: string, _: object, command: Command) => {
       print(command, await invoke(command, 'repositories_ResolveVersionByPath', versionPath(path)))
     })
   group
     .command('info <version>')
-    .description('show one with its files')
+    .description('show a version with its files')
     .action(async (path: string, _: object, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
       print(command, await invoke(command, 'repositories_GetVersionDetails', { versionId }))
@@ -28,9 +28,9 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   group
     .command('create <package>')
     .description('create one')
-    .option('--tag <tag[,locked][,reassign]>', 'give it a tag; may be repeated', addTag, [])
-    .option('--name <name>', 'a name for people')
-    .option('--metadata <json>', 'a JSON object of yours', jsonObject)
+    .option('--tag <tag[,locked][,reassign]>', 'tag of the version; may be repeated', addTag, [])
+    .option('--name <name>', 'display name')
+    .option('--metadata <json>', 'any JSON object', jsonObject)
     .action(
       async (
         path: string,
@@ -55,7 +55,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('rename <version> [name]')
-    .description('name one for people; without a name, remove it')
+    .description('set the display name of a version; without a name, remove it')
     .action(async (path: string, name: string | undefined, _: object, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
       print(
@@ -66,8 +66,8 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('set-metadata <version>')
-    .argument('<json>', 'a JSON object of yours', jsonObject)
-    .description('replace its metadata')
+    .argument('<json>', 'any JSON object', jsonObject)
+    .description('replace the metadata of a version')
     .action(async (path: string, metadata: Record<string, unknown>, _: object, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
       const input = { versionId, metadata }
@@ -75,7 +75,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('tag <version>')
-    .description('give it tags, all or none')
+    .description('add tags to a version, all or none')
     .requiredOption('--tag <tag[,locked][,reassign]>', 'a tag; may be repeated', addTag)
     .action(async (path: string, { tag: tags }: { tag: Tag[] }, command: Command) => {
       const versionId = await versionIdOf(context, command, path)
@@ -83,7 +83,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
     })
   group
     .command('untag <version>')
-    .description('take tags off, all or none')
+    .description('remove tags from a version, all or none')
     .requiredOption('--tag <tag>', 'a tag; may be repeated', (tag: string, before: string[] = []) => [
       ...before,
       tag,
@@ -106,7 +106,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   })
 }
 
-/** `list`, which the public command line has below its packages as well. */
+/** `list` of versions. The public command line has it below its packages as well. */
 export function addVersionListCommand(group: Command, context: CommandContext): void {
   group
     .command('list <package>')
@@ -129,7 +129,10 @@ export function addVersionListCommand(group: Command, context: CommandContext): 
     })
 }
 
-/** `NAME[,locked][,reassign]`: both are always sent, so that a tag moves only where that was asked for (protocol 7.4). */
+/**
+ * Parses `NAME[,locked][,reassign]`. Both flags are always sent, so that a tag moves only when requested (protocol
+ * 7.4).
+ */
 function addTag(text: string, before: Tag[] = []): Tag[] {
   const [tag = '', ...flags] = text.split(',')
   const unknown = flags.find(flag => flag !== 'locked' && flag !== 'reassign')

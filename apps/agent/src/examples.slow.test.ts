@@ -1,21 +1,27 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { isInstalled } from '@muster/testkit/debian'
+import { until } from '@muster/testkit'
+import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { expect, it } from 'vitest'
 import { FakeHub } from './testing/fake-hub.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../examples')
-const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze'
-const hasTools = isInstalled('/usr/bin/jq', 'jq')
-const hasCurl = hasTools && isInstalled('/usr/bin/curl', 'curl')
+const hasTools = hasPrograms('jq')
+const hasCurl = hasPrograms('jq', 'curl')
 const DISK_FULL = /^the disk is full/
+/** Programs used by the scripts, besides the updaters. */
+const TOOLS =
+  'sh cat cut curl dirname basename jq ln mkdir mv readlink rm sed sha256sum sleep touch wc'.split(' ')
+const programPath = (name: string) => ['/usr/bin', '/bin'].map(folder => join(folder, name)).find(existsSync)!
+const BUSY = 'Another run of the update is in progress; this one does nothing.\n'
 const VERSION = `pkg_v_${'2'.repeat(22)}`
 
-/** A device whose updaters are stand-ins that write down how they were called. */
+/** A device whose updaters are stubs that record their arguments. */
 async function device(hub: FakeHub) {
   const folder = await temporaryFolder()
   const bin = join(folder.path, 'bin')
@@ -27,7 +33,7 @@ async function device(hub: FakeHub) {
   const token = `deployment_${'1'.repeat(66)}`
   const main = join(import.meta.dirname, '../muster-agent.js')
   const options = `--hub ${hub.url} --token ${token} --data "${folder.path}/data"`
-  // Where there is a file "offline", no hub can be reached.
+  // While a file "offline" exists, the hub is unreachable.
   await program(
     'muster-agent',
     `[ ! -f offline ] || exit 1\nexec "${process.execPath}" "${main}" "$@" ${options}`,
@@ -57,6 +63,8 @@ async function device(hub: FakeHub) {
         NOTES: notes,
         OTA_PATH: 'fleet/pump/stable',
         OTA_STATE_FOLDER: join(folder.path, 'state'),
+        // Each run counts as the first after a new boot, unless a test sets the id.
+        OTA_BOOT_ID: randomUUID(),
         ...env,
       },
     })
@@ -66,14 +74,22 @@ async function device(hub: FakeHub) {
   return {
     program,
     image: join(folder.path, 'image'),
-    /** What the scripts keep. */
+    /** Folder of the scripts' state. */
     state: join(folder.path, 'state'),
-    /** Lets no file of this name be kept, as a full disk does. */
+    /** Makes storing a file of this name fail, as on a full disk. */
     takeRoom: (name: string) => mkdir(join(folder.path, 'state', `${name}.new`), { recursive: true }),
-    /** The system partition that the device runs from. */
+    /** Sets the system partition that the device runs from. */
     startFrom: (slot: string) => writeFile(join(folder.path, 'slot'), slot),
-    update: (tool: string) => run('ota-bundle', { OTA_TOOL: tool }),
-    updateFile: () => run('ota-file', { OTA_INSTALL: join(bin, 'install'), OTA_PAUSE_SECS: '0' }),
+    update: (tool: string, env = {}) => run('ota-bundle', { OTA_TOOL: tool, ...env }),
+    updateFile: (env = {}) =>
+      run('ota-file', { OTA_INSTALL: join(bin, 'install'), OTA_PAUSE_SECS: '0', ...env }),
+    /** A folder for PATH with all programs that the scripts need except flock. */
+    async withoutFlock(): Promise<string> {
+      const tools = join(folder.path, 'tools')
+      await mkdir(tools)
+      for (const name of TOOLS) await symlink(programPath(name), join(tools, name))
+      return `${bin}:${tools}`
+    },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }
@@ -102,46 +118,52 @@ const lastStatus = (hub: FakeHub) => hub.callsOf('devices_SetProperty').at(-1)!.
 const states = (hub: FakeHub) =>
   hub.callsOf('devices_SetProperty').map(({ input }) => (input.value as { state: string }).state)
 
-it.skipIf(!hasTools)('a bundle is installed by RAUC, and counts once the device runs from it', async () => {
-  await using hub = await hubWithVersion()
-  await using at = await device(hub)
-  const installed = await at.update('rauc')
-  expect(installed).toMatchObject({ code: 0, err: '' })
-  expect(installed.notes).toEqual([
-    'rauc install http://hub/bundle',
-    'rauc status --output-format=json',
-    'reboot ',
-  ])
-  expect(states(hub)).toEqual(['installing', 'rebooting'])
-  await at.startFrom('b')
-  const committed = await at.update('rauc')
-  expect(committed).toMatchObject({ code: 0, err: '' })
-  expect(committed.notes).toEqual(['rauc status --output-format=json', 'rauc status mark-good'])
-  expect(states(hub).slice(2, 4)).toEqual(['committing', 'completed'])
-  expect(hub.callsOf('devices_SetProperty').at(-1)!.input).toMatchObject({
-    name: 'dev.nexigon.ota.status',
-    value: { currentVersion: '2.0.0', targetVersion: '2.0.0', failureCount: 0, lastError: null },
-  })
-})
+it.skipIf(!hasTools)(
+  'a bundle is installed by RAUC, and is committed once the device runs from it',
+  async () => {
+    await using hub = await hubWithVersion()
+    await using at = await device(hub)
+    const installed = await at.update('rauc')
+    expect(installed).toMatchObject({ code: 0, err: '' })
+    expect(installed.notes).toEqual([
+      'rauc install http://hub/bundle',
+      'rauc status --output-format=json',
+      'reboot ',
+    ])
+    expect(states(hub)).toEqual(['installing', 'rebooting'])
+    await at.startFrom('b')
+    const committed = await at.update('rauc')
+    expect(committed).toMatchObject({ code: 0, err: '' })
+    expect(committed.notes).toEqual(['rauc status --output-format=json', 'rauc status mark-good'])
+    expect(states(hub).slice(2, 4)).toEqual(['committing', 'completed'])
+    expect(hub.callsOf('devices_SetProperty').at(-1)!.input).toMatchObject({
+      name: 'dev.nexigon.ota.status',
+      value: { currentVersion: '2.0.0', targetVersion: '2.0.0', failureCount: 0, lastError: null },
+    })
+  },
+)
 
-it.skipIf(!hasTools)('a device whose updater does not tell what it runs from commits nothing', async () => {
-  await using hub = await hubWithVersion()
-  await using at = await device(hub)
-  expect(await at.update('rauc')).toMatchObject({ code: 0 })
-  await at.startFrom('')
-  expect(await at.update('rauc')).toMatchObject({
-    code: 1,
-    err: 'rauc does not tell which system runs\n',
-    notes: ['rauc status --output-format=json'],
-  })
-  await at.startFrom('b')
-  expect((await at.update('rauc')).notes).toEqual([
-    'rauc status --output-format=json',
-    'rauc status mark-good',
-  ])
-})
+it.skipIf(!hasTools)(
+  'a device whose updater does not report the running system commits nothing',
+  async () => {
+    await using hub = await hubWithVersion()
+    await using at = await device(hub)
+    expect(await at.update('rauc')).toMatchObject({ code: 0 })
+    await at.startFrom('')
+    expect(await at.update('rauc')).toMatchObject({
+      code: 1,
+      err: 'rauc does not report the running system\n',
+      notes: ['rauc status --output-format=json'],
+    })
+    await at.startFrom('b')
+    expect((await at.update('rauc')).notes).toEqual([
+      'rauc status --output-format=json',
+      'rauc status mark-good',
+    ])
+  },
+)
 
-it.skipIf(!hasTools)('a device that cannot ask what it follows does nothing', async () => {
+it.skipIf(!hasTools)('a device that cannot read its configured path does nothing', async () => {
   await using hub = await hubWithVersion()
   await using at = await device(hub)
   hub.errors.devices_GetProperty = 'not now'
@@ -154,7 +176,7 @@ it.skipIf(!hasTools)('a device that cannot ask what it follows does nothing', as
 })
 
 it.skipIf(!hasTools)(
-  'a bundle is installed by Rugix by its hash, and a device that falls back says so',
+  'a bundle is installed by Rugix by its hash, and a device that falls back reports it',
   async () => {
     await using hub = await hubWithVersion()
     await using at = await device(hub)
@@ -172,7 +194,7 @@ it.skipIf(!hasTools)(
       notes: ['rugix-ctrl system info'],
     })
     expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 1 })
-    // As after the same update once more.
+    // The state as after installing the same update again.
     await writeFile(join(at.state, 'pending'), pending)
     expect(await at.update('rugix')).toMatchObject({ code: 1 })
     expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 2 })
@@ -192,19 +214,16 @@ it.skipIf(!hasTools)('a device restarts into what was installed when its reports
   })
 })
 
-it.skipIf(!hasTools)(
-  'a device that cannot write down what it installed does not restart, and says so',
-  async () => {
-    await using hub = await hubWithVersion()
-    await using at = await device(hub)
-    await at.takeRoom('pending')
-    await at.takeRoom('failures')
-    expect((await at.update('rauc')).notes).not.toContain('reboot ')
-    expect(lastStatus(hub)).toMatchObject({ state: 'failed', lastError: expect.stringMatching(DISK_FULL) })
-  },
-)
+it.skipIf(!hasTools)('a device that cannot store its state does not restart, and reports it', async () => {
+  await using hub = await hubWithVersion()
+  await using at = await device(hub)
+  await at.takeRoom('pending')
+  await at.takeRoom('failures')
+  expect((await at.update('rauc')).notes).not.toContain('reboot ')
+  expect(lastStatus(hub)).toMatchObject({ state: 'failed', lastError: expect.stringMatching(DISK_FULL) })
+})
 
-it.skipIf(!hasTools)('a tag that is not there is told, and counted', async () => {
+it.skipIf(!hasTools)('an unknown tag is reported and counted', async () => {
   await using hub = await hubWithVersion()
   await using at = await device(hub)
   hub.answers.devices_GetProperty = '{"result":"Found","value":{"path":"fleet/pump/misspelt"}}'
@@ -254,7 +273,57 @@ it.skipIf(!hasCurl)('a file is downloaded, verified, and installed under its nam
   expect(states(hub)).toEqual(['installing', 'completed'])
 })
 
-it.skipIf(!hasTools)('a download that fills the disk is told, and deleted', async () => {
+it.skipIf(!hasCurl).each(['flock', 'a link'])(
+  'three runs at once install once, with %s as the lock',
+  async lock => {
+    await using both = await withFile()
+    const { hub, at } = both
+    // The installer runs until the other runs have ended.
+    await at.program('install', 'echo "install $2" >>"$NOTES"\nwhile [ ! -f done ]; do sleep 0.1; done')
+    const boot = { OTA_BOOT_ID: randomUUID() }
+    const env = lock === 'flock' ? boot : { ...boot, PATH: await at.withoutFlock() }
+    const first = at.updateFile({ ...env, NOTES: `${at.state}-notes` })
+    await until('it installs', () => existsSync(`${at.state}-notes`))
+    for (let n = 0; n < 2; n++) expect(await at.updateFile(env)).toEqual({ code: 75, err: BUSY, notes: [] })
+    expect(states(hub)).toEqual(['installing'])
+    await writeFile(`${at.state}/../done`, '')
+    expect(await first).toMatchObject({ code: 0, err: '' })
+    expect(await readFile(`${at.state}-notes`, 'utf8')).toBe('install 2.0.0\n')
+    expect(states(hub)).toEqual(['installing', 'completed'])
+    // The lock is free again, and no newer version exists.
+    expect(await at.updateFile(env)).toMatchObject({ code: 0, err: '', notes: [] })
+  },
+)
+
+it.skipIf(!hasCurl).each([
+  ['from an earlier boot', `1 1 ${randomUUID()}`],
+  ['that has exited', '4194304 1 boot'],
+])('a run takes over the lock of an owner %s', async (_what, owner) => {
+  await using both = await withFile()
+  const { at } = both
+  await mkdir(at.state)
+  await symlink(owner, join(at.state, 'owner'))
+  const env = { PATH: await at.withoutFlock() }
+  expect(await at.updateFile(env)).toMatchObject({ code: 0, notes: ['install the image 2.0.0 image.raw'] })
+  await expect(readlink(join(at.state, 'owner'))).rejects.toThrow('ENOENT')
+})
+
+it.skipIf(!hasTools)('a run before the restart into the installed system does nothing', async () => {
+  await using hub = await hubWithVersion()
+  await using at = await device(hub)
+  const env = { OTA_BOOT_ID: randomUUID() }
+  expect((await at.update('rauc', env)).notes).toContain('reboot ')
+  expect(await at.update('rauc', env)).toEqual({
+    code: 75,
+    err: 'The update is installed; the device is about to restart.\n',
+    notes: [],
+  })
+  await at.startFrom('b')
+  expect(await at.update('rauc')).toMatchObject({ code: 0 })
+  expect(states(hub)).not.toContain('failed')
+})
+
+it.skipIf(!hasTools)('a download that fills the disk is reported and deleted', async () => {
   await using both = await withFile()
   const { hub, at } = both
   await at.program('curl', 'printf half >state/download\nexit 23')
@@ -268,7 +337,7 @@ it.skipIf(!hasTools)('a download that fills the disk is told, and deleted', asyn
   expect(await readdir(at.state)).not.toContain('download')
 })
 
-it.skipIf(!hasCurl)('a full disk keeps no failure and no success from the hub', async () => {
+it.skipIf(!hasCurl)('failures and successes are reported even with a full disk', async () => {
   await using both = await withFile()
   const { hub, at } = both
   await at.takeRoom('failures')
@@ -281,27 +350,22 @@ it.skipIf(!hasCurl)('a full disk keeps no failure and no success from the hub', 
   expect(lastStatus(hub)).toMatchObject({ state: 'completed', currentVersion: '2.0.0' })
 })
 
-it.skipIf(!isInstalled(SYSTEMD_ANALYZE, 'systemd'))(
-  'systemd finds nothing wrong with the units',
-  async () => {
-    await using folder = await temporaryFolder()
-    const units = (await readdir(EXAMPLES, { recursive: true })).filter(name =>
-      /\.(service|timer)$/.test(name),
+it.skipIf(!hasPrograms('systemd-analyze'))('systemd accepts the units', async () => {
+  await using folder = await temporaryFolder()
+  const units = (await readdir(EXAMPLES, { recursive: true })).filter(name => /\.(service|timer)$/.test(name))
+  expect(units).toHaveLength(3)
+  for (const unit of units) {
+    const lines = await readFile(join(EXAMPLES, unit), 'utf8')
+    // The programs are not installed on the test machine, so stubs stand in.
+    await writeFile(
+      join(folder.path, unit.split('/').at(-1)!),
+      lines.replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true'),
     )
-    expect(units).toHaveLength(3)
-    for (const unit of units) {
-      const lines = await readFile(join(EXAMPLES, unit), 'utf8')
-      // The programs are not installed here.
-      await writeFile(
-        join(folder.path, unit.split('/').at(-1)!),
-        lines.replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true'),
-      )
-    }
-    const files = (await readdir(folder.path)).map(name => join(folder.path, name))
-    const { status, stderr } = spawnSync(SYSTEMD_ANALYZE, ['verify', '--man=no', ...files], {
-      encoding: 'utf8',
-    })
-    expect(stderr).toBe('')
-    expect(status).toBe(0)
-  },
-)
+  }
+  const files = (await readdir(folder.path)).map(name => join(folder.path, name))
+  const { status, stderr } = spawnSync(PROGRAMS['systemd-analyze'].path, ['verify', '--man=no', ...files], {
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+})
