@@ -1,30 +1,30 @@
 import { useSyncExternalStore } from 'react'
 import { useActionState } from './api/queries.ts'
-import { held } from './lib/held.ts'
-import { readStored, store } from './lib/stored.ts'
-import { useHeldUserId } from './session.ts'
+import { externalStore } from './lib/external-store.ts'
+import { readLocalStorage, writeLocalStorage } from './lib/local-storage.ts'
+import { useSignedInUserId } from './session.ts'
 
 /** The organization whose projects, repositories and settings the top bar links to. */
 export type Organization = { organizationId: string; name: string }
 
 const PREFIX = 'org_'
-const visited = held<{ userId: string; organizationId: string } | undefined>(undefined)
+const visited = externalStore<{ userId: string; organizationId: string } | undefined>(undefined)
 
 const keyOf = (userId: string) => `muster.organization.${userId}`
 
-/** The part of an organization's id that stands in a path: `org_` is written in the route. */
+/** The part of an organization's id for the route's parameter, without the prefix `org_`. */
 export function organizationParam(organizationId: string): string {
   return organizationId.startsWith(PREFIX) ? organizationId.slice(PREFIX.length) : organizationId
 }
 
-/** The id of the organization that a path names. */
+/** The id of the organization in a path. */
 export function organizationIdOf({ organization }: { organization: string }): string {
   return PREFIX + organization
 }
 
-/** The organization this person looked at last in this browser, by id. */
+/** Id of the organization that this user visited last in this browser. */
 export function currentOrganizationId(userId: string): string | undefined {
-  return visitedBy(userId) ?? readStored(keyOf(userId))
+  return visitedBy(userId) ?? readLocalStorage(keyOf(userId))
 }
 
 function visitedBy(userId: string): string | undefined {
@@ -32,30 +32,33 @@ function visitedBy(userId: string): string | undefined {
   return last?.userId === userId ? last.organizationId : undefined
 }
 
-/** Makes an organization the current one and remembers it for this person. */
+/** Makes an organization the current one and stores it for this user. */
 export function setCurrentOrganizationId(userId: string, organizationId: string) {
   if (visitedBy(userId) === organizationId) return
-  store(keyOf(userId), organizationId)
+  writeLocalStorage(keyOf(userId), organizationId)
   visited.set({ userId, organizationId })
 }
 
-/** Forgets the current organization if it is this one, for example because one has left it. */
+/** Forgets the current organization if it is this one, for example after the user has left it. */
 export function forgetOrganization(userId: string, organizationId: string) {
   if (currentOrganizationId(userId) !== organizationId) return
-  store(keyOf(userId), undefined)
+  writeLocalStorage(keyOf(userId), undefined)
   visited.set(undefined)
 }
 
-/** Organizations of the signed-in person, by name; nothing until they are loaded. */
+/** Organizations of the signed-in user, ordered by name; `undefined` while they load. */
 export function useOrganizations(): Organization[] | undefined {
-  const userId = useHeldUserId() ?? ''
+  const userId = useSignedInUserId() ?? ''
   const { data } = useActionState('users_QueryOrganizations', { userId }, { enabled: userId !== '' })
   return data?.organizations
 }
 
-/** The current organization, else the first; an administrator may look at one that is not theirs, which then shows its id. */
+/**
+ * The current organization, else the first. An administrator may visit an organization without being a member; its name
+ * is then its id.
+ */
 export function useCurrentOrganization(): Organization | undefined {
-  const userId = useHeldUserId() ?? ''
+  const userId = useSignedInUserId() ?? ''
   const organizations = useOrganizations()
   const currentId = useSyncExternalStore(visited.subscribe, () => currentOrganizationId(userId))
   const known = organizations?.find(({ organizationId }) => organizationId === currentId)

@@ -16,11 +16,14 @@ import {
   organizationParam,
   setCurrentOrganizationId,
 } from './organization.ts'
-import { allDevicesInput } from './pages/devices/all-devices-input.ts'
-import type { DeviceSearch } from './pages/devices/devices-input.ts'
+import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
+import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
+import type { DeviceSearch } from './pages/devices/list/devices-input.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
+import { OrganizationScope } from './shell/OrganizationScope.tsx'
 import { Root, RootNotFound } from './shell/Root.tsx'
+import { EntityError } from './ui/EntityError.tsx'
 import { NotFound } from './ui/NotFound.tsx'
 import { PagePending } from './ui/PagePending.tsx'
 import { RouteError } from './ui/RouteError.tsx'
@@ -75,14 +78,14 @@ const designSystem = createRoute({
   component: lazyPage(() => import('./pages/design-system/DesignSystemPage.tsx'), 'DesignSystemPage'),
 })
 
-const shell = lazyPage(() => import('./shell/Shell.tsx'), 'Shell')
+const shell = lazyPage(() => import('./shell/app/Shell.tsx'), 'Shell')
 
-/** The gate: everything below needs a signed-in person. */
+/** Parent of all routes that need a signed-in user. */
 const authenticated = createRoute({
   getParentRoute: () => root,
   id: 'authenticated',
   beforeLoad: async ({ context, location }) => {
-    // Its code loads while the hub is asked who this is.
+    // Loads the code of the shell while the session is requested.
     void shell.preload?.()
     try {
       return { userId: await loadSession(context.queryClient) }
@@ -108,7 +111,7 @@ const home = createRoute({
       throw redirect({ to: '/org_{$organization}', params, replace: true })
     }
   },
-  component: lazyPage(() => import('./pages/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
+  component: lazyPage(() => import('./pages/organization/NoOrganizationPage.tsx'), 'NoOrganizationPage'),
 })
 
 const organization = createRoute({
@@ -117,6 +120,7 @@ const organization = createRoute({
   beforeLoad: ({ context, params, preload }) => {
     if (!preload) setCurrentOrganizationId(context.userId, organizationIdOf(params))
   },
+  component: OrganizationScope,
   notFoundComponent: NotFound,
 })
 
@@ -163,11 +167,11 @@ const devices = createRoute({
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
-    // Pages that are known, and any other list, are the page's own affair.
+    // Cached pages and filtered lists are left to the page.
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
   },
-  component: lazyPage(() => import('./pages/devices/DevicesPage.tsx'), 'DevicesPage'),
+  component: lazyPage(() => import('./pages/devices/list/DevicesPage.tsx'), 'DevicesPage'),
 })
 
 const device = createRoute({
@@ -175,9 +179,9 @@ const device = createRoute({
   path: 'devices/$deviceId',
   loader: ({ context: { queryClient }, params: { deviceId } }) => {
     void queryClient.prefetchQuery(actionQuery('devices_GetDetails', { deviceId }))
-    void queryClient.prefetchQuery(actionQuery('devices_QueryProperties', { deviceId }))
+    void queryClient.prefetchQuery(propertiesQuery(deviceId))
   },
-  component: lazyPage(() => import('./pages/devices/DevicePage.tsx'), 'DevicePage'),
+  component: lazyPage(() => import('./pages/devices/detail/DevicePage.tsx'), 'DevicePage'),
 })
 
 const tokens = createRoute({
@@ -185,7 +189,7 @@ const tokens = createRoute({
   path: 'tokens',
   validateSearch: search => texts(search, 'q'),
   loader: ({ context, params: { projectId }, location }) => {
-    // A filtered list is the page's own affair.
+    // A filtered list is left to the page.
     if (Object.keys(location.search).length > 0) return
     void context.queryClient.prefetchInfiniteQuery(
       actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
@@ -221,7 +225,7 @@ const repositories = createRoute({
   component: lazyPage(() => import('./pages/repositories/RepositoriesPage.tsx'), 'RepositoriesPage'),
 })
 
-/** The short address of a repository. */
+/** The short URL of a repository. */
 const repositoryAlias = createRoute({
   getParentRoute: () => organization,
   path: 'repo_{$repository}',
@@ -271,6 +275,7 @@ const softwarePackage = createRoute({
     void context.queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
   },
   component: lazyPage(() => import('./pages/repositories/PackagePage.tsx'), 'PackagePage'),
+  errorComponent: EntityError,
 })
 
 const packageVersion = createRoute({
@@ -281,6 +286,7 @@ const packageVersion = createRoute({
     void queryClient.prefetchQuery(actionQuery('repositories_GetPackageDetails', { packageId }))
   },
   component: lazyPage(() => import('./pages/repositories/VersionPage.tsx'), 'VersionPage'),
+  errorComponent: EntityError,
 })
 
 const assets = createRoute({
@@ -465,7 +471,7 @@ const routeTree = root.addChildren([
   ]),
 ])
 
-/** The site map as a router. */
+/** The router of all routes. */
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
@@ -476,7 +482,7 @@ export function createAppRouter(queryClient: QueryClient) {
     stringifySearch: stringifySearchWith(String),
     scrollRestoration: true,
     defaultPreload: 'intent',
-    // Answers live in the query cache, which knows their age.
+    // The query cache decides whether data is stale, not the router.
     defaultPreloadStaleTime: 0,
     defaultPendingMs: 150,
     defaultPendingMinMs: 300,
@@ -492,31 +498,31 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Part of the device list that a search parameter names. */
+/** Whether a search parameter is a status filter of the device list. */
 function isDeviceStatusFilter(value: unknown): value is NonNullable<DeviceSearch['status']> {
   return value === 'connected' || value === 'disconnected' || value === 'pending'
 }
 
-/** The longest texts that the hub takes to filter by, by the parameter that holds one. */
+/** Longest filter texts that the hub accepts, by search parameter. */
 const LIMITS: Record<string, number> = {
   q: MAX_FILTER_LENGTH,
   actor: MAX_FILTER_LENGTH,
   type: MAX_KIND_LENGTH,
 }
 
-/** A search parameter as text if it is one, not empty, and nothing that the hub refuses. */
+/** A search parameter as text, if it is not empty and the hub accepts it. */
 function text<Name extends string>(search: Record<string, unknown>, name: Name): { [K in Name]?: string } {
   const value = search[name]
-  // The router reads `12` and `true` as what they look like.
+  // The router parses `12` and `true` as number and boolean.
   const isText = ['string', 'number', 'boolean'].includes(typeof value)
   const read = isText ? String(value) : ''
   const isGood =
     read !== '' && !read.includes('\0') && read.length <= (LIMITS[name] ?? Number.POSITIVE_INFINITY)
-  // A parameter that is left out must be said to be none: the router adds what it has read to what is answered here.
+  // An invalid parameter must be set to `undefined` explicitly: the router merges this result into what it has parsed.
   return (name in search ? { [name]: isGood ? read : undefined } : {}) as { [K in Name]?: string }
 }
 
-/** Those of these search parameters that are text. */
+/** The valid texts among these search parameters. */
 function texts<Name extends string>(
   search: Record<string, unknown>,
   ...names: Name[]

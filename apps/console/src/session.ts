@@ -2,40 +2,47 @@ import { ActionError, errorOf } from '@muster/actions/client'
 import type { QueryClient } from '@tanstack/react-query'
 import { invoke } from './api/client.ts'
 import { actionQuery, useAction } from './api/queries.ts'
-import { held, useHeld } from './lib/held.ts'
+import { externalStore, useExternalStore } from './lib/external-store.ts'
 import { log } from './lib/log.ts'
 
-/** Who is signed in. */
+/** The signed-in user. */
 export type Session = { userId: string; email: string; displayName?: string; isAdmin: boolean }
 
-const heldUserId = held<string | undefined>(undefined)
-let stopFollowing: (() => void) | undefined
+const signedInUserId = externalStore<string | undefined>(undefined)
+let following: { ready: Promise<void>; stop: () => void } | undefined
 
-// Tabs share the cookie: whoever signs in in one of them is who the requests of all others come from.
+// Tabs share the session cookie: after a sign-in in one tab, requests of all other tabs come from that user.
 const tabs = new BroadcastChannel('muster.person')
 tabs.onmessage = ({ data }: MessageEvent<string>) => {
-  // Nothing may go on here under the name of somebody else.
-  if (heldUserId.get() && data !== heldUserId.get()) window.location.reload()
+  // Reloads, so that this tab does not act as another user.
+  if (signedInUserId.get() && data !== signedInUserId.get()) window.location.reload()
 }
 
-/** Loads the session unless one is held; rejects when the caller is not a signed-in person or the hub does not answer. */
+/**
+ * Loads the session unless it is known already. Resolves to the user id; rejects when nobody is signed in or the hub
+ * does not answer.
+ */
 export async function loadSession(queryClient: QueryClient): Promise<string> {
-  const knownUserId = heldUserId.get()
+  const knownUserId = signedInUserId.get()
   if (knownUserId) return knownUserId
-  // Pages work without it, polling.
-  const live = import('./api/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
+  // Without live updates the pages poll.
+  const live = import('./api/lazy/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
   const { actor } = await askActor()
   if (actor.actor !== 'User') throw new Error('Not logged in')
   if (!actor.userId) throw new Error('User ID is not available')
-  // At once, so that the stream is open before the pages ask: what changes in between would be missed.
-  stopFollowing ??= (await live)?.followLiveChanges(queryClient)
-  await queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false })
-  heldUserId.set(actor.userId)
+  // Opens the stream in parallel to this query and before the pages load data, so that they neither miss a change nor
+  // load twice.
+  following ??= (await live)?.followLiveChanges(queryClient)
+  await Promise.all([
+    queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false }),
+    following?.ready,
+  ])
+  signedInUserId.set(actor.userId)
   tabs.postMessage(actor.userId)
   return actor.userId
 }
 
-/** Asks once more when the hub did not answer at all, never after it has. */
+/** Retries once if the hub did not answer at all, never after an answer. */
 async function askActor() {
   try {
     return await invoke('actor_GetActor', {})
@@ -45,17 +52,17 @@ async function askActor() {
   }
 }
 
-/** The signed-in person; suspends while the profile loads and throws outside the authenticated area. */
+/** The signed-in user. Suspends while the profile loads; throws outside of the authenticated routes. */
 export function useSession(): Session {
-  const userId = useHeldUserId()
+  const userId = useSignedInUserId()
   if (!userId) throw new Error('User ID is not available')
   const { email, displayName, isAdmin } = useAction('users_GetDetails', { userId })
   return { userId, email, isAdmin, ...(displayName !== undefined && { displayName }) }
 }
 
-/** The id of the signed-in person as it changes, or nothing. */
-export function useHeldUserId(): string | undefined {
-  return useHeld(heldUserId)
+/** Id of the signed-in user, or `undefined`. */
+export function useSignedInUserId(): string | undefined {
+  return useExternalStore(signedInUserId)
 }
 
 /** Signs in; the hub sets the cookie. Rejects with `ActionError`. */
@@ -67,16 +74,16 @@ export async function logIn(
   endSession(queryClient)
 }
 
-/** Signs out at the hub; the session stays when that fails. The caller leaves the page, then calls `endSession`. */
+/** Signs out at the hub; if that fails, the session stays. The caller then leaves the page and calls `endSession`. */
 export async function logOut(): Promise<void> {
   await post('logout')
 }
 
-/** Forgets the session and every answer that was loaded for it. */
+/** Forgets the session and clears the query cache. */
 export function endSession(queryClient: QueryClient) {
-  stopFollowing?.()
-  stopFollowing = undefined
-  heldUserId.set(undefined)
+  following?.stop()
+  following = undefined
+  signedInUserId.set(undefined)
   queryClient.clear()
 }
 

@@ -1,16 +1,16 @@
-import { held, useHeld } from './lib/held.ts'
-import { readStored, store } from './lib/stored.ts'
+import { externalStore, useExternalStore } from './lib/external-store.ts'
+import { readLocalStorage, writeLocalStorage } from './lib/local-storage.ts'
 
-/** The look a person chose; `system` follows the operating system. */
+/** The chosen colour theme; `system` follows the operating system. */
 export type Theme = 'system' | 'light' | 'dark'
 
 // The script in index.html reads the same key before the first paint.
 const KEY = 'muster.theme'
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)')
-const chosen = held(read())
+const chosen = externalStore(read())
 
 function read(): Theme {
-  const stored = readStored(KEY)
+  const stored = readLocalStorage(KEY)
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
@@ -20,7 +20,7 @@ function apply() {
   document.documentElement.dataset.theme = shown
 }
 
-/** Keeps the page in step with the operating system and with other tabs. */
+/** Applies changes of the theme in the operating system and in other tabs. */
 export function followSystemTheme() {
   prefersDark.addEventListener('change', apply)
   window.addEventListener('storage', ({ key }) => {
@@ -30,14 +30,14 @@ export function followSystemTheme() {
   })
 }
 
-/** Chooses a look and remembers it in this browser. */
+/** Sets the theme and stores it in this browser. */
 export function setTheme(theme: Theme) {
-  store(KEY, theme === 'system' ? undefined : theme)
+  writeLocalStorage(KEY, theme === 'system' ? undefined : theme)
   chosen.set(theme)
   apply()
 }
 
-/** The look that is chosen. */
+/** The chosen theme. */
 export function useTheme(): Theme {
-  return useHeld(chosen)
+  return useExternalStore(chosen)
 }

@@ -2,16 +2,17 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { log } from '../lib/log.ts'
 import { CONFIG_STALE_MS } from './refresh.ts'
 
-/** What the operator set for this instance (`GET /api/config.json`). */
+/** Public settings of this instance (`GET /api/config.json`). */
 export type PublicConfig = {
   banner?: { text: string }
   scripts?: { src: string; attributes?: Record<string, string> }[]
   publicUrl?: string
   termsUrl?: string
   privacyUrl?: string
+  instanceName?: string
 }
 
-/** The configuration as a query; a failure is logged and leaves the defaults. */
+/** The configuration as a query. After a logged failure the defaults apply. */
 const configQuery = queryOptions({
   queryKey: ['config.json'],
   queryFn: fetchConfig,
@@ -30,12 +31,12 @@ async function fetchConfig({ signal }: { signal: AbortSignal }): Promise<PublicC
   }
 }
 
-/** The configuration, empty until it is there. */
+/** The configuration, empty until it has loaded. */
 export function useConfig(): PublicConfig {
   return useQuery(configQuery).data ?? {}
 }
 
-/** The address under which devices reach the hub; this page's own when the hub does not say. */
+/** The URL under which devices reach the hub; the origin of this page if none is configured. */
 export function usePublicUrl(): string {
   return useConfig().publicUrl ?? window.location.origin
 }

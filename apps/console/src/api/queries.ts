@@ -1,5 +1,6 @@
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/client'
 import { ActionError } from '@muster/actions/client'
+import { FairLimiter } from '@muster/concurrency/fair-limiter'
 import {
   infiniteQueryOptions,
   QueryCache,
@@ -11,37 +12,36 @@ import {
   useQueryClient,
   useSuspenseQuery,
 } from '@tanstack/react-query'
-import { atMost } from '../lib/at-most.ts'
 import { invoke } from './client.ts'
 import { refreshOf } from './refresh.ts'
 
-/** Queries that a grid asks for card by card and that must not take all connections of the browser. */
-const TURNS: Partial<Record<ActionName, ReturnType<typeof atMost>>> = {
-  projects_GetSummary: atMost(4),
-  repositories_GetDetails: atMost(4),
+/** Limits for queries that a grid sends per card, so that they leave some of the browser's connections to others. */
+const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
+  projects_GetSummary: new FairLimiter({ max: 4 }),
+  repositories_GetDetails: new FairLimiter({ max: 4 }),
 }
 
-/** Which query has failed with an error. */
+/** Hashes of failed queries by their error. */
 const failed = new WeakMap<Error, string>()
 
-/** The hash of the query that has failed with this error, which may have been asked again since. */
+/** The hash of the query that failed with this error. The query may have been retried since. */
 export function hashOfFailed(error: unknown): string | undefined {
   return error instanceof Error ? failed.get(error) : undefined
 }
 
-/** The client that holds every answer of the hub. */
+/** Creates the query client, the cache of all answers of the hub. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({ onError: (error, { queryHash }) => void failed.set(error, queryHash) }),
     defaultOptions: {
-      // A hub on a local network answers while the browser believes itself offline.
+      // A hub on the local network answers even while the browser reports to be offline.
       queries: { networkMode: 'always', retry: isWorthRetrying },
       mutations: { networkMode: 'always', retry: false },
     },
   })
 }
 
-/** Whether a failed query may succeed a moment later: the hub did not answer or said that it is not ready. */
+/** Whether to retry a failed query: the hub did not answer, or it is not ready yet. */
 function isWorthRetrying(failureCount: number, error: Error): boolean {
   if (!(error instanceof ActionError)) return false
   return failureCount < 2 && [0, 502, 503, 504].includes(error.status)
@@ -49,10 +49,10 @@ function isWorthRetrying(failureCount: number, error: Error): boolean {
 
 function ask<N extends ActionName>(name: N, input: ActionInput<N>, signal: AbortSignal) {
   const run = () => invoke(name, input, { signal })
-  return TURNS[name]?.(run, signal) ?? run()
+  return LIMITERS[name]?.run(run, { signal }) ?? run()
 }
 
-/** Query options of an action, keyed `[name, input]`, with the polling of its row in `refresh.ts`. */
+/** Query options of an action with the key `[name, input]` and the polling interval from `refresh.ts`. */
 export function actionQuery<N extends ActionName>(name: N, input: ActionInput<N>) {
   const { intervalMs, staleMs } = refreshOf(name)
   return queryOptions<ActionOutput<N>>({
@@ -63,12 +63,12 @@ export function actionQuery<N extends ActionName>(name: N, input: ActionInput<N>
   })
 }
 
-/** The answer of a query; suspends until it is there and throws when the first load fails. */
+/** The answer of a query. Suspends while it loads; throws when the first load fails. */
 export function useAction<N extends ActionName>(name: N, input: ActionInput<N>): ActionOutput<N> {
   return useSuspenseQuery(actionQuery(name, input)).data
 }
 
-/** The state of a query that never suspends; `keepPrevious` shows the last answer while another input loads. */
+/** The state of a query, without suspense. `keepPrevious` shows the last answer while another input loads. */
 export function useActionState<N extends ActionName>(
   name: N,
   input: ActionInput<N>,
@@ -81,7 +81,7 @@ export function useActionState<N extends ActionName>(
   })
 }
 
-/** Actions that answer lists page by page. */
+/** Actions that answer lists in pages. */
 export type PagedActionName = {
   [N in ActionName]: ActionInput<N> extends { cursor?: string | null | undefined }
     ? ActionOutput<N> extends { nextCursor?: string | undefined }
@@ -90,7 +90,7 @@ export type PagedActionName = {
     : never
 }[ActionName]
 
-/** Query options of a list that grows page by page, keyed `[name, input, 'pages']`. */
+/** Query options of a paged list with the key `[name, input, 'pages']`. */
 export function actionPagesQuery<N extends PagedActionName>(name: N, input: Omit<ActionInput<N>, 'cursor'>) {
   const { intervalMs, staleMs } = refreshOf(name)
   return infiniteQueryOptions({
@@ -104,7 +104,7 @@ export function actionPagesQuery<N extends PagedActionName>(name: N, input: Omit
   })
 }
 
-/** A list of the hub, page by page, that keeps showing the last answer while a new filter loads; never suspends. */
+/** A paged list, without suspense. Shows the last answer while a new filter loads. */
 export function useActionPages<N extends PagedActionName>(name: N, input: Omit<ActionInput<N>, 'cursor'>) {
   return useInfiniteQuery({
     ...actionPagesQuery(name, input),
@@ -113,20 +113,23 @@ export function useActionPages<N extends PagedActionName>(name: N, input: Omit<A
   })
 }
 
-/** Whose list an input asks for, whatever part of it. */
+/** Identifies the list of an input, regardless of filter and order. */
 function subjectOf(input: object | undefined): string {
   return JSON.stringify({ ...input, filter: 0, sort: 0 })
 }
 
-/** Ids of what this page deletes: pages that are about to be left must not ask for it again, however early its end is told. */
+/**
+ * Ids of entities deleted by this page. Their queries are not refetched, because the live stream may report the
+ * deletion before the page has been left.
+ */
 const gone = new Set<string>()
 
-/** Whether a query asks about something that was deleted here. */
+/** Whether a query is about an entity that this page has deleted. */
 export function isGone([, input]: readonly unknown[]): boolean {
   return Object.values((input ?? {}) as object).some(value => gone.has(value as string))
 }
 
-/** Marks every query of these actions as out of date and refetches the ones on screen. */
+/** Invalidates all queries of these actions and refetches those on screen. */
 export function invalidateActions(queryClient: QueryClient, names: readonly ActionName[]): Promise<void> {
   return queryClient.invalidateQueries({
     predicate: ({ queryKey }) => names.includes(queryKey[0] as ActionName) && !isGone(queryKey),
@@ -134,15 +137,15 @@ export function invalidateActions(queryClient: QueryClient, names: readonly Acti
 }
 
 type CommandOptions<N extends ActionName> = {
-  /** Queries, by action name, that show what the command changes; they are refetched before it counts as done. */
+  /** Actions whose queries show what the command changes. They are refetched before the mutation resolves. */
   invalidates?: readonly ActionName[]
-  /** Id of what the command deletes: nothing asks about it from then on, unless the command fails. */
+  /** Returns the id of the entity that the command deletes. Its queries are not refetched, unless the command fails. */
   deletes?: (input: ActionInput<N>) => string
-  /** Runs after success and before the refetch, for example to leave a page whose subject is gone. */
+  /** Runs after success and before the refetch, for example to leave the page of a deleted entity. */
   onSuccess?: (output: ActionOutput<N>, input: ActionInput<N>) => unknown
 }
 
-/** A command as a mutation: `mutateAsync(input)` resolves when the affected queries are up to date. */
+/** A command as a mutation. `mutateAsync(input)` resolves after the refetch of the affected queries. */
 export function useCommand<N extends ActionName>(
   name: N,
   { invalidates = [], deletes, onSuccess }: CommandOptions<N> = {},
@@ -151,7 +154,7 @@ export function useCommand<N extends ActionName>(
   return useMutation({
     mutationKey: [name],
     mutationFn: (input: ActionInput<N>) => invoke(name, input),
-    // A one-time secret must not lie in the mutation cache after its dialog is gone.
+    // Keeps one-time secrets out of the mutation cache after their dialog is closed.
     gcTime: 0,
     onMutate: input => void (deletes && gone.add(deletes(input))),
     onError: (_error, input) => void (deletes && gone.delete(deletes(input))),

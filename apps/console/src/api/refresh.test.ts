@@ -14,10 +14,10 @@ it.each([
   ['repositories_GetVersionDetails', 300],
   ['repositories_QueryAssets', 300],
   ['repositories_GetS3Config', 300],
-])('%s is asked again every %d s', (name, secs) => {
+])('polls %s every %d s', (name, secs) => {
   expect(refreshOf(name)).toEqual({ intervalMs: secs * 1000, staleMs: 30_000 })
 })
 
-it('never polls who one is', () => {
+it('never polls the actor', () => {
   expect(refreshOf('actor_GetActor').intervalMs).toBe(false)
 })

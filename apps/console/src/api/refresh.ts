@@ -1,11 +1,11 @@
-/** How often a query is asked again while its page is visible, and how long its answer counts as fresh. */
+/** Polling interval of a query while its page is visible, and how long its answer is fresh. */
 type Refresh = { intervalMs: number | false; staleMs: number }
 
 const STALE_MS = 30_000
 
 const everySecs = (secs: number): Refresh => ({ intervalMs: secs * 1000, staleMs: STALE_MS })
 
-/** Polling of the queries that do not follow the default (spec 7, decisions "Polling"). */
+/** Queries with other intervals than the default (docs/product.md 7; docs/decisions.md, "Polling"). */
 const REFRESH: Record<string, Refresh> = {
   actor_GetActor: { intervalMs: false, staleMs: Number.POSITIVE_INFINITY },
   projects_QueryDevices: everySecs(120),
@@ -19,10 +19,10 @@ const REFRESH: Record<string, Refresh> = {
   repositories_GetS3Config: everySecs(300),
 }
 
-/** How long `/api/config.json` counts as fresh; it is never polled. */
+/** How long `/api/config.json` is fresh; it is never polled. */
 export const CONFIG_STALE_MS = 300_000
 
-/** Polling interval and stale time of an action: 60 s and 30 s unless the table says otherwise. */
+/** Polling interval and stale time of an action, 60 s and 30 s by default. */
 export function refreshOf(actionName: string): Refresh {
   return REFRESH[actionName] ?? everySecs(60)
 }

@@ -1,8 +1,8 @@
 const regions = new WeakMap<Element, HTMLElement>()
 
-/** Says a short sentence to screen readers, politely. */
+/** Announces a short sentence to screen readers through a polite live region. */
 export function announce(text: string) {
-  // Outside an open modal dialog everything is inert, live regions too.
+  // While a modal dialog is open everything outside of it is inert, live regions included.
   const host = document.querySelector('dialog[open]') ?? document.body
   let region = regions.get(host)
   if (!region?.isConnected) {
@@ -14,7 +14,7 @@ export function announce(text: string) {
   }
   const target = region
   target.textContent = ''
-  // A region must be in the page before its text changes, or nobody hears it.
+  // Screen readers announce only changes of a region that was in the page before.
   setTimeout(() => {
     target.textContent = text
   }, 50)

@@ -1,4 +1,4 @@
-/** Copies text and tells whether it worked; on plain HTTP, where the clipboard API is missing, by the older command. */
+/** Copies text and returns whether that worked. On plain HTTP, which has no clipboard API, falls back to `execCommand`. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     if (navigator.clipboard) {
@@ -6,7 +6,7 @@ export async function copyText(text: string): Promise<boolean> {
       return true
     }
   } catch {
-    // Denied: the command below may still be allowed.
+    // The API is denied; `execCommand` may still be allowed.
   }
   return copyBySelection(text)
 }
@@ -17,7 +17,7 @@ function copyBySelection(text: string): boolean {
   area.value = text
   area.readOnly = true
   area.className = 'sr'
-  // Outside an open modal dialog everything is inert and cannot be selected.
+  // While a modal dialog is open, text outside of it is inert and cannot be selected.
   const host = document.querySelector('dialog[open]') ?? document.body
   host.append(area)
   area.select()

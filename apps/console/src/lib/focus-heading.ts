@@ -1,6 +1,6 @@
 const GIVE_UP_MS = 5000
 
-/** Focuses the page's heading, waiting for it while the page loads; returns how to stop waiting. */
+/** Focuses the page's heading, and waits for it while the page loads. Returns a function that stops waiting. */
 export function focusHeading(): () => void {
   const before = document.activeElement
   const tryNow = () => {

@@ -1,32 +1,56 @@
 import { revalidateLogic, useForm } from '@tanstack/react-form'
-import type { FormEvent } from 'react'
+import { type FormEvent, useRef } from 'react'
+import { fieldRefusals } from './field-refusals.ts'
 
 type FormValues = Record<string, string | boolean>
 type Errors<Values> = { [Field in keyof Values]?: string | undefined }
 
 type FormOptions<Values extends FormValues> = {
   defaultValues: Values
-  /** Error texts by field, for values as they are now; asked at submit and, after a failed one, at each change. */
+  /** Returns error texts by field. Called at submit and, after a failed submit, at each change. */
   validate?: (values: Values) => Errors<Values>
+  /** Sends the values. Issues of single fields are shown at these fields. */
   submit: (values: Values) => Promise<void>
+  /** Called with any other failure of `submit`, and with `undefined` when a new attempt begins. */
+  onFailure?: (error: unknown) => void
 }
 
-/** A form that shows its errors at submit, then keeps its button disabled until they are mended. */
+/** A form that validates at submit. After a failed submit its button is disabled until the fields are valid. */
 export function useTextForm<Values extends FormValues>({
   defaultValues,
   validate = () => ({}),
   submit,
+  onFailure,
 }: FormOptions<Values>) {
+  // The hub's message stays while the field has the rejected value.
+  const refusals = useRef(new Map<string, { value: unknown; text: string }>())
+  const refused = (values: Values) =>
+    [...refusals.current].flatMap(([name, { value, text }]) => (values[name] === value ? [[name, text]] : []))
   return useForm({
     defaultValues,
     validationLogic: revalidateLogic({ mode: 'submit', modeAfterSubmission: 'change' }),
     validators: {
       onDynamic: ({ value }) => {
-        const fields = Object.fromEntries(Object.entries(validate(value)).filter(([, text]) => text))
+        const problems = Object.entries(validate(value)).filter(([, text]) => text)
+        const fields = Object.fromEntries([...refused(value), ...problems])
         return Object.keys(fields).length > 0 ? { fields } : undefined
       },
     },
-    onSubmit: ({ value }) => submit(value),
+    onSubmit: async ({ value, formApi }) => {
+      onFailure?.(undefined)
+      try {
+        await submit(value)
+      } catch (error) {
+        const found = fieldRefusals(error, Object.keys(value))
+        if (!found) {
+          if (!onFailure) throw error
+          onFailure(error)
+          return
+        }
+        for (const [name, text] of found) refusals.current.set(name, { value: value[name], text })
+        await formApi.validate('change')
+      }
+    },
   })
 }
 
@@ -37,7 +61,7 @@ type FieldApi<Value> = {
   handleBlur: () => void
 }
 
-/** What a text field needs of a form's field. */
+/** Props that bind a text input to a form field. */
 export function bindText<Text extends string>(field: FieldApi<Text>) {
   return {
     name: field.name,
@@ -48,7 +72,7 @@ export function bindText<Text extends string>(field: FieldApi<Text>) {
   }
 }
 
-/** What a checkbox needs of a form's field. */
+/** Props that bind a checkbox to a form field. */
 export function bindChecked(field: FieldApi<boolean>) {
   return {
     name: field.name,
@@ -63,7 +87,7 @@ function firstError({ state }: { state: { meta: { errors: readonly unknown[] } }
   return state.meta.errors.find(error => typeof error === 'string')
 }
 
-/** Submits a form and moves the focus to the first field that is wrong. */
+/** Submits a form and moves the focus to the first invalid field. */
 export async function submitForm(
   event: FormEvent<HTMLFormElement>,
   form: { handleSubmit: () => Promise<void> },

@@ -2,13 +2,13 @@ import { ActionError } from '@muster/actions/client'
 import { lazyRouteComponent } from '@tanstack/react-router'
 
 /**
- * A page whose code is loaded when it is needed. While the hub is away that fails like a request of the page would; only where a hub
- * is there that has other files does the router load the whole page anew.
+ * A page whose code loads on demand. While the hub is unreachable, loading fails like a request of the page. If the hub
+ * answers but lacks the file (another version), the router reloads the document.
  */
 export const lazyPage: typeof lazyRouteComponent = (importer, name) =>
   lazyRouteComponent(() => loadCode(importer), name)
 
-/** Code of the console; rejects with the reason for which it could not be loaded. */
+/** Loads code of the console. Rejects with an `ActionError` if the hub is unreachable, else with the error of the import. */
 export async function loadCode<T>(importer: () => Promise<T>): Promise<T> {
   try {
     return await importer()

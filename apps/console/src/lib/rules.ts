@@ -1,17 +1,17 @@
 import { MIN_PASSWORD_LENGTH } from '@muster/actions/client'
 
-/** What an address of sign-up and invitations looks like; the hub knows more (decisions "Readings of the spec"). */
+/** Shape of an email address at sign-up and in invitations; the hub checks more (docs/decisions.md, "Readings of the spec"). */
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
-/** Whether a text has the shape of an address, blanks around it aside. */
+/** Whether a text, without surrounding blanks, has the shape of an email address. */
 export function isEmail(text: string): boolean {
   return EMAIL.test(text.trim())
 }
 
-/** Error texts of a new password and its repetition, by field; passwords are never trimmed (spec 5). */
+/** Error texts of a new password and its repetition, by field. Passwords are never trimmed (docs/product.md 5). */
 export function newPasswordErrors({ password, confirmation }: { password: string; confirmation: string }) {
   return {
-    // Characters, not the two halves that some of them have in a string: as the hub counts.
+    // Counts code points, not UTF-16 units, as the hub does.
     password:
       [...password].length >= MIN_PASSWORD_LENGTH
         ? undefined

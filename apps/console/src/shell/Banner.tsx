@@ -2,17 +2,17 @@ import { type ComponentType, lazy, Suspense } from 'react'
 import { useConfig } from '../api/config.ts'
 import { log } from '../lib/log.ts'
 
-// The sanitiser is loaded only where there is a banner; every page works without it.
+// The sanitizer is loaded only for instances with a banner. If that fails, the page goes on without the banner.
 const BannerText = lazy(async (): Promise<{ default: ComponentType<{ html: string }> }> => {
   try {
-    return { default: (await import('./BannerText.tsx')).BannerText }
+    return { default: (await import('./lazy/BannerText.tsx')).BannerText }
   } catch (error) {
     log.warn('No banner', error)
     return { default: () => null }
   }
 })
 
-/** The operator's announcement above everything. */
+/** The operator's announcement at the top of every page. */
 export function Banner() {
   const text = useConfig().banner?.text
   if (!text) return null

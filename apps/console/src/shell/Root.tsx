@@ -1,33 +1,48 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
-import { useHeldUserId } from '../session.ts'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useConfig } from '../api/config.ts'
+import { loadSession, useSignedInUserId } from '../session.ts'
 import { NotFound } from '../ui/NotFound.tsx'
+import { InstanceName } from '../ui/Title.tsx'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { Banner } from './Banner.tsx'
 import { useExtraScripts } from './use-extra-scripts.ts'
 import { useRouteFocus } from './use-route-focus.ts'
 
-const Shell = lazy(async () => ({ default: (await import('./Shell.tsx')).Shell }))
+const Shell = lazy(async () => ({ default: (await import('./app/Shell.tsx')).Shell }))
 
-/** Around every page, public ones included. */
+/** Layout of all pages, public ones included. */
 export function Root() {
   useExtraScripts()
   useRouteFocus()
   return (
-    <>
+    <InstanceName value={useConfig().instanceName}>
       <a className="skip" href="#main">
         Skip to content
       </a>
       <Banner />
       <Outlet />
       <TooltipHost />
-    </>
+    </InstanceName>
   )
 }
 
-/** An unknown address: inside the shell for who is signed in. */
+/**
+ * Page for an unknown address, inside the shell for signed-in users. It loads the session itself, because no parent
+ * route does.
+ */
 export function RootNotFound() {
-  if (!useHeldUserId()) return <NotFound />
+  const queryClient = useQueryClient()
+  const userId = useSignedInUserId()
+  const [isAsked, setAsked] = useState(false)
+  useEffect(() => {
+    // Without a session or an answer of the hub the page is shown without the shell.
+    loadSession(queryClient)
+      .catch(() => {})
+      .finally(() => setAsked(true))
+  }, [queryClient])
+  if (!userId) return isAsked && <NotFound />
   return (
     <Suspense>
       <Shell>

@@ -2,7 +2,7 @@ import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { focusHeading } from '../lib/focus-heading.ts'
 
-/** After a change of page moves the focus to its heading, so that keyboards start there and screen readers say it. */
+/** Moves the focus to the heading after each page change: keyboard navigation starts there, and screen readers announce it. */
 export function useRouteFocus() {
   const router = useRouter()
   useEffect(() => {

@@ -77,7 +77,7 @@ function contrast(a: Oklch | undefined, b: Oklch | undefined): number {
   return (brighter! + 0.05) / (darker! + 0.05)
 }
 
-/** Relative luminance of a colour as the screen shows it: linear sRGB, cut to its range. */
+/** Relative luminance (WCAG) of a colour, converted to linear sRGB and clipped to its gamut. */
 function luminance(colour: Oklch | undefined): number {
   if (!colour) throw new Error('no such token')
   const [lightness, chroma, hue] = colour

@@ -26,7 +26,7 @@ type AlertProps = {
   ref?: Ref<HTMLDivElement>
 }
 
-/** A box with something to know; failures are announced at once, the rest politely. */
+/** A message box. Failures are announced to screen readers at once (`alert`), other messages politely (`status`). */
 export function Alert({ tone, title, icon, children, action, ref }: AlertProps) {
   const Icon = icon ?? ICON[tone]
   return (
@@ -44,7 +44,7 @@ export function Alert({ tone, title, icon, children, action, ref }: AlertProps) 
 
 type ErrorAlertProps = { title: string; error: unknown; action?: ReactNode }
 
-/** A box that tells what failed and why; nothing where nothing has. */
+/** A message box with a title and the text of an error. Renders nothing without an error. */
 export function ErrorAlert({ title, error, action }: ErrorAlertProps) {
   if (!error) return null
   return (

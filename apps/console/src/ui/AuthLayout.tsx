@@ -1,15 +1,19 @@
 import { Check } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useContext } from 'react'
 import { PrivacyLink, TermsLink } from '../shell/LegalLinks.tsx'
 import { Logo } from '../shell/Logo.tsx'
-import { Title } from './Title.tsx'
+import { InstanceName, Title } from './Title.tsx'
 
-/** A form on the left, what the product is on the right; below each other on phones. */
+/** Layout of public pages: the form on the left, a description of the product on the right. On phones they are stacked. */
 export function AuthLayout({ children }: { children: ReactNode }) {
+  const instance = useContext(InstanceName)
   return (
     <main id="main" className="auth">
       <section className="l" aria-label="Account">
-        <Logo />
+        <div className="brand">
+          <Logo named />
+          {instance && <span className="any">{instance}</span>}
+        </div>
         <div className="mid">{children}</div>
         <p className="ft">
           <TermsLink />
@@ -43,7 +47,7 @@ const POINTS = [
   'Version software packages on storage you own.',
 ]
 
-/** The heading of a form with one line below it. */
+/** The heading of a public form, with one line of text below it. */
 export function AuthHead({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div>
@@ -59,7 +63,7 @@ const ROWS = 11
 const STEP_X = 14
 const STEP_Y = 62
 
-/** Rows of ticks: a fleet seen from far away. */
+/** Decorative rows of ticks, a picture of a large fleet. */
 function TickField() {
   return (
     <svg className="field-art" viewBox="0 0 840 1000" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
@@ -74,7 +78,7 @@ type TickKind = 'dim' | 'mid' | 'lit' | 'off' | 'ok' | 'warn'
 
 const TICK_PATHS = drawTicks()
 
-/** One path for each kind of tick, the same at every visit. */
+/** Draws one SVG path per kind of tick. A fixed seed makes the picture the same on every visit. */
 function drawTicks(): Record<TickKind, string> {
   const paths: Record<TickKind, string> = { dim: '', mid: '', lit: '', off: '', ok: '', warn: '' }
   let seed = 7

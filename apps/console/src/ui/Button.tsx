@@ -1,7 +1,7 @@
 import type { ComponentProps, MouseEvent } from 'react'
 import type { IconType } from './icon.ts'
 import { Spinner } from './Spinner.tsx'
-import { useHeldBusy } from './use-held-busy.ts'
+import { useShownBusy } from './use-shown-busy.ts'
 
 export type ButtonVariant = 'primary' | 'secondary' | 'ghost' | 'danger'
 export type ButtonSize = 'sm' | 'md' | 'lg'
@@ -14,7 +14,7 @@ const VARIANT: Record<ButtonVariant, string> = {
 }
 const SIZE: Record<ButtonSize, string> = { sm: ' sm', md: '', lg: ' lg' }
 
-/** Class names of a button, for things that look like one. */
+/** Class names of a button, for links that look like one. */
 export function buttonClass(
   variant: ButtonVariant = 'secondary',
   size: ButtonSize = 'md',
@@ -26,19 +26,22 @@ export function buttonClass(
 export type ButtonProps = Omit<ComponentProps<'button'>, 'className'> & {
   variant?: ButtonVariant
   size?: ButtonSize
-  /** Work is under way: a spinner replaces the icon and clicks are ignored. */
+  /** Shows a spinner instead of the icon and ignores clicks while work is in flight. */
   busy?: boolean | undefined
-  /** What the button says while busy, for example "Saving…". */
+  /** Text of the button while busy, for example "Saving…". */
   busyLabel?: string
   icon?: IconType
 }
 
-/** Whether it ends a double click: nothing is meant to happen twice, or to what has moved below the pointer meanwhile. */
+/**
+ * Whether a click is the second of a double click. It is ignored: it would run the action twice, or hit another element
+ * that has moved below the pointer.
+ */
 export function isSecondClick({ detail }: MouseEvent): boolean {
   return detail > 1
 }
 
-/** A button; at most one primary stands in a view. */
+/** A button. A view has at most one with the variant `primary`. */
 export function Button({
   variant,
   size,
@@ -50,7 +53,7 @@ export function Button({
   children,
   ...rest
 }: ButtonProps) {
-  const isShownBusy = useHeldBusy(busy)
+  const isShownBusy = useShownBusy(busy)
   const click = (event: MouseEvent<HTMLButtonElement>) => {
     if (busy || isSecondClick(event)) event.preventDefault()
     else onClick?.(event)

@@ -1,7 +1,7 @@
 import { CopyButton } from './CopyButton.tsx'
 
 type CodeProps = {
-  /** What is shown and copied. */
+  /** Text to show and to copy. */
   text: string
   /** Accessible name of the copy button, for example "Copy command". */
   label: string

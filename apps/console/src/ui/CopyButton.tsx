@@ -8,7 +8,7 @@ type CopyButtonProps = {
   onCopied?: () => void
 }
 
-/** Copies a text; the icon becomes a check for two seconds. */
+/** Copies a text. The icon becomes a check mark for two seconds. */
 export function CopyButton({ text, label, onCopied }: CopyButtonProps) {
   const { state, copy } = useCopy(text, onCopied)
   const Icon = state === 'copied' ? Check : state === 'failed' ? X : Copy

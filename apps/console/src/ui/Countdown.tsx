@@ -1,4 +1,4 @@
-/** A thin line that runs out; without motion it stays as it is. */
+/** A thin line that shrinks to nothing over `durationMs`. With reduced motion it does not shrink. */
 export function Countdown({ durationMs }: { durationMs: number }) {
   return <div className="countdown" style={{ animationDuration: `${durationMs}ms` }} aria-hidden="true" />
 }

@@ -1,6 +1,6 @@
 import { isSignedOut } from './is-signed-out.ts'
 
-/** The words of an error, with a link to sign in again when the session is gone. */
+/** The message of an error. When the session has ended, a link to sign in again follows. */
 export function ErrorText({ error }: { error: unknown }) {
   return (
     <>
@@ -10,7 +10,7 @@ export function ErrorText({ error }: { error: unknown }) {
   )
 }
 
-/** A link to sign in again that comes back to this page. */
+/** Link to the sign-in page, which leads back to the current page. */
 export function LoginLink() {
   const { pathname, search, hash } = window.location
   return (
@@ -23,7 +23,10 @@ export function LoginLink() {
   )
 }
 
-/** What went wrong, in the words of whoever refused; without a session everything is refused in the same words, which do not say so. */
+/**
+ * The message of an error. Without a session the hub refuses every request with the same message, which does not
+ * mention the session, so it gets a text of its own.
+ */
 export function messageOf(error: unknown): string {
   if (isSignedOut(error)) return 'Your session has ended.'
   return error instanceof Error ? error.message : String(error)

@@ -2,7 +2,7 @@ import { CircleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 
 export type FieldProps = {
-  /** Id of the control; help and error ids are made from it. */
+  /** Id of the control. The ids of help and error text derive from it. */
   id: string
   label: string
   required?: boolean | undefined
@@ -49,7 +49,7 @@ export function describedBy(id: string, help: ReactNode, error: string | undefin
   }
 }
 
-/** Attributes of inputs that password managers shall leave alone. */
+/** Attributes that make password managers ignore an input. */
 export const IGNORED_BY_PASSWORD_MANAGERS = {
   'data-1p-ignore': true,
   'data-lpignore': 'true',

@@ -1,20 +1,30 @@
+import { ErrorDetails } from './ErrorDetails.tsx'
 import { LinkButton } from './LinkButton.tsx'
 import { Main } from './Main.tsx'
 import { Result } from './Result.tsx'
 import { Strip } from './Strip.tsx'
 
-/** What an address shows that leads nowhere: a strip with one missing tick. */
+/** Page for an unknown address: a strip with one missing tick. */
 export function NotFound() {
+  return <Absent />
+}
+
+/**
+ * The same page for an entity that does not exist, for example a device. `reason` is the error or text that Show Error
+ * reveals.
+ */
+export function Absent({ reason }: { reason?: unknown }) {
+  const home = (
+    <LinkButton to="/" variant="primary">
+      Go to the home page
+    </LinkButton>
+  )
   return (
     <Main>
       <Result
         art={<Strip label="Eleven ticks in a row, one of them missing" size="list" shares={SHARES} />}
         title="Page not Found"
-        action={
-          <LinkButton to="/" variant="primary">
-            Go to the home page
-          </LinkButton>
-        }
+        action={reason === undefined ? home : <ErrorDetails error={reason}>{home}</ErrorDetails>}
       >
         The page you are looking for does not exist. Please check the URL or go back to the home page.
       </Result>

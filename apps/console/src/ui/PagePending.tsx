@@ -1,6 +1,6 @@
 import { Skeleton } from './Skeleton.tsx'
 
-/** What stands in a page's place while its code loads. */
+/** Placeholder of a page while its code loads. */
 export function PagePending() {
   return (
     <div className="page" aria-busy="true">

@@ -8,7 +8,7 @@ type PasswordFieldProps = {
   value: string
   onChange: (value: string) => void
   onBlur?: () => void
-  /** Secrets of machines are `off`: password managers shall neither fill nor keep them. */
+  /** Use `off` for secrets of machines, so that password managers neither fill nor store them. */
   autoComplete: 'current-password' | 'new-password' | 'off'
   size?: 'md' | 'lg'
   required?: boolean

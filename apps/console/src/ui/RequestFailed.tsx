@@ -2,10 +2,10 @@ import { useEffect, useRef } from 'react'
 import { Alert } from './Alert.tsx'
 import { ErrorText } from './ErrorText.tsx'
 
-/** The box of a public form whose request failed (spec 8); the focus moves to it. */
+/** Error box of a public form after a failed request (docs/product.md 8). It takes the focus. */
 export function RequestFailed({ error }: { error: unknown }) {
   const box = useRef<HTMLDivElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each failure asks for attention
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new failure takes the focus again
   useEffect(() => box.current?.focus(), [error])
   return (
     <Alert ref={box} tone="bad" title="An Error Occurred">

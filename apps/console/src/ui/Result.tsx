@@ -1,3 +1,4 @@
+import { CircleCheck, CircleX, Mail } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { IconType } from './icon.ts'
 import { Title } from './Title.tsx'
@@ -10,7 +11,7 @@ type ResultProps = {
   action?: ReactNode
 }
 
-/** A page that says one thing: a picture, a title, a text, a link. */
+/** A page with one message: picture, title, text and link. */
 export function Result({ art, title, children, action }: ResultProps) {
   return (
     <div className="result">
@@ -23,19 +24,27 @@ export function Result({ art, title, children, action }: ResultProps) {
   )
 }
 
+type Tone = 'neutral' | 'ok' | 'bad'
+
 type ResultIconProps = {
-  icon: IconType
-  tone?: 'neutral' | 'ok' | 'bad'
-  /** Something is under way. */
+  tone?: Tone
+  /** Replaces the icon of the tone. */
+  icon?: IconType
+  /** Turns the icon, for work in flight. */
   isTurning?: boolean
 }
 
-const TONE = { neutral: 'ico', ok: 'ico ok', bad: 'ico bad' } as const
+const CLASS: Record<Tone, string> = { neutral: 'ico', ok: 'ico ok', bad: 'ico bad' }
+const ICON: Record<Tone, IconType> = { neutral: Mail, ok: CircleCheck, bad: CircleX }
 
-/** An icon as the picture of a result. */
-export function ResultIcon({ icon: Icon, tone = 'neutral', isTurning = false }: ResultIconProps) {
+/** The picture of a `Result`: an icon in a coloured box. */
+export function ResultIcon({
+  tone = 'neutral',
+  icon: Icon = ICON[tone],
+  isTurning = false,
+}: ResultIconProps) {
   return (
-    <div className={TONE[tone]}>
+    <div className={CLASS[tone]}>
       <Icon className={isTurning ? 'i turning' : 'i'} aria-hidden />
     </div>
   )

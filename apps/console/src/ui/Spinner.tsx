@@ -1,4 +1,4 @@
-/** A small turning ring; the words beside it say what is under way. */
+/** A small turning ring, hidden from screen readers because the text beside it names the work. */
 export function Spinner() {
   return <span className="spin" aria-hidden="true" />
 }

@@ -4,17 +4,20 @@ import type { CSSProperties } from 'react'
 export type Bin = { devices: number; connected: number; pending: number }
 
 type StripProps = {
-  /** The sentence that stands for the picture. */
+  /** Text alternative of the picture. */
   label: string
   size?: 'card' | 'list' | 'history'
   bins?: readonly Bin[]
-  /** Connected shares of what the ticks stand for, `undefined` where nothing is known. */
+  /** Connected share (0 to 1) per tick, `undefined` without data. */
   shares?: readonly (number | undefined)[]
 }
 
 const SIZE = { card: 'strip', list: 'strip wide-ticks', history: 'strip hours' } as const
 
-/** One vertical tick a device or an hour: tall is connected, short is disconnected, capped has a pending certificate. */
+/**
+ * A row of vertical ticks, one per device or hour. Tall is connected, short is disconnected, a cap marks a pending
+ * certificate.
+ */
 export function Strip({ label, size = 'card', bins, shares }: StripProps) {
   const drawn = bins?.map(tickOfBin) ?? shares?.map(tickOfShare) ?? []
   if (drawn.length === 0) return <div className={`${SIZE[size]} none`} role="img" aria-label={label} />
@@ -22,7 +25,7 @@ export function Strip({ label, size = 'card', bins, shares }: StripProps) {
     <div className={SIZE[size]} role="img" aria-label={label}>
       {drawn.map(({ className, share }, index) => (
         <b
-          // biome-ignore lint/suspicious/noArrayIndexKey: a tick is its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: a tick has no identity but its position
           key={index}
           className={className}
           style={

@@ -5,11 +5,11 @@ import { Button } from './Button.tsx'
 type SubmitButtonProps = Pick<ComponentProps<typeof Button>, 'size' | 'children'> & {
   /** A form of `useTextForm`. */
   form: Pick<AnyFormApi, 'store'>
-  /** What it says while the form is being sent, for example "Saving…". */
+  /** Text while the form is being sent, for example "Saving…". */
   busyLabel: string
 }
 
-/** The button of a form: disabled after a failed validation until that is mended, busy while it is being sent (decisions). */
+/** Submit button of a form: disabled from a failed validation until all fields are valid, busy while the form is being sent. */
 export function SubmitButton({ form, ...rest }: SubmitButtonProps) {
   const { isSubmitting, canSubmit } = useStore(form.store)
   return (

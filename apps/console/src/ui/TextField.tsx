@@ -8,15 +8,15 @@ export type TextFieldProps = Omit<
   label: string
   value: string
   onChange: (value: string) => void
-  type?: 'text' | 'email'
+  type?: 'text' | 'email' | 'datetime-local'
   size?: 'md' | 'lg'
   help?: ReactNode
   error?: string | undefined
-  /** Machine values are written in mono. */
+  /** Uses the monospace font, for values that machines define. */
   mono?: boolean
 }
 
-/** A line of text with its label. */
+/** A single-line text input with its label. */
 export function TextField({
   label,
   value,

@@ -1,15 +1,22 @@
 import { createContext, type ReactNode, useContext } from 'react'
 
+/** The product's name, as people see it. */
+export const PRODUCT = 'Muster'
+
+/** Name of this instance, which document titles end with. */
+export const InstanceName = createContext<string | undefined>(undefined)
+
 const Scope = createContext<readonly string[]>([])
 
-/** Names what the pages inside belong to; nearer names come first in the title: "Devices · Harbor cranes · Halden". */
+/** Adds a name to the document titles of the pages inside. Inner names come first: "Devices · Harbor cranes · Halden". */
 export function TitleScope({ name, children }: { name: string | undefined; children: ReactNode }) {
   const outer = useContext(Scope)
   return <Scope value={name ? [name, ...outer] : outer}>{children}</Scope>
 }
 
-/** Sets the document's title to `Page · Entity · Organization`; `PageHead` has one built in. */
+/** Sets the document title to `Page · Entity · Organization · Instance · Muster`. `PageHead` includes it. */
 export function Title({ page }: { page: string }) {
   const scope = useContext(Scope)
-  return <title>{[page, ...scope].join(' · ')}</title>
+  const instance = useContext(InstanceName)
+  return <title>{[page, ...scope, ...(instance ? [instance] : []), PRODUCT].join(' · ')}</title>
 }

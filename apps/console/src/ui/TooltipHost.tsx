@@ -5,7 +5,7 @@ type Shown = { text: string; target: HTMLElement; rect: DOMRect }
 const DELAY_MS = 350
 const EDGE = 8
 
-/** Shows the `data-tip` of whatever the pointer rests on or the keyboard has focused; one for the whole page. */
+/** Shows the `data-tip` of the hovered or keyboard-focused element. Mounted once per page. */
 export function TooltipHost() {
   const [shown, setShown] = useState<Shown>()
   const ref = useRef<HTMLDivElement>(null)
@@ -54,7 +54,7 @@ export function TooltipHost() {
   useEffect(() => {
     const tip = ref.current
     if (!shown || !tip) return
-    // The top layer, so that it also shows above a modal dialog.
+    // A popover is in the top layer and so shows above a modal dialog too.
     tip.showPopover()
     const { width, height } = tip.getBoundingClientRect()
     const { left, top, bottom } = shown.rect
@@ -62,7 +62,7 @@ export function TooltipHost() {
     const fitsBelow = bottom + 6 + height < window.innerHeight
     tip.style.left = `${x}px`
     tip.style.top = `${fitsBelow ? bottom + 6 : top - height - 6}px`
-    // A tip that repeats the name would be read twice.
+    // Screen readers would read a tooltip that equals the accessible name twice.
     if (shown.text === shown.target.getAttribute('aria-label')) return
     shown.target.setAttribute('aria-describedby', tip.id)
     return () => shown.target.removeAttribute('aria-describedby')

@@ -1,4 +1,4 @@
 import type { ComponentType } from 'react'
 
-/** An icon component; lucide-react's are of this type. */
+/** An icon component, for example one of lucide-react. */
 export type IconType = ComponentType<{ className?: string; 'aria-hidden'?: boolean | 'true' | 'false' }>

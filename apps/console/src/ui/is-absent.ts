@@ -1,7 +1,10 @@
 import { ActionError } from '@muster/actions/client'
 import { isSignedOut } from './is-signed-out.ts'
 
-/** Whether there is no such thing for who asked: absent and foreign ones are refused alike, and an id of another shape names none. */
+/**
+ * Whether the error means "not found". The hub answers `Forbidden` for absent and for other tenants' entities alike,
+ * and `Invalid` for a malformed id.
+ */
 export function isAbsent(error: unknown): boolean {
   return (
     error instanceof ActionError &&

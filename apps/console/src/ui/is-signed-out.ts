@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions/client'
 
-/** Whether the hub refused because the session is gone. */
+/** Whether the hub refused because the session has ended. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof ActionError && error.status === 401
 }

@@ -5,22 +5,22 @@ import { useActionPages, useCommand } from '../../api/queries.ts'
 import { organizationParam } from '../../organization.ts'
 import { useSession } from '../../session.ts'
 import { Alert } from '../../ui/Alert.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { Id } from '../../ui/Id.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
 import { Main } from '../../ui/Main.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
-import { toastError } from '../../ui/toast.ts'
 
 const PAGE_SIZE = 100
 
 type Invitation = ActionOutput<'users_QueryOrganizationInvitations'>['invitations'][number]
 type Organization = Invitation['organization']
 
-/** Organizations that invite the signed-in person. */
+/** The open invitations of the signed-in user. */
 export function InvitationsPage() {
   const { userId } = useSession()
   const [joined, setJoined] = useState<Organization>()
@@ -54,7 +54,10 @@ const HEAD = (
   </tr>
 )
 
-/** What came of Accept, with the way there; the focus moves to it because the button is gone with its row. */
+/**
+ * Confirms an accepted invitation with a link to the organization. It takes the focus, because the button has
+ * disappeared with its row.
+ */
 function Joined({ organization: { organizationId, name } }: { organization: Organization }) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => box.current?.focus(), [])

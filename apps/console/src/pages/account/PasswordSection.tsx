@@ -1,35 +1,46 @@
+import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
-import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
+import { bindChecked, bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { newPasswordErrors } from '../../lib/rules.ts'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { toast } from '../../ui/app/toast.ts'
+import { Checkbox } from '../../ui/Checkbox.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
-import { Section } from '../../ui/Section.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
-import { toast } from '../../ui/toast.ts'
+import { useCurrentPassword } from './use-current-password.tsx'
 
-/** Changes the password; the hub then ends every other session. */
+/**
+ * Changes the password; asks for the current one if the hub requires it. The hub then ends all other sessions, and on
+ * request all tokens.
+ */
 export function PasswordSection() {
   const { userId, email } = useSession()
-  const change = useCommand('users_SetPassword', { invalidates: ['users_QuerySessions'] })
+  const change = useCommand('users_SetPassword', {
+    invalidates: ['users_QuerySessions', 'users_QueryTokens'],
+  })
+  const current = useCurrentPassword()
+  const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
-    defaultValues: { password: '', confirmation: '' },
+    // Tokens created by an attacker with the old password would otherwise stay valid.
+    defaultValues: { password: '', confirmation: '', endTokens: true as boolean },
     validate: newPasswordErrors,
-    submit: async ({ password }) => {
-      try {
-        await change.mutateAsync({ userId, password })
-      } catch {
-        return // The form says why.
-      }
+    submit: async ({ password, endTokens }) => {
+      const changed = await current.run(currentPassword =>
+        change.mutateAsync({ userId, password, endTokens, ...currentPassword }),
+      )
+      if (!changed) return
       form.reset()
-      toast('Password changed. Every other session has ended.')
+      toast(`Password changed. Every other session${endTokens ? ' and every token' : ''} has ended.`)
     },
+    onFailure: setFailure,
   })
   return (
     <Section title="Change Password">
       <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
-        <ErrorAlert title="The password was not changed." error={change.error} />
-        {/* Tells password managers whose password this is. */}
+        <ErrorAlert title="The password was not changed." error={failure} />
+        {/* Names the account for password managers. */}
         <input type="text" autoComplete="username" value={email} readOnly hidden />
         <form.Field name="password">
           {field => (
@@ -46,6 +57,10 @@ export function PasswordSection() {
             />
           )}
         </form.Field>
+        <form.Field name="endTokens">
+          {field => <Checkbox label="Delete all tokens of this account" {...bindChecked(field)} />}
+        </form.Field>
+        {current.field}
         <SubmitButton form={form} busyLabel="Changing…">
           Change Password
         </SubmitButton>

@@ -2,14 +2,14 @@ import { useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { Section } from '../../ui/Section.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { toast } from '../../ui/app/toast.ts'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { toast } from '../../ui/toast.ts'
 
-/** How one is called. */
+/** Form for the user's display name. */
 export function ProfilePage() {
   const { userId, email, displayName = '' } = useSession()
   const rename = useCommand('users_SetDisplayName', {
@@ -25,7 +25,7 @@ export function ProfilePage() {
       try {
         await rename.mutateAsync({ userId, displayName: name })
       } catch {
-        return // The form says why.
+        return // The form shows the error.
       }
       form.reset({ displayName: name })
       toast('Name saved.')

@@ -1,4 +1,4 @@
-import { Page, PageHead } from '../../ui/Page.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { PasswordSection } from './PasswordSection.tsx'
 import { TokensSection } from './TokensSection.tsx'
 

@@ -3,21 +3,21 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
+import { describeUserAgent } from '../../lib/app/user-agent.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { describeUserAgent } from '../../lib/user-agent.ts'
 import { endSession, useSession } from '../../session.ts'
-import { Badge } from '../../ui/Badge.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
 
 const PAGE_SIZE = 100
 
-/** Where one is signed in; ending a session asks nothing (decisions). */
+/** Sessions of the user. Ending one needs no confirmation (docs/decisions.md). */
 export function SessionsPage() {
   const { userId } = useSession()
   const list = useActionPages('users_QuerySessions', { userId, limit: PAGE_SIZE })

@@ -2,26 +2,28 @@ import type { ActionOutput } from '@muster/actions/client'
 import { KeyRound, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
-import { confirmed } from '../../lib/confirm.ts'
+import { useNow } from '../../lib/app/clock.ts'
+import { confirmed } from '../../lib/app/confirm.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { useSession } from '../../session.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { LoadMore } from '../../ui/app/LoadMore.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
-import { CreateButton } from '../../ui/CreateButton.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { LoadMore } from '../../ui/LoadMore.tsx'
-import { Section } from '../../ui/Section.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
 import { NewUserTokenDialog } from './NewUserTokenDialog.tsx'
 
 const PAGE_SIZE = 100
 
-/** Personal access tokens, with which scripts act as their person. */
+/** Personal access tokens, with which scripts act on behalf of the user. */
 export function TokensSection() {
   const { userId } = useSession()
   const [isCreating, setCreating] = useState(false)
@@ -61,7 +63,7 @@ export function TokensSection() {
       {tokens?.length !== 0 && (tokens || !error) && (
         <Table caption="Tokens" head={HEAD} busy={!tokens} rowsOnPhones bare>
           {tokens?.map(token => <TokenRow key={token.tokenId} {...token} />) ?? (
-            <SkeletonRows columns={4} rows={2} />
+            <SkeletonRows columns={6} rows={2} />
           )}
         </Table>
       )}
@@ -86,6 +88,8 @@ const HEAD = (
     <th scope="col">Name</th>
     <th scope="col">Id</th>
     <th scope="col">Created At</th>
+    <th scope="col">Expires At</th>
+    <th scope="col">Last Used</th>
     <ActionsHead />
   </tr>
 )
@@ -94,6 +98,9 @@ function TokenRow({
   tokenId,
   name: givenName,
   createdAt,
+  expiresAt,
+  lastUsedAt,
+  lastUsedAddress,
 }: ActionOutput<'users_QueryTokens'>['tokens'][number]) {
   const name = givenName ?? 'unnamed'
   const remove = useCommand('users_DeleteToken', { invalidates: ['users_QueryTokens'] })
@@ -120,6 +127,19 @@ function TokenRow({
       <Cell label="Created At">
         <Time at={createdAt} />
       </Cell>
+      <Cell label="Expires At">
+        {expiresAt ? <Expiry at={expiresAt} /> : <span className="muted">Never</span>}
+      </Cell>
+      <Cell label="Last Used">
+        {lastUsedAt ? (
+          <div className="pair">
+            <Time at={lastUsedAt} />
+            <span className="muted">{lastUsedAddress}</span>
+          </div>
+        ) : (
+          <span className="muted">Never</span>
+        )}
+      </Cell>
       <Cell end>
         <IconButton
           label={`Delete token ${name}`}
@@ -130,5 +150,16 @@ function TokenRow({
         />
       </Cell>
     </Row>
+  )
+}
+
+/** Expiry time of a token, marked once it has expired. */
+function Expiry({ at }: { at: string }) {
+  const isOver = Date.parse(at) <= useNow()
+  return (
+    <div className="pair">
+      {isOver && <Badge tone="warn">Expired</Badge>}
+      <Time at={at} />
+    </div>
   )
 }

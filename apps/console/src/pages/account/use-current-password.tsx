@@ -2,29 +2,33 @@ import { ActionError } from '@muster/actions/client'
 import { useState } from 'react'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 
-/** Asks for the current password once the hub has refused because the sign-in is no longer recent (decisions). */
+/** Asks for the current password after the hub has refused because the sign-in is not recent (docs/decisions.md). */
 export function useCurrentPassword() {
   const [problem, setProblem] = useState<string>()
-  const [error, setError] = useState<unknown>()
   const [currentPassword, setCurrentPassword] = useState('')
   const isNeeded = problem !== undefined
 
-  /** Runs an action with the password if it is needed; resolves to nothing when it fails, which the field or `error` tells. */
+  /**
+   * Runs an action, with the password if required. Resolves to `undefined` when the hub requires or rejects the
+   * password; the field shows which. Rejects with any other failure.
+   */
   async function run<Output>(
     action: (password: { currentPassword?: string }) => Promise<Output>,
   ): Promise<Output | undefined> {
-    setError(undefined)
     if (isNeeded && !currentPassword) {
       setProblem('Please enter your password.')
       return undefined
     }
     try {
-      return await action(isNeeded ? { currentPassword } : {})
+      const output = await action(isNeeded ? { currentPassword } : {})
+      setProblem(undefined)
+      setCurrentPassword('')
+      return output
     } catch (reason) {
       const issues = reason instanceof ActionError ? reason.issues : undefined
       const issue = issues?.find(({ path }) => path === 'currentPassword')
-      if (issue) setProblem(issue.message)
-      else setError(reason)
+      if (!issue) throw reason
+      setProblem(issue.message)
       return undefined
     }
   }
@@ -43,5 +47,5 @@ export function useCurrentPassword() {
       error={problem || undefined}
     />
   )
-  return { run, field, error }
+  return { run, field }
 }

@@ -2,10 +2,9 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi } from '@tanstack/react-router'
 import { CircleCheck, Clock, OctagonAlert, X } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { Badge, type Tone } from '../../ui/Badge.tsx'
-import type { IconType } from '../../ui/icon.ts'
-import { Segments } from '../../ui/Segments.tsx'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { Segments } from '../../ui/app/Segments.tsx'
+import { StateBadge, type StateLook } from '../../ui/app/StateBadge.tsx'
 import { AuditLog } from '../audit/AuditLog.tsx'
 import type { AuditRow } from '../audit/AuditTable.tsx'
 import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from '../audit/audit-search.ts'
@@ -13,7 +12,7 @@ import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from '../audit/audit-sea
 type AuditAction = ActionOutput<'audit_QueryAuditLogActions'>['actions'][number]
 type Status = AuditAction['status']
 
-const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
+const LOOKS: Record<Status, StateLook> = {
   Succeeded: { tone: 'ok', icon: CircleCheck },
   Failed: { tone: 'bad', icon: OctagonAlert },
   Rejected: { tone: 'bad', icon: X },
@@ -21,7 +20,7 @@ const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
   Pending: { tone: 'warn', icon: Clock },
 }
 
-const STATUSES = Object.keys(LOOK) as Status[]
+const STATUSES = Object.keys(LOOKS) as Status[]
 const SEGMENTS = [
   { value: 'all', label: 'All' },
   ...STATUSES.map(status => ({ value: status, label: status })),
@@ -29,7 +28,7 @@ const SEGMENTS = [
 
 const route = getRouteApi('/authenticated/admin/actions')
 
-/** What was tried on the instance, and how it ended. */
+/** Log of all actions on the instance with their results. */
 export function ActionsLogPage() {
   const search = route.useSearch()
   const change = useChangeSearch<AuditSearch & { status?: string }>()
@@ -57,19 +56,24 @@ export function ActionsLogPage() {
   )
 }
 
-function actionRow({ actionId, createdAt, action, actor, actorName, data, status }: AuditAction): AuditRow {
-  const { tone, icon } = LOOK[status]
+function actionRow({
+  actionId,
+  createdAt,
+  action,
+  actor,
+  actorName,
+  tokenName,
+  data,
+  status,
+}: AuditAction): AuditRow {
   return {
     id: actionId,
     createdAt,
     type: action,
     actor,
     actorName,
+    tokenName,
     data,
-    end: (
-      <Badge tone={tone} icon={icon}>
-        {status}
-      </Badge>
-    ),
+    end: <StateBadge looks={LOOKS} state={status} />,
   }
 }

@@ -1,8 +1,8 @@
 import { Outlet } from '@tanstack/react-router'
-import { ADMIN_PAGES } from '../../shell/pages.ts'
-import { SideLayout } from '../../shell/SideLayout.tsx'
+import { ADMIN_PAGES } from '../../shell/app/pages.ts'
+import { SideLayout } from '../../shell/app/SideLayout.tsx'
 
-/** Sidebar and content of the administration; whether one may see it is the hub's answer to each page (decisions). */
+/** Sidebar and content of the administration. The hub decides per request whether the user may see it (docs/decisions.md). */
 export function AdminLayout() {
   return (
     <SideLayout name="Administration" label="Administration" links={ADMIN_PAGES}>

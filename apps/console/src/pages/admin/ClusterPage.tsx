@@ -1,14 +1,14 @@
 import { useActionState } from '../../api/queries.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { LiveStamp } from '../../ui/LiveStamp.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { RefreshButton } from '../../ui/RefreshButton.tsx'
+import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { RefreshButton } from '../../ui/app/RefreshButton.tsx'
 import { NodeTable } from './NodeTable.tsx'
 
-/** The processes that run the platform. */
+/** The nodes of the cluster. */
 export function ClusterPage() {
   const { data, error, dataUpdatedAt, errorUpdatedAt, refetch } = useActionState('cluster_GetDetails', {})
-  // With nothing to show the route's panel says what went wrong.
+  // Without data the route's error page is shown.
   if (error && !data) throw error
   return (
     <Page width="list">

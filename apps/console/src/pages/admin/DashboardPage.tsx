@@ -1,17 +1,17 @@
 import { useActionState } from '../../api/queries.ts'
-import { ageOf } from '../../lib/age.ts'
+import { ageOf } from '../../lib/app/age.ts'
+import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { RefreshButton } from '../../ui/app/RefreshButton.tsx'
+import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
-import { LiveStamp } from '../../ui/LiveStamp.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { RefreshButton } from '../../ui/RefreshButton.tsx'
-import { Stat, Stats } from '../../ui/Stats.tsx'
 import { NodeTable } from './NodeTable.tsx'
 
-/** The instance in four numbers, and its nodes. */
+/** Four counts of the instance, and its nodes. */
 export function DashboardPage() {
   const statistics = useActionState('instance_GetStatistics', {})
   const cluster = useActionState('cluster_GetDetails', {})
-  // A counter that failed says so; with none of them to show the route's panel says what went wrong.
+  // A count that failed shows its error. If all failed, the route's error page is shown.
   if (statistics.error && cluster.error && !statistics.data && !cluster.data) throw statistics.error
   const age = ageOf([statistics, cluster])
   const failure = statistics.error ? messageOf(statistics.error) : undefined

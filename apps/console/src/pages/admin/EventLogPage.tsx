@@ -3,7 +3,7 @@ import { EventLog } from '../audit/EventLog.tsx'
 
 const route = getRouteApi('/authenticated/admin/log')
 
-/** What happened on the instance. */
+/** Event log of the instance. */
 export function EventLogPage() {
   return <EventLog title="Event Log" action="audit_QueryAuditLogEvents" search={route.useSearch()} dense />
 }

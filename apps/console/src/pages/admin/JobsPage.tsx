@@ -2,25 +2,24 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi } from '@tanstack/react-router'
 import { Ban, CircleCheck, Clock, Hourglass, OctagonAlert, Workflow } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { Badge, type Tone } from '../../ui/Badge.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { Id } from '../../ui/Id.tsx'
-import type { IconType } from '../../ui/icon.ts'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { MachineName } from '../../ui/MachineName.tsx'
-import { Segments } from '../../ui/Segments.tsx'
-import { SuggestBox } from '../../ui/SuggestBox.tsx'
-import { Cell, Row } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { MachineName } from '../../ui/app/MachineName.tsx'
+import { Segments } from '../../ui/app/Segments.tsx'
+import { StateBadge, type StateLook } from '../../ui/app/StateBadge.tsx'
+import { SuggestBox } from '../../ui/app/SuggestBox.tsx'
+import { Cell, Row } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
 import { LOG_PAGE_SIZE } from '../audit/audit-search.ts'
 
 type Job = ActionOutput<'jobs_Query'>['jobs'][number]
 type Status = Job['status']
 type JobSearch = { type?: string; status?: string }
 
-const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
+const LOOKS: Record<Status, StateLook> = {
   Pending: { tone: 'warn', icon: Clock },
   Completed: { tone: 'ok', icon: CircleCheck },
   Failed: { tone: 'bad', icon: OctagonAlert },
@@ -28,7 +27,7 @@ const LOOK: Record<Status, { tone: Tone; icon: IconType }> = {
   Cancelled: { tone: 'neutral', icon: Ban },
 }
 
-const STATUSES = Object.keys(LOOK) as Status[]
+const STATUSES = Object.keys(LOOKS) as Status[]
 const SEGMENTS = [
   { value: 'all', label: 'All' },
   ...STATUSES.map(status => ({ value: status, label: status })),
@@ -36,7 +35,7 @@ const SEGMENTS = [
 
 const route = getRouteApi('/authenticated/admin/jobs')
 
-/** What the hub does in the background. */
+/** Background jobs of the hub. */
 export function JobsPage() {
   const search = route.useSearch()
   const change = useChangeSearch<JobSearch>()
@@ -92,7 +91,6 @@ const HEAD = (
 )
 
 function JobRow({ job: { jobId, createdAt, job, queued, status } }: { job: Job }) {
-  const { tone, icon } = LOOK[status]
   return (
     <Row>
       <Cell>
@@ -106,9 +104,7 @@ function JobRow({ job: { jobId, createdAt, job, queued, status } }: { job: Job }
       </Cell>
       <Cell label="Queued">{queued ? 'Yes' : 'No'}</Cell>
       <Cell label="Status">
-        <Badge tone={tone} icon={icon}>
-          {status}
-        </Badge>
+        <StateBadge looks={LOOKS} state={status} />
       </Cell>
     </Row>
   )

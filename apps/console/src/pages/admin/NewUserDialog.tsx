@@ -1,22 +1,24 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { invalidateActions } from '../../api/queries.ts'
 import { bindChecked, bindText, useTextForm } from '../../lib/form.ts'
 import { Alert } from '../../ui/Alert.tsx'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
+import { toast } from '../../ui/app/toast.ts'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { ErrorText, messageOf } from '../../ui/ErrorText.tsx'
-import { FormDialog } from '../../ui/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { toast } from '../../ui/toast.ts'
 import { useCurrentPassword } from '../account/use-current-password.tsx'
 
-/** Creates an account; its owner gets a mail with a link to set a password. */
+/** Creates an account. Its owner receives an email with a link to set a password. */
 export function NewUserDialog({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const password = useCurrentPassword()
+  const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
     defaultValues: { email: '', name: '', isAdmin: false as boolean },
-    // The hub knows what an address is; its message is shown (decisions "Readings of the spec").
+    // The hub validates the address; its message is shown (docs/decisions.md, "Readings of the spec").
     submit: async ({ email, name, isAdmin }) => {
       const created = await password.run(async currentPassword => {
         const input = { name, email, displayName: name, isAdmin, ...currentPassword }
@@ -29,13 +31,13 @@ export function NewUserDialog({ onClose }: { onClose: () => void }) {
       toast(`User ${email.trim()} created.`)
       onClose()
     },
+    onFailure: setFailure,
   })
-  const { error } = password
   return (
     <FormDialog title="New User" form={form} submit="Create User" busyLabel="Creating…" onClose={onClose}>
-      {error !== undefined && (
+      {failure !== undefined && (
         <Alert tone="bad" title="Error">
-          {messageOf(error) ? <ErrorText error={error} /> : 'An error occurred while creating the user.'}
+          {messageOf(failure) ? <ErrorText error={failure} /> : 'An error occurred while creating the user.'}
         </Alert>
       )}
       <form.Field name="email">

@@ -1,17 +1,17 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Elapsed } from '../../ui/Elapsed.tsx'
-import { Id } from '../../ui/Id.tsx'
+import { Elapsed } from '../../ui/app/Elapsed.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Cell, Row, Table } from '../../ui/Table.tsx'
 
 type NodeTableProps = {
-  /** Nothing while they load. */
+  /** `undefined` while they load. */
   nodes: ActionOutput<'cluster_GetDetails'>['nodes'] | undefined
-  /** When that was answered, in milliseconds. */
+  /** Time of the answer in milliseconds. */
   answeredAt: number
 }
 
-/** The nodes of the cluster; their uptime goes on between answers. */
+/** The nodes of the cluster. Their uptime counts on between answers. */
 export function NodeTable({ nodes, answeredAt }: NodeTableProps) {
   return (
     <Table caption="Cluster nodes" head={HEAD} busy={!nodes} dense rowsOnPhones>

@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { invalidateActions } from '../../api/queries.ts'
 import { useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/FormDialog.tsx'
-import { toast } from '../../ui/toast.ts'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
+import { toast } from '../../ui/app/toast.ts'
 import { useCurrentPassword } from '../account/use-current-password.tsx'
 
 type SetAdminDialogProps = {
@@ -12,10 +13,11 @@ type SetAdminDialogProps = {
   onClose: () => void
 }
 
-/** Makes a person an administrator of the instance, or takes it away; asks for one's password if the hub wants it. */
+/** Grants or revokes the administrator role. Asks for the administrator's password if the hub requires it. */
 export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: SetAdminDialogProps) {
   const queryClient = useQueryClient()
   const password = useCurrentPassword()
+  const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
     defaultValues: {},
     submit: async () => {
@@ -27,6 +29,7 @@ export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: Se
       await invalidateActions(queryClient, ['users_Query', 'users_GetDetails'])
       onClose()
     },
+    onFailure: setFailure,
   })
   return (
     <FormDialog
@@ -36,7 +39,7 @@ export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: Se
       busyLabel="Saving…"
       onClose={onClose}
     >
-      <ErrorAlert title="The administrator was not changed." error={password.error} />
+      <ErrorAlert title="The administrator was not changed." error={failure} />
       <p className="any">
         {isAdmin
           ? `${email} loses the administration of this instance.`

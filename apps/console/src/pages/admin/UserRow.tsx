@@ -1,25 +1,29 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Ellipsis, Mail, Shield, ShieldOff, Trash2 } from 'lucide-react'
+import { Ellipsis, LogOut, Mail, Shield, ShieldOff, Trash2, UserRoundCheck, UserRoundX } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { Menu, MenuItem } from '../../ui/Menu.tsx'
-import { Cell, Row } from '../../ui/Table.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Menu, MenuItem } from '../../ui/app/Menu.tsx'
+import { Cell, Row } from '../../ui/app/Table.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 
 export type User = ActionOutput<'users_Query'>['users'][number]
 
 type UserRowProps = {
   user: User
-  /** Opens the dialog that makes an administrator or takes it away. */
+  /** Opens the dialog that grants or revokes the administrator role. */
   onSetAdmin: () => void
+  /** Opens the dialog that disables or enables the account. */
+  onSetActive: () => void
 }
 
-/** One account; deleting it asks nothing (decisions). */
-export function UserRow({ user, onSetAdmin }: UserRowProps) {
-  const { userId, email, displayName, isAdmin } = user
+/** A row with an account. Deletion needs no confirmation (docs/decisions.md). */
+export function UserRow({ user, onSetAdmin, onSetActive }: UserRowProps) {
+  const { userId, email, displayName, isAdmin, isActive, isPending } = user
   const mail = useCommand('users_ResetPassword')
+  const terminate = useCommand('users_TerminateSessions', { invalidates: ['users_QuerySessions'] })
   const remove = useCommand('users_Delete', { invalidates: ['users_Query', 'instance_GetStatistics'] })
 
   async function deleteUser() {
@@ -29,6 +33,15 @@ export function UserRow({ user, onSetAdmin }: UserRowProps) {
       focusHeading()
     } catch (error) {
       toastError('Could not delete the user', error)
+    }
+  }
+
+  async function endSessions() {
+    try {
+      await terminate.mutateAsync({ userId })
+      toast(`Sessions of ${email} ended.`)
+    } catch (error) {
+      toastError('Could not end the sessions', error)
     }
   }
 
@@ -47,7 +60,11 @@ export function UserRow({ user, onSetAdmin }: UserRowProps) {
         <Id id={userId} what="user id" />
       </Cell>
       <Cell label="Name">
-        <span className="lines">{displayName ?? <span className="un">unnamed</span>}</span>
+        <div className="pair">
+          <span className="lines">{displayName ?? <span className="un">unnamed</span>}</span>
+          {isPending && <Badge>Not activated</Badge>}
+          {!isActive && !isPending && <Badge tone="warn">Disabled</Badge>}
+        </div>
       </Cell>
       <Cell label="Email">
         <span className="lines">{email}</span>
@@ -65,6 +82,14 @@ export function UserRow({ user, onSetAdmin }: UserRowProps) {
             <MenuItem icon={Mail} onSelect={() => void sendMail()}>
               Send set-password mail
             </MenuItem>
+            <MenuItem icon={LogOut} onSelect={() => void endSessions()}>
+              End sessions
+            </MenuItem>
+            {!isPending && (
+              <MenuItem icon={isActive ? UserRoundX : UserRoundCheck} onSelect={onSetActive}>
+                {isActive ? 'Disable user' : 'Enable user'}
+              </MenuItem>
+            )}
           </Menu>
           <IconButton
             label={`Delete user ${email}`}

@@ -1,13 +1,14 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { CreateButton } from '../../ui/CreateButton.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { ActionsHead, SortHead } from '../../ui/Table.tsx'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { ActionsHead, SortHead } from '../../ui/app/Table.tsx'
 import { NewUserDialog } from './NewUserDialog.tsx'
+import { SetActiveDialog } from './SetActiveDialog.tsx'
 import { SetAdminDialog } from './SetAdminDialog.tsx'
 import { type User, UserRow } from './UserRow.tsx'
 
@@ -18,12 +19,13 @@ const SORTS = ['displayName', '-displayName', 'email', '-email']
 
 const route = getRouteApi('/authenticated/admin/users')
 
-/** The accounts of the instance, newest first unless sorted otherwise. */
+/** The accounts of the instance, newest first by default. */
 export function UsersPage() {
   const search = route.useSearch()
   const change = useChangeSearch<UserSearch>()
   const [isCreating, setCreating] = useState(false)
   const [changed, setChanged] = useState<User>()
+  const [switched, setSwitched] = useState<User>()
   const text = search.q?.trim()
   const sort = SORTS.find(one => one === search.sort)
   const list = useActionPages('users_Query', {
@@ -67,11 +69,17 @@ export function UsersPage() {
           </tr>
         }
         rows={users?.map(user => (
-          <UserRow key={user.userId} user={user} onSetAdmin={() => setChanged(user)} />
+          <UserRow
+            key={user.userId}
+            user={user}
+            onSetAdmin={() => setChanged(user)}
+            onSetActive={() => setSwitched(user)}
+          />
         ))}
         onClear={() => change({ q: '' })}
       />
       {changed && <SetAdminDialog user={changed} onClose={() => setChanged(undefined)} />}
+      {switched && <SetActiveDialog user={switched} onClose={() => setSwitched(undefined)} />}
       {isCreating && <NewUserDialog onClose={() => setCreating(false)} />}
     </ListPage>
   )

@@ -1,10 +1,11 @@
 import type { Actor } from '@muster/actions/client'
-import { CircleUser, Cog, Cpu, KeyRound, Server, UserRound } from 'lucide-react'
-import { Badge } from '../../ui/Badge.tsx'
-import { Id } from '../../ui/Id.tsx'
+import { CircleQuestionMark, CircleUser, Cog, Cpu, KeyRound, Server, UserRound } from 'lucide-react'
+import { lookUp } from '../../lib/app/look-up.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { Id } from '../../ui/app/Id.tsx'
 import type { IconType } from '../../ui/icon.ts'
 
-const LOOK: Record<Actor['actor'], { icon: IconType; kind: string }> = {
+const LOOKS: Record<Actor['actor'], { icon: IconType; kind: string }> = {
   Anonymous: { icon: CircleUser, kind: 'Anonymous' },
   System: { icon: Cog, kind: 'System' },
   User: { icon: UserRound, kind: 'User' },
@@ -13,9 +14,33 @@ const LOOK: Record<Actor['actor'], { icon: IconType; kind: string }> = {
   ClusterNode: { icon: Server, kind: 'Cluster node' },
 }
 
-/** Who did it: the kind as an icon, then the name, else the id, else the kind. */
-export function ActorChip({ actor, name }: { actor: Actor; name: string | undefined }) {
-  const { icon: Icon, kind } = LOOK[actor.actor]
+type ActorChipProps = {
+  actor: Actor
+  name: string | undefined
+  /** Name of the user token that was used, if the token still exists. */
+  tokenName?: string | undefined
+}
+
+/** Actor of an audit row, with the name or id of the user token below it. */
+export function ActorChip({ actor, name, tokenName }: ActorChipProps) {
+  if (actor.actor !== 'UserToken') return <Who actor={actor} name={name} />
+  return (
+    <div className="pair">
+      <Who actor={actor} name={name} />
+      {tokenName === undefined ? (
+        <Id id={actor.tokenId} what="token id" wrap />
+      ) : (
+        <span className="muted trunc" title={tokenName}>
+          {tokenName}
+        </span>
+      )}
+    </div>
+  )
+}
+
+/** Icon of the actor's kind, then its name, id or kind. */
+function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
+  const { icon: Icon, kind } = lookUp(LOOKS, actor.actor, { icon: CircleQuestionMark, kind: actor.actor })
   const id = name === undefined ? idOf(actor) : undefined
   if (id !== undefined) {
     return (

@@ -1,34 +1,34 @@
 import type { ActionName } from '@muster/actions/client'
 import { ScrollText } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
-import { useChangeSearch } from '../../lib/search.ts'
-import { DateBox } from '../../ui/DateBox.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { ExportMenu } from '../../ui/ExportMenu.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { SuggestBox } from '../../ui/SuggestBox.tsx'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { DateBox } from '../../ui/app/DateBox.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { ExportMenu } from '../../ui/app/ExportMenu.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { SuggestBox } from '../../ui/app/SuggestBox.tsx'
 import { type AuditRow, AuditTable } from './AuditTable.tsx'
 import type { AuditSearch } from './audit-search.ts'
 
 type AuditLogProps = {
   title: string
-  /** The query whose list this is. */
+  /** Query action of the list. */
   action: ActionName
-  /** Its input without page and order, for exports. */
+  /** Input of the action without page and order, for exports. */
   input: { filter: object }
   list: ComponentProps<typeof ListPage>['list']
-  /** Nothing while they load. */
+  /** `undefined` while they load. */
   rows: AuditRow[] | undefined
   search: AuditSearch
   endHead: string
   hasTimestamp?: boolean
   dense?: boolean
-  /** A further filter, on a line of its own. */
+  /** A further filter on a separate line. */
   children?: ReactNode
 }
 
-/** A log with its filters and exports: of the instance, or of whatever else keeps one. */
+/** A log with filters and exports, of the instance, a project or a repository. */
 export function AuditLog({
   title,
   action,

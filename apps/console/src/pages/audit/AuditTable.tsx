@@ -1,45 +1,46 @@
 import type { Actor } from '@muster/actions/client'
 import { type ReactNode, useState } from 'react'
-import { dayOf } from '../../lib/relative-time.ts'
+import { dayOf } from '../../lib/app/relative-time.ts'
+import { FoldButton } from '../../ui/app/FoldButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { JsonValue } from '../../ui/app/JsonValue.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { MachineName } from '../../ui/app/MachineName.tsx'
+import { Cell, Row } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { FoldButton } from '../../ui/FoldButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { JsonValue } from '../../ui/JsonValue.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { MachineName } from '../../ui/MachineName.tsx'
-import { Cell, Row } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
 import { ActorChip } from './ActorChip.tsx'
 
-/** One row of a log, whichever log it is. */
+/** A row of any log. */
 export type AuditRow = {
   id: string
   createdAt: string
   type: string
   actor: Actor
   actorName?: string | undefined
+  tokenName?: string | undefined
   data: Record<string, unknown>
-  /** The last cell. */
+  /** Content of the last cell. */
   end: ReactNode
 }
 
 type AuditTableProps = {
   caption: string
-  /** Nothing while they load. */
+  /** `undefined` while they load. */
   rows: readonly AuditRow[] | undefined
   /** Head of the last column. */
   endHead: string
-  /** The actions log has no column for the time; it stands in the opened row (spec 2). */
+  /** The actions log has no time column; the time is in the unfolded details (docs/product.md 2). */
   hasTimestamp?: boolean
   dense?: boolean
-  /** Takes the filter away. */
+  /** Removes the filter. */
   onClear: () => void
 }
 
-/** Characters of the data that a cell can show; the rest is not put into the page. */
+/** Characters of the data that a cell renders; more would not be visible. */
 const DATA_PREVIEW_CHARS = 300
 
-/** A log in order of time, with a heading for each day; each row opens to its whole data. */
+/** A log in order of time, with a heading per day. Each row unfolds to its complete data. */
 export function AuditTable({
   caption,
   rows,
@@ -49,7 +50,7 @@ export function AuditTable({
   onClear,
 }: AuditTableProps) {
   const columns = hasTimestamp ? 6 : 5
-  // Kept here, because rows that are scrolled away are not drawn.
+  // Kept here, because rows that are scrolled away are unmounted.
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   function toggle(id: string) {
     const next = new Set(open)
@@ -115,7 +116,7 @@ type LogRowProps = {
 }
 
 function LogRow({ row, hasTimestamp, endHead, isOpen, onOpen }: LogRowProps) {
-  const { id, createdAt, type, actor, actorName, end } = row
+  const { id, createdAt, type, actor, actorName, tokenName, end } = row
   return (
     <Row>
       <Cell>
@@ -133,7 +134,7 @@ function LogRow({ row, hasTimestamp, endHead, isOpen, onOpen }: LogRowProps) {
         <MachineName name={type} />
       </Cell>
       <Cell label="Actor">
-        <ActorChip actor={actor} name={actorName} />
+        <ActorChip actor={actor} name={actorName} tokenName={tokenName} />
       </Cell>
       <Cell label="Data">
         <code className="mono trunc cut">
@@ -145,7 +146,7 @@ function LogRow({ row, hasTimestamp, endHead, isOpen, onOpen }: LogRowProps) {
   )
 }
 
-/** The whole of a row. */
+/** The unfolded details of a row. */
 function LogDetail({ row, columns }: { row: AuditRow; columns: number }) {
   const { id, createdAt, actor } = row
   const data = shownData(row.data)
@@ -179,7 +180,7 @@ function LogDetail({ row, columns }: { row: AuditRow; columns: number }) {
   )
 }
 
-/** The data as every log shows it: the project's own id is left out (spec 3). */
+/** Data of a row for display. Omits the project's own id (docs/product.md 3). */
 function shownData(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([key]) => key !== 'projectId'))
 }

@@ -1,21 +1,21 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { useActionPages } from '../../api/queries.ts'
-import { Id } from '../../ui/Id.tsx'
+import { Id } from '../../ui/app/Id.tsx'
 import { AuditLog } from './AuditLog.tsx'
 import type { AuditRow } from './AuditTable.tsx'
 import { type AuditSearch, auditFilter, LOG_PAGE_SIZE } from './audit-search.ts'
 
 type EventLogProps = {
   title: string
-  /** The query whose list this is. */
+  /** Query action of the list. */
   action: 'audit_QueryAuditLogEvents' | 'projects_QueryAuditLog' | 'repositories_QueryAuditLog'
-  /** Whose log it is, as input of the query; nothing for the instance. */
+  /** Owner of the log as input of the query; absent for the instance. */
   of?: { projectId: string } | { repositoryId: string }
   search: AuditSearch
   dense?: boolean
 }
 
-/** What happened on the instance, in a project or in a repository. */
+/** Event log of the instance, a project or a repository. */
 export function EventLog({ title, action, of, search, dense = false }: EventLogProps) {
   const input = { ...of, filter: auditFilter(search) }
   const list = useActionPages(action, { ...input, limit: LOG_PAGE_SIZE })
@@ -34,7 +34,7 @@ export function EventLog({ title, action, of, search, dense = false }: EventLogP
   )
 }
 
-/** One event as a row; its last cell is the action or job that caused it (spec 2). */
+/** An event as a row. The last cell is the action or job that caused it (docs/product.md 2). */
 function eventRow(event: ActionOutput<EventLogProps['action']>['events'][number]): AuditRow {
   const causeId = event.action?.actionId ?? event.job?.jobId
   return {
@@ -43,6 +43,7 @@ function eventRow(event: ActionOutput<EventLogProps['action']>['events'][number]
     type: event.event,
     actor: event.actor,
     actorName: event.actorName,
+    tokenName: event.tokenName,
     data: event.data,
     end: causeId && <Id id={causeId} what={event.action ? 'action id' : 'job id'} wrap />,
   }

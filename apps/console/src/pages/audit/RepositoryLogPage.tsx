@@ -3,7 +3,7 @@ import { EventLog } from './EventLog.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/log')
 
-/** What happened in a repository. */
+/** Event log of a repository. */
 export function RepositoryLogPage() {
   const { repositoryId } = route.useParams()
   return (

@@ -1,10 +1,10 @@
-/** Rows of a log that are asked for at once. */
+/** Rows per request of a log. */
 export const LOG_PAGE_SIZE = 100
 
-/** What stands in the address of a log: who, what, and from which day to which, both included and in the reader's zone. */
+/** Search parameters of a log: actor, type, first and last day. Both days are included, in the local time zone. */
 export type AuditSearch = { actor?: string; type?: string; from?: string; to?: string }
 
-/** The filter that an address asks for; days that are none, or whose year is still being typed, ask for nothing. */
+/** The filter for these search parameters. Ignores invalid days and years that are still being typed. */
 export function auditFilter({ actor, type, from, to }: AuditSearch) {
   const since = from && startOfDay(from)
   const until = to && startOfDay(to, 1)
@@ -16,7 +16,7 @@ export function auditFilter({ actor, type, from, to }: AuditSearch) {
   }
 }
 
-/** The moment a day begins here, or that many days later, as a timestamp. */
+/** Local midnight of a day, plus `daysLater` days, as a timestamp. */
 function startOfDay(day: string, daysLater = 0): string | undefined {
   const [, year, month, date] = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(day) ?? []
   if (!date) return undefined

@@ -1,10 +1,10 @@
 import { Ban, Eye, Lock, Plus, RefreshCw, ShieldAlert, ShieldCheck, Trash2, X } from 'lucide-react'
 import type { CSSProperties } from 'react'
-import { Badge } from '../../ui/Badge.tsx'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Mark } from '../../ui/app/Mark.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
-import { Mark } from '../../ui/Mark.tsx'
 
 const COLORS = [
   ...['canvas', 'surface', 'surface-2', 'surface-hover', 'surface-raised', 'line', 'line-2', 'line-control'],

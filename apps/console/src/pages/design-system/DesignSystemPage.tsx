@@ -1,16 +1,16 @@
 import type { ReactNode } from 'react'
 import '../../styles/kit.css'
+import { ThemeMenu } from '../../shell/app/ThemeMenu.tsx'
 import { Logo } from '../../shell/Logo.tsx'
-import { ThemeMenu } from '../../shell/ThemeMenu.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { Toaster } from '../../ui/app/Toaster.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { Toaster } from '../../ui/Toaster.tsx'
 import { BadgeSamples, ButtonSamples, ColorSamples, TypeSamples } from './BasicSamples.tsx'
 import { FeedbackSamples, OverlaySamples, StateSamples } from './FeedbackSamples.tsx'
 import { InputSamples } from './InputSamples.tsx'
 import { CodeSamples, LayoutSamples, StripSamples, TableSamples } from './LayoutSamples.tsx'
 
-/** Every part of the kit in every state, for people and for the visual checks. */
+/** Every component of `ui` in every state, for developers and visual checks. */
 export function DesignSystemPage() {
   return (
     <>

@@ -1,17 +1,17 @@
 import { CircleAlert, Cpu, LogOut, Plus, RefreshCw, Settings } from 'lucide-react'
 import { useState } from 'react'
 import { Alert } from '../../ui/Alert.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
+import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { LiveStamp } from '../../ui/LiveStamp.tsx'
-import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/Menu.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
 
-/** What opens above the page. */
+/** Dialogs, menus and toasts. */
 export function OverlaySamples() {
   const [isOpen, setOpen] = useState(false)
   const [name, setName] = useState('')
@@ -61,7 +61,7 @@ export function OverlaySamples() {
 
 const LOADED_AT = Date.now()
 
-/** What tells how something went. */
+/** Alerts, live stamps and the spinner. */
 export function FeedbackSamples() {
   return (
     <div className="stack">
@@ -81,7 +81,7 @@ export function FeedbackSamples() {
   )
 }
 
-/** What stands where data would be. */
+/** Loading, empty and error states. */
 export function StateSamples() {
   return (
     <div className="two">

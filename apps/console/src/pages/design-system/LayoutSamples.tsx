@@ -2,25 +2,25 @@ import { agentCommand } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
+import { Card, CardFoot } from '../../ui/app/Card.tsx'
+import { CardGrid } from '../../ui/app/CardGrid.tsx'
+import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Mark } from '../../ui/app/Mark.tsx'
+import { Secret } from '../../ui/app/Secret.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { Stat, Stats } from '../../ui/app/Stats.tsx'
+import { Cell, Row, SortHead, Table } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Card, CardFoot } from '../../ui/Card.tsx'
-import { CardGrid } from '../../ui/CardGrid.tsx'
 import { Code } from '../../ui/Code.tsx'
-import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { Mark } from '../../ui/Mark.tsx'
-import { Secret } from '../../ui/Secret.tsx'
-import { Section } from '../../ui/Section.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { Stat, Stats } from '../../ui/Stats.tsx'
 import { type Bin, Strip } from '../../ui/Strip.tsx'
-import { Cell, Row, SortHead, Table } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
 
 const SAMPLE_ID = 'd_1J8ZoiK5QmVt3xYpRw7HcN'
 
-/** Things to copy. */
+/** Ids, commands and secrets with copy buttons. */
 export function CodeSamples() {
   return (
     <div className="stack">
@@ -33,7 +33,7 @@ export function CodeSamples() {
   )
 }
 
-/** A table with rows and one that loads. */
+/** A table with rows and a loading table. */
 export function TableSamples() {
   const [sort, setSort] = useState('name')
   const head = (
@@ -91,7 +91,7 @@ const HOURS = Array.from({ length: 168 }, (_, hour) => {
   return hour === 66 ? 0.5 : 1
 })
 
-/** The tick strip at its sizes. */
+/** The tick strip in its sizes. */
 export function StripSamples() {
   return (
     <div className="stack">

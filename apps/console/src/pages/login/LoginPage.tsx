@@ -13,7 +13,7 @@ import { TextField } from '../../ui/TextField.tsx'
 
 const route = getRouteApi('/login')
 
-/** Sign-in; it shows its form to everybody, signed in or not. */
+/** The sign-in page. It shows the form even to signed-in users. */
 export function LoginPage() {
   const { redirect = '' } = route.useSearch()
   const router = useRouter()
@@ -30,7 +30,7 @@ export function LoginPage() {
       try {
         await logIn(queryClient, { email: email.trim(), password, rememberMe })
       } catch {
-        // Of whatever kind the failure is, the text is one (spec 8).
+        // All failures show the same text (docs/product.md 8).
         setFailures(count => count + 1)
         return
       }

@@ -3,7 +3,7 @@ import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
-/** What the spec says of resetting a password (spec 2). */
+/** Placeholder for resetting a password (docs/product.md 2). */
 export function ResetPasswordPage() {
   return (
     <AuthLayout>

@@ -1,6 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { CircleCheck, CircleX } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { invoke } from '../../api/client.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
@@ -17,7 +16,10 @@ const route = getRouteApi('/set-password')
 
 type Outcome = ActionOutput<'users_CompletePasswordReset'>['result']
 
-/** The address in a mail about a password: sets it with the mailed token (decisions "Actions and audit"). */
+/**
+ * Page behind the link in emails about passwords: sets a password with the token of the link (docs/decisions.md,
+ * "Actions and audit").
+ */
 export function SetPasswordPage() {
   const [outcome, setOutcome] = useState<Outcome>()
   return (
@@ -34,13 +36,10 @@ function SetPasswordForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
     defaultValues: { password: '', confirmation: '' },
     validate: newPasswordErrors,
     submit: async ({ password }) => {
-      try {
-        const { result } = await invoke('users_CompletePasswordReset', { resetToken: jwt, password })
-        onDone(result)
-      } catch (reason) {
-        setError(reason)
-      }
+      const { result } = await invoke('users_CompletePasswordReset', { resetToken: jwt, password })
+      onDone(result)
     },
+    onFailure: setError,
   })
   return (
     <form noValidate onSubmit={event => void submitForm(event, form)}>
@@ -78,12 +77,12 @@ function SetPasswordForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
 }
 
 function SetPasswordResult({ outcome }: { outcome: Outcome }) {
-  // The form is gone and the focus with it.
+  // The form has disappeared with the focus, so the heading takes it.
   useEffect(() => focusHeading(), [])
   if (outcome === 'Completed') {
     return (
       <Result
-        art={<ResultIcon icon={CircleCheck} tone="ok" />}
+        art={<ResultIcon tone="ok" />}
         title="Password set"
         action={
           <LinkButton to="/login" variant="primary">
@@ -97,7 +96,7 @@ function SetPasswordResult({ outcome }: { outcome: Outcome }) {
   }
   return (
     <Result
-      art={<ResultIcon icon={CircleX} tone="bad" />}
+      art={<ResultIcon tone="bad" />}
       title="Link cannot be used"
       action={<LinkButton to="/login">Log in</LinkButton>}
     >

@@ -2,11 +2,11 @@ import { useCommand } from '../../api/queries.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { isEmail } from '../../lib/rules.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/FormDialog.tsx'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
+import { toast } from '../../ui/app/toast.ts'
 import { TextField } from '../../ui/TextField.tsx'
-import { toast } from '../../ui/toast.ts'
 
-/** Asks for an address and invites it to an organization. */
+/** Invites an email address to an organization. */
 export function InviteDialog({ organizationId, onClose }: { organizationId: string; onClose: () => void }) {
   const invite = useCommand('organizations_InviteMember', { invalidates: ['organizations_QueryInvitations'] })
   const form = useTextForm({
@@ -18,7 +18,7 @@ export function InviteDialog({ organizationId, onClose }: { organizationId: stri
         toast(`${email.trim()} invited.`)
         onClose()
       } catch {
-        // The refusal is shown from the command's state.
+        // The dialog shows the error from the mutation's state.
       }
     },
   })

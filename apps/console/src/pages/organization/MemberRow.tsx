@@ -6,14 +6,14 @@ import { invalidateActions, useCommand } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { forgetOrganization } from '../../organization.ts'
 import { useSession } from '../../session.ts'
-import { Badge } from '../../ui/Badge.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Cell, Row } from '../../ui/Table.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Cell, Row } from '../../ui/app/Table.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 
 type Member = ActionOutput<'organizations_QueryMembers'>['members'][number]
 
-/** One member: who it is, the role, and buttons that change the role and remove. */
+/** A member with role, and buttons to change the role and to remove the member. */
 export function MemberRow({ organizationId, member }: { organizationId: string; member: Member }) {
   const { userId, displayName, email, isAdmin } = member
   const session = useSession()
@@ -84,7 +84,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
   )
 }
 
-/** Goes to the start page once the organization that was left is gone from the list of one's own. */
+/** Navigates to the start page once the left organization is no longer in the user's list. */
 function useLeave(organizationId: string, userId: string) {
   const queryClient = useQueryClient()
   const navigate = useNavigate()

@@ -3,24 +3,24 @@ import { getRouteApi } from '@tanstack/react-router'
 import { UserPlus } from 'lucide-react'
 import { useState } from 'react'
 import { invalidateActions, useActionPages } from '../../api/queries.ts'
-import { useDebounced } from '../../lib/use-debounced.ts'
+import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { CreateButton } from '../../ui/CreateButton.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { SearchBox } from '../../ui/SearchBox.tsx'
-import { ActionsHead } from '../../ui/Table.tsx'
+import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { SearchBox } from '../../ui/app/SearchBox.tsx'
+import { ActionsHead } from '../../ui/app/Table.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 import { MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
 
 const PAGE_SIZE = 100
-/** Fewer members need no filter. */
+/** Number of members from which the list has a filter. */
 const FILTER_FROM = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/settings/members')
 
-/** Who belongs to an organization, who is invited, and Invite User. */
+/** Members and invited users of an organization. */
 export function MembersPage() {
   const organizationId = organizationIdOf(route.useParams())
   const queryClient = useQueryClient()
@@ -36,7 +36,7 @@ export function MembersPage() {
     invalidateActions(queryClient, ['organizations_QueryMembers', 'organizations_QueryInvitations'])
   const members = list.data?.pages.flatMap(page => page.members)
   const total = list.data?.pages[0]?.total
-  // While another filter loads, its box stays where the focus is.
+  // The filter box stays while another filter loads, because it has the focus.
   const isFiltered = filter !== '' || text !== '' || list.isPlaceholderData
   return (
     <ListPage

@@ -1,7 +1,7 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { Users } from 'lucide-react'
 import { organizationIdOf } from '../../organization.ts'
-import { SideLayout } from '../../shell/SideLayout.tsx'
+import { SideLayout } from '../../shell/app/SideLayout.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/settings')
 

@@ -3,19 +3,19 @@ import { Trash2 } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { Alert } from '../../ui/Alert.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { LoadMore } from '../../ui/app/LoadMore.tsx'
+import { PartHead } from '../../ui/app/Page.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 import { ErrorText } from '../../ui/ErrorText.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { LoadMore } from '../../ui/LoadMore.tsx'
-import { PartHead } from '../../ui/Page.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
 
 const PAGE_SIZE = 100
 
 type Invitation = ActionOutput<'organizations_QueryInvitations'>['invitations'][number]
 
-/** Addresses that were invited to an organization and have not joined yet. */
+/** Open invitations of an organization. */
 export function PendingInvitations({ organizationId }: { organizationId: string }) {
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useActionPages(
     'organizations_QueryInvitations',

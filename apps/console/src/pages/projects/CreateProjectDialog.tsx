@@ -3,12 +3,12 @@ import { useCommand } from '../../api/queries.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { organizationParam } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/FormDialog.tsx'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 type CreateProjectDialogProps = { organizationId: string; onClose: () => void }
 
-/** Asks for a name and creates a project, then goes there. */
+/** Creates a project and opens it. */
 export function CreateProjectDialog({ organizationId, onClose }: CreateProjectDialogProps) {
   const navigate = useNavigate()
   const create = useCommand('projects_Create', {
@@ -23,7 +23,7 @@ export function CreateProjectDialog({ organizationId, onClose }: CreateProjectDi
     defaultValues: { name: '' },
     validate: ({ name }) => ({ name: name.trim() ? undefined : 'Name must not be empty.' }),
     submit: async ({ name }) => {
-      // The refusal is shown from the command's state.
+      // The dialog shows the error from the mutation's state.
       await create.mutateAsync({ organizationId, name: name.trim() }).catch(() => {})
     },
   })

@@ -1,23 +1,23 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useActionState, useCommand } from '../../api/queries.ts'
+import { formatCount } from '../../lib/app/format.ts'
+import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
-import { formatCount } from '../../lib/format.ts'
-import { useDebounced } from '../../lib/use-debounced.ts'
 import { organizationIdOf } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { ComboBox } from '../../ui/ComboBox.tsx'
+import { ComboBox } from '../../ui/app/ComboBox.tsx'
+import { toast } from '../../ui/app/toast.ts'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
-import { toast } from '../../ui/toast.ts'
 
-/** Repositories that the selector offers at once; more are found by typing. */
+/** Repositories that the selector shows without a search. */
 const OFFERED = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
 
 type LinkRepositoryFormProps = { projectId: string; linkedIds: readonly string[] }
 
-/** Chooses a repository of the organization and links it to the project. */
+/** Form that links a repository of the organization to the project. */
 export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormProps) {
   const organizationId = organizationIdOf(route.useParams())
   const [text, setText] = useState('')
@@ -30,7 +30,7 @@ export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormP
       try {
         await link.mutateAsync({ projectId, repositoryId })
       } catch {
-        return // The form says why.
+        return // The form shows the error.
       }
       form.reset()
       setText('')
@@ -73,7 +73,7 @@ export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormP
   )
 }
 
-/** Repositories of the organization whose name or id holds a text, and what there is to say about them. */
+/** Repositories of the organization whose name or id contains a text, and a note about the search. */
 function useOffered(organizationId: string, text: string) {
   const filter = useDebounced(text.trim())
   const { data, error } = useActionState(

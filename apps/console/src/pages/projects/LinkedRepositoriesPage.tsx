@@ -2,25 +2,25 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Package, Unlink } from 'lucide-react'
 import { useActionPages, useCommand } from '../../api/queries.ts'
+import { useChangeSearch } from '../../lib/app/search.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { ActionsHead, Cell, Row } from '../../ui/Table.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { ActionsHead, Cell, Row } from '../../ui/app/Table.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 import { LinkRepositoryForm } from './LinkRepositoryForm.tsx'
 
 const PAGE_SIZE = 100
-/** Fewer repositories need no filter. */
+/** Number of repositories from which the list has a filter. */
 const FILTER_FROM = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
 
-/** Repositories that the devices of a project may read, and the way to more. */
+/** Repositories that the devices of a project may read, with the form that links another one. */
 export function LinkedRepositoriesPage() {
   const { projectId } = route.useParams()
   const { q } = route.useSearch()
@@ -33,7 +33,7 @@ export function LinkedRepositoriesPage() {
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
   const total = list.data?.pages[0]?.total
-  // While another filter loads, its box stays where the focus is.
+  // The filter box stays while another filter loads, because it has the focus.
   const isFiltered = text !== undefined || list.isPlaceholderData
   return (
     <ListPage

@@ -1,23 +1,23 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { ShieldAlert } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
-import { counted, formatCount } from '../../lib/format.ts'
-import { useSeen } from '../../lib/use-seen.ts'
-import { Badge } from '../../ui/Badge.tsx'
-import { Card, CardFoot } from '../../ui/Card.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { Mark } from '../../ui/Mark.tsx'
+import { counted, formatCount } from '../../lib/app/format.ts'
+import { useSeen } from '../../lib/app/use-seen.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
+import { Card, CardFoot } from '../../ui/app/Card.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Mark } from '../../ui/app/Mark.tsx'
 import { Strip } from '../../ui/Strip.tsx'
 import { summaryInput, summarySentence } from './summary.ts'
 
 type ProjectCardProps = {
   projectId: string
   name: string
-  /** Asks for the summary even while the card is out of sight, because sums need all of them. */
+  /** Loads the summary even while the card is outside of the viewport, because the totals need all of them. */
   isShownAlways: boolean
 }
 
-/** One project: name, id, its devices as a strip and in numbers. */
+/** A card with a project's name, id and device counts. */
 export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps) {
   const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
   const { ref, isSeen } = useSeen<HTMLLIElement>()

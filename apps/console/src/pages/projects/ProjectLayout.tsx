@@ -1,10 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Outlet, useParams } from '@tanstack/react-router'
 import { actionPagesQuery, useActionState } from '../../api/queries.ts'
-import { projectPages } from '../../shell/pages.ts'
-import { SideLayout } from '../../shell/SideLayout.tsx'
+import { organizationIdOf } from '../../organization.ts'
+import { OwnerRedirect } from '../../shell/app/OwnerRedirect.tsx'
+import { projectPages } from '../../shell/app/pages.ts'
+import { SideLayout } from '../../shell/app/SideLayout.tsx'
+import { EntityError } from '../../ui/EntityError.tsx'
 import { isAbsent } from '../../ui/is-absent.ts'
-import { RouteError } from '../../ui/RouteError.tsx'
 import { tokensInput } from '../tokens/tokens-input.ts'
 
 const FROM = '/authenticated/org_{$organization}/projects/$projectId'
@@ -14,6 +16,9 @@ export function ProjectLayout() {
   const { organization, projectId } = useParams({ from: FROM })
   const { data, error, refetch } = useActionState('projects_GetDetails', { projectId })
   const tokenCount = useCachedTokenCount(projectId)
+  if (data && data.organizationId !== organizationIdOf({ organization })) {
+    return <OwnerRedirect organizationId={data.organizationId} />
+  }
   const base = `/org_${organization}/projects/${projectId}`
   const counts: Record<string, number | undefined> = { Devices: data?.deviceCount, Tokens: tokenCount }
   return (
@@ -24,9 +29,9 @@ export function ProjectLayout() {
       label="Project"
       links={projectPages(base).map(link => ({ ...link, count: counts[link.label] }))}
     >
-      {/* It may be deleted, or the right to it end, while one looks at it. */}
+      {/* The entity may be deleted, or the user may lose access, while the page is open. */}
       {error && (!data || isAbsent(error)) ? (
-        <RouteError error={error} reset={() => void refetch()} />
+        <EntityError error={error} reset={() => void refetch()} />
       ) : (
         <Outlet />
       )}
@@ -34,7 +39,7 @@ export function ProjectLayout() {
   )
 }
 
-/** The number of tokens if the token list was looked at; it is not worth a request of its own. */
+/** The number of tokens, if the token list is in the query cache. It is not worth a request. */
 function useCachedTokenCount(projectId: string) {
   const { data } = useInfiniteQuery({
     ...actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),

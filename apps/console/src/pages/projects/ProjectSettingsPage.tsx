@@ -1,13 +1,13 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
-import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { toast } from '../../ui/toast.ts'
+import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { toast } from '../../ui/app/toast.ts'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
-/** What can be done to a project as a whole. */
+/** Settings of a project. */
 export function ProjectSettingsPage() {
   const { organization, projectId } = route.useParams()
   const navigate = useNavigate()

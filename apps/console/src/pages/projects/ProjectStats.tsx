@@ -1,11 +1,11 @@
 import { useQueries } from '@tanstack/react-query'
 import { actionQuery } from '../../api/queries.ts'
-import { counted } from '../../lib/format.ts'
+import { counted } from '../../lib/app/format.ts'
+import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
-import { Stat, Stats } from '../../ui/Stats.tsx'
 import { summaryInput } from './summary.ts'
 
-/** What the devices of all projects come to; its answers are the cards' own. */
+/** Totals over the devices of all projects, from the same queries as the cards. */
 export function ProjectStats({ projectIds }: { projectIds: string[] }) {
   const answers = useQueries({
     queries: projectIds.map(projectId => actionQuery('projects_GetSummary', summaryInput(projectId))),

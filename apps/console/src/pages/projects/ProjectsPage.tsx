@@ -3,30 +3,31 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { useState } from 'react'
 import { actionQuery, invalidateActions, useActionPages } from '../../api/queries.ts'
-import { ageOf } from '../../lib/age.ts'
-import { useChangeSearch } from '../../lib/search.ts'
+import { ageOf } from '../../lib/app/age.ts'
+import { useChangeSearch } from '../../lib/app/search.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { CardSkeletons } from '../../ui/Card.tsx'
-import { CardGrid } from '../../ui/CardGrid.tsx'
-import { CreateButton } from '../../ui/CreateButton.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { LiveStamp } from '../../ui/LiveStamp.tsx'
+import { CardSkeletons } from '../../ui/app/Card.tsx'
+import { CardGrid } from '../../ui/app/CardGrid.tsx'
+import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
+import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { NoCardMatches } from '../../ui/NoMatch.tsx'
+import { InvitationHint } from '../account/InvitationHint.tsx'
 import { CreateProjectDialog } from './CreateProjectDialog.tsx'
 import { ProjectCard } from './ProjectCard.tsx'
 import { ProjectStats } from './ProjectStats.tsx'
 import { summaryInput } from './summary.ts'
 
 const PAGE_SIZE = 60
-/** Most projects whose devices are summed up above the grid. */
+/** Most projects for which the page shows totals. */
 const MOST_SUMMED_UP = 24
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects')
 
-/** Projects of an organization as cards. */
+/** The projects of an organization as cards. */
 export function ProjectsPage() {
   const organizationId = organizationIdOf(route.useParams())
   const { q = '' } = route.useSearch()
@@ -41,7 +42,7 @@ export function ProjectsPage() {
   })
   const refetch = () => invalidateActions(queryClient, ['organizations_QueryProjects', 'projects_GetSummary'])
   const projects = list.data?.pages.flatMap(page => page.projects)
-  // While another filter loads, its box stays where the focus is.
+  // The filter box stays while another filter loads, because it has the focus.
   const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = projects?.length === 0
   const isSummedUp =
@@ -72,9 +73,12 @@ export function ProjectsPage() {
       >
         {isSummedUp && <ProjectStats projectIds={projects.map(({ projectId }) => projectId)} />}
         {isEmpty && !isFiltered && (
-          <EmptyState icon={Package} title="Create your first project" action={createButton}>
-            A project holds devices and their deployment tokens.
-          </EmptyState>
+          <div className="stack">
+            <InvitationHint />
+            <EmptyState icon={Package} title="Create your first project" action={createButton}>
+              A project holds devices and their deployment tokens.
+            </EmptyState>
+          </div>
         )}
         {isEmpty && isFiltered && <NoCardMatches what="projects" onClear={() => change({ q: '' })} />}
         {!isEmpty && (projects || !list.error) && (
@@ -94,7 +98,7 @@ export function ProjectsPage() {
 
 type StampProps = { list: { dataUpdatedAt: number; errorUpdatedAt: number }; projectIds: string[] }
 
-/** How old the page is: the list, and what its cards have asked for. */
+/** Age of the page: of the list and of the queries of its cards. */
 function Stamp({ list, projectIds }: StampProps) {
   const summaries = useQueries({
     queries: projectIds.map(projectId => ({

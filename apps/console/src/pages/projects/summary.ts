@@ -1,12 +1,12 @@
 import type { ActionOutput } from '@muster/actions/client'
 
-/** Ticks that fit a card in three columns. */
+/** Ticks that fit into a card of a three-column grid. */
 const CARD_BINS = 54
 
-/** What a card and the sums above the grid ask of a project; the same, so that it is asked once. */
+/** Input of the summary query. Cards and totals use the same one, so that it is sent once. */
 export const summaryInput = (projectId: string) => ({ projectId, maxBins: CARD_BINS })
 
-/** The sentence that stands for a project's strip. */
+/** Text alternative of a project's strip. */
 export function summarySentence({
   deviceCount,
   connectedCount,

@@ -1,20 +1,20 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { File } from 'lucide-react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { Cell, Row, SortHead } from '../../ui/Table.tsx'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { Cell, Row, SortHead } from '../../ui/app/Table.tsx'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/assets')
 
-/** The blobs of a repository, newest first unless sorted by size. */
+/** The blobs of a repository, newest first by default. */
 export function AssetsPage() {
   const { repositoryId } = route.useParams()
   const { q, sort } = route.useSearch()
@@ -66,7 +66,7 @@ export function AssetsPage() {
                   </div>
                 </Cell>
                 <Cell label="Digest">
-                  <Id id={asset.digest} what="digest" />
+                  <Id id={asset.digest} what="digest" wide />
                 </Cell>
                 <SizeCell bytes={asset.size} />
               </Row>

@@ -1,16 +1,16 @@
 import { ChevronRight } from 'lucide-react'
-import type { CliCommand } from '../../lib/cli-commands.ts'
+import type { CliCommand } from '../../lib/app/cli-commands.ts'
 import { Code } from '../../ui/Code.tsx'
 
 type CommandsProps = {
-  /** The line that is always shown. */
+  /** Text of the line that is always visible. */
   title: string
   commands: readonly CliCommand[]
-  /** Starts unfolded, where there is nothing else to do yet. */
+  /** Starts unfolded, for pages without other content. */
   open: boolean
 }
 
-/** Commands to copy, folded below a line that says what they are for. */
+/** A folded list of commands to copy, below a line with their purpose. */
 export function Commands({ title, commands, open }: CommandsProps) {
   return (
     <details className="sheet cmds" open={open}>

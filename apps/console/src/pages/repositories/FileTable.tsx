@@ -2,14 +2,14 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Download } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
-import { openIssued } from '../../lib/open-window.ts'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { LoadMore } from '../../ui/LoadMore.tsx'
-import { NoMatch } from '../../ui/NoMatch.tsx'
-import { SearchBox } from '../../ui/SearchBox.tsx'
-import { ActionsHead, Cell, Row, Table } from '../../ui/Table.tsx'
-import { toastError } from '../../ui/toast.ts'
+import { openIssued } from '../../lib/app/open-window.ts'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { LoadMore } from '../../ui/app/LoadMore.tsx'
+import { NoMatch } from '../../ui/app/NoMatch.tsx'
+import { SearchBox } from '../../ui/app/SearchBox.tsx'
+import { ActionsHead, Cell, Row, Table } from '../../ui/app/Table.tsx'
+import { toastError } from '../../ui/app/toast.ts'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE } from './list-search.ts'
 import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
@@ -17,10 +17,10 @@ import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
 type File = ActionOutput<'repositories_GetVersionDetails'>['assets'][number]
 
 const COLUMNS = 4
-/** Fewer files need no filter. */
+/** Number of files from which the table has a filter. */
 const FILTER_FROM = 20
 
-/** The files of a version. The hub answers all of them at once; the page shows a hundred, and more when asked. */
+/** The files of a version. The hub sends all of them at once; the page renders 100 and more on demand. */
 export function FileTable({ files }: { files: readonly File[] }) {
   const [filter, setFilter] = useState('')
   const [most, setMost] = useState(LIST_PAGE_SIZE)
@@ -98,7 +98,7 @@ function FileRow({ file }: { file: File }) {
         </div>
       </Cell>
       <Cell label="Digest">
-        <Id id={digest} what={`digest of ${filename}`} />
+        <Id id={digest} what={`digest of ${filename}`} wide />
       </Cell>
       <SizeCell bytes={size} />
       <Cell end>

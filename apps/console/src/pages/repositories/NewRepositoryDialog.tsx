@@ -4,18 +4,18 @@ import { bindText, useTextForm } from '../../lib/form.ts'
 import { log } from '../../lib/log.ts'
 import { organizationParam } from '../../organization.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/FormDialog.tsx'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
 type NewRepositoryDialogProps = { organizationId: string; onClose: () => void }
 
-/** Asks for a name and creates a repository, then goes there. */
+/** Creates a repository and opens it. */
 export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDialogProps) {
   const navigate = useNavigate()
   const create = useCommand('repositories_Create', {
     invalidates: ['organizations_QueryRepositories'],
     onSuccess: output => {
-      // The dialog stays and only the browser's console is told (spec 4).
+      // Logged in addition to the message at the field (docs/product.md 4).
       if (output.result !== 'Created') return log.warn('The repository was not created', output.result)
       const params = { organization: organizationParam(organizationId), repositoryId: output.repositoryId }
       return navigate({ to: '/org_{$organization}/repositories/$repositoryId', params })
@@ -23,12 +23,13 @@ export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDi
   })
   const form = useTextForm({
     defaultValues: { name: '' },
-    // The hub alone says what a name may be (spec 5).
+    // Only the hub validates the name (docs/product.md 5).
     submit: async ({ name }) => {
-      // The refusal is shown from the command's state.
+      // The dialog shows the error from the mutation's state.
       await create.mutateAsync({ organizationId, name: name.trim() }).catch(() => {})
     },
   })
+  const takenName = create.data?.result === 'NameAlreadyExists' ? create.variables?.name : undefined
   return (
     <FormDialog
       title="New Repository"
@@ -38,7 +39,16 @@ export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDi
       onClose={onClose}
     >
       <ErrorAlert title="The repository was not created." error={create.error} />
-      <form.Field name="name">{field => <TextField label="Name" required {...bindText(field)} />}</form.Field>
+      <form.Field name="name">
+        {field => (
+          <TextField
+            label="Name"
+            required
+            {...bindText(field)}
+            error={field.state.value.trim() === takenName ? 'This name is taken.' : undefined}
+          />
+        )}
+      </form.Field>
     </FormDialog>
   )
 }

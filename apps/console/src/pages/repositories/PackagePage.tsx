@@ -2,29 +2,30 @@ import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Tags } from 'lucide-react'
 import { useActionPages, useActionState } from '../../api/queries.ts'
-import { createVersionCommand, uploadCommand } from '../../lib/cli-commands.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { Id } from '../../ui/Id.tsx'
+import { createVersionCommand, uploadCommand } from '../../lib/app/cli-commands.ts'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { ActionsHead, Cell, Row, SortHead } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
+import { isAbsent } from '../../ui/is-absent.ts'
 import { LinkButton } from '../../ui/LinkButton.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { NotFound } from '../../ui/NotFound.tsx'
-import { ActionsHead, Cell, Row, SortHead } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { Absent } from '../../ui/NotFound.tsx'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import { TagList } from './TagList.tsx'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
-/** Tags that a row shows before it is asked for the rest. */
+/** Tags per row; a button shows the rest. */
 const ROW_TAGS = 4
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId')
 
-/** Versions of a package with their tags, newest first. */
+/** The versions of a package with their tags, newest first. */
 export function PackagePage() {
   const { repositoryId, packageId } = route.useParams()
   const { q, sort } = route.useSearch()
@@ -32,15 +33,19 @@ export function PackagePage() {
   const text = q?.trim()
   const order = sort === 'createdAt' ? sort : undefined
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
-  const details = useActionState('repositories_GetPackageDetails', { packageId }).data
+  const { data: details, error } = useActionState('repositories_GetPackageDetails', { packageId })
   const list = useActionPages('repositories_QueryPackageVersions', {
     packageId,
     limit: LIST_PAGE_SIZE,
     ...(text && { filter: { text } }),
     ...(order && { sort: order }),
   })
-  // Its place in the address says which repository it is in, and so do the commands.
-  if (details && details.repositoryId !== repositoryId) return <NotFound />
+  // The URL and the commands name the repository, so a package of another repository counts as not found.
+  if (details && details.repositoryId !== repositoryId) {
+    return <Absent reason="The package belongs to another repository." />
+  }
+  // The entity may be deleted while the page is open.
+  if (isAbsent(error)) return <Absent reason={error} />
   const name = details?.name ?? packageId
   const path = [repository?.publicName ?? repositoryId, name] as const
   const versions = list.data?.pages.flatMap(page => page.versions)
@@ -99,7 +104,9 @@ export function PackagePage() {
                 <ActionsHead />
               </tr>
             }
-            rows={versions?.map(version => <VersionRow key={version.versionId} version={version} />)}
+            rows={versions?.map(version => (
+              <VersionRow key={version.versionId} version={version} match={text} />
+            ))}
             onClear={() => change({ q: '' })}
           />
         </>
@@ -110,7 +117,9 @@ export function PackagePage() {
 
 type Version = ActionOutput<'repositories_QueryPackageVersions'>['versions'][number]
 
-function VersionRow({ version: { versionId, createdAt, name, tags } }: { version: Version }) {
+type VersionRowProps = { version: Version; match: string | undefined }
+
+function VersionRow({ version: { versionId, createdAt, name, tags }, match }: VersionRowProps) {
   return (
     <Row>
       <Cell>
@@ -122,7 +131,7 @@ function VersionRow({ version: { versionId, createdAt, name, tags } }: { version
       <Cell label="Created At">
         <Time at={createdAt} />
       </Cell>
-      <Cell label="Tags">{tags.length > 0 && <TagList tags={tags} most={ROW_TAGS} />}</Cell>
+      <Cell label="Tags">{tags.length > 0 && <TagList tags={tags} most={ROW_TAGS} match={match} />}</Cell>
       <Cell end>
         <LinkButton from={FROM} to="./versions/$versionId" params={{ versionId }} variant="ghost" size="sm">
           View<span className="sr"> {name ?? versionId}</span>

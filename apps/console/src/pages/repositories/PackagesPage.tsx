@@ -7,14 +7,14 @@ import {
   createVersionCommand,
   logInCommand,
   uploadCommand,
-} from '../../lib/cli-commands.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
+} from '../../lib/app/cli-commands.ts'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { ActionsHead, Cell, Row, SortHead } from '../../ui/app/Table.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { ActionsHead, Cell, Row, SortHead } from '../../ui/Table.tsx'
 import { Commands } from './Commands.tsx'
 import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 
@@ -22,7 +22,7 @@ const FROM = '/org_{$organization}/repositories/$repositoryId/packages'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages')
 
-/** Packages of a repository by name, and the commands that manage them. */
+/** The packages of a repository by name, and the commands that manage them. */
 export function PackagesPage() {
   const { repositoryId } = route.useParams()
   const { q, sort } = route.useSearch()

@@ -2,16 +2,16 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Package } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/search.ts'
+import { useChangeSearch } from '../../lib/app/search.ts'
 import { organizationIdOf } from '../../organization.ts'
-import { CardSkeletons } from '../../ui/Card.tsx'
-import { CardGrid } from '../../ui/CardGrid.tsx'
-import { CreateButton } from '../../ui/CreateButton.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
+import { CardSkeletons } from '../../ui/app/Card.tsx'
+import { CardGrid } from '../../ui/app/CardGrid.tsx'
+import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { NoCardMatches } from '../../ui/app/NoMatch.tsx'
 import { Main } from '../../ui/Main.tsx'
-import { NoCardMatches } from '../../ui/NoMatch.tsx'
 import { NewRepositoryDialog } from './NewRepositoryDialog.tsx'
 import { RepositoryCard } from './RepositoryCard.tsx'
 
@@ -19,7 +19,7 @@ const PAGE_SIZE = 60
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories')
 
-/** Repositories of an organization as cards. */
+/** The repositories of an organization as cards. */
 export function RepositoriesPage() {
   const organizationId = organizationIdOf(route.useParams())
   const { q = '' } = route.useSearch()
@@ -32,7 +32,7 @@ export function RepositoriesPage() {
     ...(text && { filter: { text } }),
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
-  // While another filter loads, its box stays where the focus is.
+  // The filter box stays while another filter loads, because it has the focus.
   const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = repositories?.length === 0
   const createButton = <CreateButton onClick={() => setCreating(true)}>New Repository</CreateButton>

@@ -1,12 +1,12 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useActionState } from '../../api/queries.ts'
-import { counted } from '../../lib/format.ts'
-import { useSeen } from '../../lib/use-seen.ts'
-import { Card, CardFoot } from '../../ui/Card.tsx'
-import { Id } from '../../ui/Id.tsx'
+import { counted } from '../../lib/app/format.ts'
+import { useSeen } from '../../lib/app/use-seen.ts'
+import { Card, CardFoot } from '../../ui/app/Card.tsx'
+import { Id } from '../../ui/app/Id.tsx'
 import { VisibilityBadge } from './VisibilityBadge.tsx'
 
-/** One repository: name, id, who may read it and how much is in it. */
+/** A card with a repository's name, id, visibility and size. */
 export function RepositoryCard({ repositoryId, name }: { repositoryId: string; name: string }) {
   const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
   const { ref, isSeen } = useSeen<HTMLLIElement>()

@@ -1,9 +1,11 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { File, Package, Settings, TextAlignStart } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
-import { SideLayout } from '../../shell/SideLayout.tsx'
+import { organizationIdOf, useOrganizations } from '../../organization.ts'
+import { OwnerRedirect } from '../../shell/app/OwnerRedirect.tsx'
+import { SideLayout } from '../../shell/app/SideLayout.tsx'
+import { EntityError } from '../../ui/EntityError.tsx'
 import { isAbsent } from '../../ui/is-absent.ts'
-import { RouteError } from '../../ui/RouteError.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId')
 
@@ -11,6 +13,12 @@ const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repo
 export function RepositoryLayout() {
   const { organization, repositoryId } = route.useParams()
   const { data, error, refetch } = useActionState('repositories_GetDetails', { repositoryId })
+  const organizations = useOrganizations()
+  // Users outside of the owner's organization see its public repositories under an organization of their own.
+  const isMember = organizations?.some(({ organizationId }) => organizationId === data?.organizationId)
+  if (data && isMember && data.organizationId !== organizationIdOf({ organization })) {
+    return <OwnerRedirect organizationId={data.organizationId} />
+  }
   const list = `/org_${organization}/repositories/`
   const base = `${list}${repositoryId}`
   return (
@@ -26,9 +34,9 @@ export function RepositoryLayout() {
         { to: `${base}/settings`, icon: Settings, label: 'Settings' },
       ]}
     >
-      {/* It may be deleted, or the right to it end, while one looks at it. */}
+      {/* The entity may be deleted, or the user may lose access, while the page is open. */}
       {error && (!data || isAbsent(error)) ? (
-        <RouteError error={error} reset={() => void refetch()} />
+        <EntityError error={error} reset={() => void refetch()} />
       ) : (
         <Outlet />
       )}

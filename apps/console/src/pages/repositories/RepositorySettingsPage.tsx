@@ -1,17 +1,18 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Eye, Lock, Trash2 } from 'lucide-react'
 import { useActionState, useCommand } from '../../api/queries.ts'
-import { DangerLine, DangerZone } from '../../ui/DangerZone.tsx'
-import { Page, PageHead } from '../../ui/Page.tsx'
-import { Section } from '../../ui/Section.tsx'
-import { SectionBoundary } from '../../ui/SectionBoundary.tsx'
-import { toast } from '../../ui/toast.ts'
+import { lookUp } from '../../lib/app/look-up.ts'
+import { DangerLine, DangerZone } from '../../ui/app/DangerZone.tsx'
+import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../ui/app/SectionBoundary.tsx'
+import { toast } from '../../ui/app/toast.ts'
 import { S3Form } from './S3Form.tsx'
 import type { Visibility } from './VisibilityBadge.tsx'
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/settings')
 
-/** Where a repository keeps its assets, who may read it, and its end. */
+/** Settings of a repository: asset storage, visibility and deletion. */
 export function RepositorySettingsPage() {
   const { organization, repositoryId } = route.useParams()
   const navigate = useNavigate()
@@ -61,7 +62,7 @@ function VisibilityLine({ repositoryId, visibility }: { repositoryId: string; vi
   return (
     <DangerLine
       name="Change Visibility"
-      consequence={CONSEQUENCE[visibility]}
+      consequence={lookUp(CONSEQUENCE, visibility, `Now ${visibility}.`)}
       icon={other === 'Public' ? Eye : Lock}
       button={`Make ${other}`}
       busyLabel="Changing…"

@@ -1,12 +1,13 @@
 import { useAction, useCommand } from '../../api/queries.ts'
 import { bindText, submitForm, useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
+import { toast } from '../../ui/app/toast.ts'
+import { Button } from '../../ui/Button.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { toast } from '../../ui/toast.ts'
 
-/** Fields of the form but the secret, in order, by the names that the hub takes. */
+/** Fields of the form except the secret, in order, by their names in the action. */
 const FIELDS = [
   { name: 's3Endpoint', label: 'Endpoint', required: true, help: 'For example https://s3.example.com.' },
   { name: 's3Bucket', label: 'Bucket', required: true },
@@ -15,19 +16,17 @@ const FIELDS = [
   { name: 's3AccessKeyId', label: 'Access key id', required: true },
 ] as const
 
-type FieldName = (typeof FIELDS)[number]['name']
+type Values = Record<(typeof FIELDS)[number]['name'], string>
 
-/** Where a repository keeps its assets. The hub tries the settings before it takes them and never tells the secret. */
+/** Form for the object store of a repository. The hub tests the settings before it saves them, and never returns the secret. */
 export function S3Form({ repositoryId }: { repositoryId: string }) {
   const config = useAction('repositories_GetS3Config', { repositoryId })
   const save = useCommand('repositories_SetS3Config', { invalidates: ['repositories_GetS3Config'] })
+  const remove = useCommand('repositories_RemoveS3Config', { invalidates: ['repositories_GetS3Config'] })
   const form = useTextForm({
-    // An answer that comes later changes the fields only while nobody has touched them.
+    // Later answers change only fields that the user has not edited.
     defaultValues: {
-      ...(Object.fromEntries(FIELDS.map(({ name }) => [name, config[name] ?? ''])) as Record<
-        FieldName,
-        string
-      >),
+      ...(Object.fromEntries(FIELDS.map(({ name }) => [name, config[name] ?? ''])) as Values),
       s3SecretAccessKey: '',
     },
     validate: values => ({
@@ -46,16 +45,29 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
       try {
         await save.mutateAsync({ repositoryId, ...trimmed, s3SecretAccessKey })
       } catch {
-        return // The form says why.
+        return // The form shows the error.
       }
       form.reset({ ...trimmed, s3SecretAccessKey: '' })
       toast('S3 configuration saved.')
     },
   })
+  const returnToHub = async () => {
+    try {
+      await remove.mutateAsync({ repositoryId })
+    } catch {
+      return // The form shows the error.
+    }
+    form.reset({
+      ...(Object.fromEntries(FIELDS.map(({ name }) => [name, ''])) as Values),
+      s3SecretAccessKey: '',
+    })
+    toast('New assets lie in the storage of the hub.')
+  }
   return (
     <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
       {!config.s3Endpoint && <p className="muted">Without it, assets lie in the storage of the hub.</p>}
       <ErrorAlert title="The S3 configuration was not saved." error={save.error} />
+      <ErrorAlert title="The S3 configuration was not removed." error={remove.error} />
       {FIELDS.map(({ name, ...texts }) => (
         <form.Field key={name} name={name}>
           {field => (
@@ -69,14 +81,22 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
             label="Secret access key"
             required
             autoComplete="off"
-            help="Enter the secret again to save."
+            // The hub returns an endpoint only if it stores a secret for it.
+            help={config.s3Endpoint ? 'Enter the secret again to save.' : undefined}
             {...bindText(field)}
           />
         )}
       </form.Field>
-      <SubmitButton form={form} busyLabel="Saving…">
-        Save
-      </SubmitButton>
+      <div className="row">
+        <SubmitButton form={form} busyLabel="Saving…">
+          Save
+        </SubmitButton>
+        {config.s3Endpoint && (
+          <Button busyLabel="Removing…" busy={remove.isPending} onClick={() => void returnToHub()}>
+            Use the hub’s storage
+          </Button>
+        )}
+      </div>
     </form>
   )
 }

@@ -1,19 +1,24 @@
 import { Lock } from 'lucide-react'
 import { useState } from 'react'
-import { formatCount } from '../../lib/format.ts'
-import { Badge } from '../../ui/Badge.tsx'
+import { formatCount } from '../../lib/app/format.ts'
+import { Badge } from '../../ui/app/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
 
 type TagListProps = {
   tags: readonly { tag: string; locked: boolean }[]
-  /** Shows no more than these until asked for the rest. */
+  /** Number of tags to show; a button shows the rest. */
   most?: number
+  /** Filter text. Tags that contain it come first, so that the cut never hides them. */
+  match?: string | undefined
 }
 
-/** Tags of a version; locked ones look different and say so. */
-export function TagList({ tags, most = Number.POSITIVE_INFINITY }: TagListProps) {
+/** Tags of a version. Locked tags have a dashed outline and a label. */
+export function TagList({ tags, most = Number.POSITIVE_INFINITY, match }: TagListProps) {
   const [isWhole, setWhole] = useState(false)
-  const shown = isWhole ? tags : tags.slice(0, most)
+  const isMatch = ({ tag }: { tag: string }) =>
+    Boolean(match) && tag.toLowerCase().includes(match!.toLowerCase())
+  const ordered = [...tags.filter(isMatch), ...tags.filter(tag => !isMatch(tag))]
+  const shown = isWhole ? ordered : ordered.slice(0, most)
   const hidden = tags.length - shown.length
   return (
     <ul className="tags">

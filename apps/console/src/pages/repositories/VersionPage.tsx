@@ -1,15 +1,16 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { File } from 'lucide-react'
 import { useAction, useActionState } from '../../api/queries.ts'
-import { uploadCommand } from '../../lib/cli-commands.ts'
-import { Breadcrumb } from '../../ui/Breadcrumb.tsx'
+import { uploadCommand } from '../../lib/app/cli-commands.ts'
+import { Breadcrumb } from '../../ui/app/Breadcrumb.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Page } from '../../ui/app/Page.tsx'
+import { Section } from '../../ui/app/Section.tsx'
+import { Time } from '../../ui/app/Time.tsx'
 import { Code } from '../../ui/Code.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { NotFound } from '../../ui/NotFound.tsx'
-import { Page } from '../../ui/Page.tsx'
-import { Section } from '../../ui/Section.tsx'
-import { Time } from '../../ui/Time.tsx'
+import { isAbsent } from '../../ui/is-absent.ts'
+import { Absent } from '../../ui/NotFound.tsx'
 import { Title } from '../../ui/Title.tsx'
 import { FileTable } from './FileTable.tsx'
 import { TagList } from './TagList.tsx'
@@ -20,13 +21,18 @@ const route = getRouteApi(
   '/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId/versions/$versionId',
 )
 
-/** One version of a package: its tags and its files. */
+/** A version of a package with its tags and files. */
 export function VersionPage() {
   const { repositoryId, packageId, versionId } = route.useParams()
   const version = useAction('repositories_GetVersionDetails', { versionId })
+  const { error } = useActionState('repositories_GetVersionDetails', { versionId })
   const packageName = useActionState('repositories_GetPackageDetails', { packageId }).data?.name ?? packageId
   const repository = useActionState('repositories_GetDetails', { repositoryId }).data
-  if (version.repositoryId !== repositoryId || version.packageId !== packageId) return <NotFound />
+  if (version.repositoryId !== repositoryId || version.packageId !== packageId) {
+    return <Absent reason="The version belongs to another package or repository." />
+  }
+  // The entity may be deleted while the page is open.
+  if (isAbsent(error)) return <Absent reason={error} />
   const { name, tags, assets, createdAt } = version
   return (
     <Page width="list">

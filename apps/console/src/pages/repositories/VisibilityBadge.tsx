@@ -1,8 +1,8 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Eye, Lock } from 'lucide-react'
-import { Badge } from '../../ui/Badge.tsx'
+import { Badge } from '../../ui/app/Badge.tsx'
 
-/** Who may read a repository. */
+/** Visibility of a repository. */
 export type Visibility = ActionOutput<'repositories_GetDetails'>['visibility']
 
 /** Private or Public, with an icon. */

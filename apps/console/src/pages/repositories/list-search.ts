@@ -1,5 +1,5 @@
-/** Rows that the lists of a repository ask for at once. */
+/** Rows per request of a repository's lists. */
 export const LIST_PAGE_SIZE = 100
 
-/** What stands in the address of such a list: part of a name or id, and the order. */
+/** Search parameters of a repository's lists: part of a name or id, and the order. */
 export type ListSearch = { q?: string; sort?: string }

@@ -15,7 +15,7 @@ import { SignupResult } from './SignupResult.tsx'
 
 type Outcome = { result: ActionOutput<'users_Register'>['result']; email: string }
 
-/** Sign-up; what came of it replaces the form. */
+/** The sign-up page. The result replaces the form. */
 export function SignupPage() {
   const [outcome, setOutcome] = useState<Outcome>()
   return (
@@ -43,19 +43,16 @@ function SignupForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
         : 'Please agree to the Terms of Service and Privacy Policy.',
     }),
     submit: async ({ displayName, email, password, consentedToMarketing }) => {
-      try {
-        const { result } = await invoke('users_Register', {
-          displayName: displayName.trim(),
-          email: email.trim(),
-          password,
-          consentedToTerms: true,
-          consentedToMarketing,
-        })
-        onDone({ result, email: email.trim() })
-      } catch (reason) {
-        setError(reason)
-      }
+      const { result } = await invoke('users_Register', {
+        displayName: displayName.trim(),
+        email: email.trim(),
+        password,
+        consentedToTerms: true,
+        consentedToMarketing,
+      })
+      onDone({ result, email: email.trim() })
     },
+    onFailure: setError,
   })
   return (
     <form noValidate onSubmit={event => void submitForm(event, form)}>

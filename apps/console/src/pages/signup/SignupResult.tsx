@@ -11,9 +11,9 @@ import { Result, ResultIcon } from '../../ui/Result.tsx'
 
 type SignupResultProps = { result: ActionOutput<'users_Register'>['result']; email: string }
 
-/** What came of a sign-up (spec 4). */
+/** The result of a sign-up (docs/product.md 4). */
 export function SignupResult({ result, email }: SignupResultProps) {
-  // The form is gone and the focus with it.
+  // The form has disappeared with the focus, so the heading takes it.
   useEffect(() => focusHeading(), [])
   switch (result) {
     case 'Created':
@@ -52,6 +52,16 @@ export function SignupResult({ result, email }: SignupResultProps) {
           }
         >
           There is an account with the address <b>{email}</b>. Log in, or reset your password.
+        </Result>
+      )
+    default:
+      return (
+        <Result
+          art={<ResultIcon icon={MailQuestionMark} />}
+          title={result}
+          action={<LinkButton to="/login">Log in</LinkButton>}
+        >
+          The hub answered with a result that this page does not know.
         </Result>
       )
   }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { CircleCheck, CircleX, LoaderCircle } from 'lucide-react'
+import { LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
 import { invoke } from '../../api/client.ts'
 import { AuthLayout } from '../../ui/AuthLayout.tsx'
@@ -9,12 +9,12 @@ import { ErrorText } from '../../ui/ErrorText.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
-/** How long the good news stands before the sign-in form takes its place (spec 9). */
+/** Time from the success message to the redirect to the sign-in page (docs/product.md 9). */
 const REDIRECT_MS = 4000
 
 const route = getRouteApi('/signup/verify')
 
-/** The address in the mail of a sign-up: activates the account, then leads to the sign-in form. */
+/** Page behind the link in the sign-up email: activates the account, then redirects to the sign-in page. */
 export function VerifyPage() {
   const { jwt = '' } = route.useSearch()
   const { data, error } = useActivation(jwt)
@@ -22,7 +22,7 @@ export function VerifyPage() {
     <AuthLayout>
       <div role="status">
         {data?.result === 'Completed' && <Activated />}
-        {(data?.result === 'Failed' || error) && (
+        {((data && data.result !== 'Completed') || error) && (
           <Failed>
             {error ? <ErrorText error={error} /> : 'Your account may have already been activated.'}
           </Failed>
@@ -34,8 +34,8 @@ export function VerifyPage() {
 }
 
 /**
- * Sends the token. It is a command that works once, so it runs once for each token, whatever renders or mounts again; a page that
- * is loaded anew asks the hub anew.
+ * Activates the account. The token works once, so the request is sent once per token and page load, however often React
+ * mounts the component.
  */
 function useActivation(activationToken: string) {
   return useQuery({
@@ -67,7 +67,7 @@ function Activated() {
   }, [navigate])
   return (
     <Result
-      art={<ResultIcon icon={CircleCheck} tone="ok" />}
+      art={<ResultIcon tone="ok" />}
       title="Account Activated"
       action={
         <>
@@ -86,7 +86,7 @@ function Activated() {
 function Failed({ children }: { children: ReactNode }) {
   return (
     <Result
-      art={<ResultIcon icon={CircleX} tone="bad" />}
+      art={<ResultIcon tone="bad" />}
       title="Account Activation Failed"
       action={<LinkButton to="/login">Log in</LinkButton>}
     >

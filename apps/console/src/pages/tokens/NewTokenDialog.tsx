@@ -2,13 +2,13 @@ import { useState } from 'react'
 import { useCommand } from '../../api/queries.ts'
 import { bindText, useTextForm } from '../../lib/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { FormDialog } from '../../ui/FormDialog.tsx'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { SecretDialog } from './SecretDialog.tsx'
 
-/** Creates a deployment token, then shows its secret this once. */
+/** Creates a deployment token, then shows its secret once. */
 export function NewTokenDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
-  // The secret lives here only: not in the query cache, and gone with the dialog.
+  // The secret is kept in this state only, not in the query cache, and is gone when the dialog closes.
   const [secret, setSecret] = useState<string>()
   const create = useCommand('projects_CreateDeploymentToken', {
     invalidates: ['projects_QueryDeploymentTokens'],
@@ -19,7 +19,7 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
     validate: ({ name }) => ({ name: name.trim() ? undefined : 'Name must not be empty.' }),
     submit: async ({ name }) => {
       const input = { projectId, name: name.trim(), flags: { autoAccept: true } }
-      // The refusal is shown from the command's state.
+      // The dialog shows the error from the mutation's state.
       await create.mutateAsync(input).catch(() => {})
     },
   })

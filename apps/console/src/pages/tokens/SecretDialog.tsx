@@ -2,22 +2,25 @@ import { agentCommand } from '@muster/actions/client'
 import { type ReactNode, useState } from 'react'
 import { usePublicUrl } from '../../api/config.ts'
 import { Alert } from '../../ui/Alert.tsx'
+import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
+import { Secret } from '../../ui/app/Secret.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Code } from '../../ui/Code.tsx'
-import { type CloseReason, Dialog, DialogBody, DialogFoot } from '../../ui/Dialog.tsx'
-import { Secret } from '../../ui/Secret.tsx'
 
 type SecretDialogProps = {
   title: string
-  /** The secret; it lives in the caller's state only, never in the query cache. */
+  /** The secret. The caller keeps it in component state, never in the query cache. */
   token: string
-  /** What the command does with which a device uses the token; without it there is none. */
+  /** Label of the command with which a device uses the token. Without it no command is shown. */
   commandLabel?: string
   children?: ReactNode
   onClose: () => void
 }
 
-/** Shows a token this once, one for devices with the command that uses it; leaving without a copy warns once. */
+/**
+ * Shows a new token once, optionally with a command that uses it. Without a copy, the first Escape or click outside
+ * only warns.
+ */
 export function SecretDialog({ title, token, commandLabel, children, onClose }: SecretDialogProps) {
   const publicUrl = usePublicUrl()
   const [isCopied, setCopied] = useState(false)

@@ -1,26 +1,27 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Trash2 } from 'lucide-react'
+import { Gauge, Trash2 } from 'lucide-react'
 import { useCommand } from '../../api/queries.ts'
-import { confirmed } from '../../lib/confirm.ts'
+import { confirmed } from '../../lib/app/confirm.ts'
+import { formatCount } from '../../lib/app/format.ts'
 import { focusHeading } from '../../lib/focus-heading.ts'
-import { formatCount } from '../../lib/format.ts'
-import { IconButton } from '../../ui/IconButton.tsx'
-import { Id } from '../../ui/Id.tsx'
-import { Switch } from '../../ui/Switch.tsx'
-import { Cell, Row } from '../../ui/Table.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { toast, toastError } from '../../ui/toast.ts'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Id } from '../../ui/app/Id.tsx'
+import { Switch } from '../../ui/app/Switch.tsx'
+import { Cell, Row } from '../../ui/app/Table.tsx'
+import { Time } from '../../ui/app/Time.tsx'
+import { toast, toastError } from '../../ui/app/toast.ts'
 
-type Token = ActionOutput<'projects_QueryDeploymentTokens'>['tokens'][number]
+/** A deployment token in the list. */
+export type Token = ActionOutput<'projects_QueryDeploymentTokens'>['tokens'][number]
 
-/** One deployment token: what it is, whether it accepts at once, and delete. */
-export function TokenRow({ token }: { token: Token }) {
+/** A row with a deployment token. `onLimit` opens the dialog of its limits. */
+export function TokenRow({ token, onLimit }: { token: Token; onLimit: () => void }) {
   const { tokenId, createdAt, flags, lastRefusal } = token
   const name = token.name ?? 'unnamed'
   const invalidates = ['projects_QueryDeploymentTokens'] as const
   const setFlags = useCommand('projects_SetDeploymentTokenFlags', { invalidates })
   const remove = useCommand('projects_DeleteDeploymentToken', { invalidates })
-  // While it is being saved the switch shows what was asked for; a refusal lets it fall back.
+  // Shows the requested value while it is being saved; after a failure the stored value is back.
   const autoAccept = setFlags.isPending
     ? (setFlags.variables.flags.autoAccept ?? flags.autoAccept)
     : flags.autoAccept
@@ -50,6 +51,9 @@ export function TokenRow({ token }: { token: Token }) {
       <Cell label="Created At">
         <Time at={createdAt} />
       </Cell>
+      <Cell label="New Devices">
+        <NewDevices token={token} />
+      </Cell>
       <Cell label="Auto-accept">
         <Switch
           label={`Auto-accept devices of ${name}`}
@@ -64,6 +68,7 @@ export function TokenRow({ token }: { token: Token }) {
         />
       </Cell>
       <Cell end>
+        <IconButton label={`Change limits of ${name}`} icon={Gauge} size="sm" onClick={onLimit} />
         <IconButton
           label={`Delete token ${name}`}
           icon={Trash2}
@@ -73,6 +78,34 @@ export function TokenRow({ token }: { token: Token }) {
         />
       </Cell>
     </Row>
+  )
+}
+
+/** Number of devices that enrolled with a token, its limits, and the number of refused devices. */
+function NewDevices({ token }: { token: Token }) {
+  const { limits, budget, enrolledDevices, refusedDevices } = token
+  const { expiresAt, deviceLimit } = limits
+  const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= Date.now()
+  return (
+    <div className="stack tight">
+      <span>
+        {formatCount(enrolledDevices)}
+        {deviceLimit !== undefined && ` of ${formatCount(deviceLimit)}`} enrolled
+      </span>
+      {!isExpired && (
+        <span className="t2">
+          Budget {formatCount(budget.left)}
+          {budget.left < budget.atOnce && ` of ${formatCount(budget.atOnce)}`}, +{formatCount(budget.perHour)}
+          /h
+        </span>
+      )}
+      {expiresAt !== undefined && (
+        <span className="t2">
+          {isExpired ? 'Expired' : 'Expires'} <Time at={expiresAt} />
+        </span>
+      )}
+      {refusedDevices > 0 && <span className="hint">{formatCount(refusedDevices)} refused</span>}
+    </div>
   )
 }
 

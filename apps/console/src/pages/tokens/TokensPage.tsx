@@ -2,32 +2,35 @@ import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { useActionPages } from '../../api/queries.ts'
-import { useChangeSearch } from '../../lib/search.ts'
-import { CreateButton } from '../../ui/CreateButton.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { FilterBox } from '../../ui/FilterBox.tsx'
-import { ListPage } from '../../ui/ListPage.tsx'
-import { ListTable } from '../../ui/ListTable.tsx'
-import { ActionsHead } from '../../ui/Table.tsx'
+import { useChangeSearch } from '../../lib/app/search.ts'
+import { CreateButton } from '../../ui/app/CreateButton.tsx'
+import { EmptyState } from '../../ui/app/EmptyState.tsx'
+import { FilterBox } from '../../ui/app/FilterBox.tsx'
+import { ListPage } from '../../ui/app/ListPage.tsx'
+import { ListTable } from '../../ui/app/ListTable.tsx'
+import { ActionsHead } from '../../ui/app/Table.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
+import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
 
-/** Fewer tokens need no filter. */
+/** Number of tokens from which the list has a filter. */
 const FILTER_FROM = 8
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/tokens')
 
-/** Deployment tokens of a project, with which its devices enrol. */
+/** The deployment tokens of a project, with which its devices enrol. */
 export function TokensPage() {
   const { projectId } = route.useParams()
   const { q } = route.useSearch()
   const change = useChangeSearch<{ q?: string }>()
   const [isCreating, setCreating] = useState(false)
+  const [limitedId, setLimitedId] = useState<string>()
   const list = useActionPages('projects_QueryDeploymentTokens', tokensInput(projectId, q))
   const tokens = list.data?.pages.flatMap(page => page.tokens)
+  const limited = tokens?.find(({ tokenId }) => tokenId === limitedId)
   const total = list.data?.pages[0]?.total
-  // While another filter loads, its box stays where the focus is.
+  // The filter box stays while another filter loads, because it has the focus.
   const isFiltered = q !== undefined || list.isPlaceholderData
   const isEmpty = tokens?.length === 0 && !isFiltered
   const createButton = <CreateButton onClick={() => setCreating(true)}>New Token</CreateButton>
@@ -50,7 +53,12 @@ export function TokensPage() {
           {!isEmpty && createButton}
         </>
       }
-      below={isCreating && <NewTokenDialog projectId={projectId} onClose={() => setCreating(false)} />}
+      below={
+        <>
+          {isCreating && <NewTokenDialog projectId={projectId} onClose={() => setCreating(false)} />}
+          {limited && <TokenLimitsDialog token={limited} onClose={() => setLimitedId(undefined)} />}
+        </>
+      }
     >
       {isEmpty ? (
         <EmptyState icon={KeyRound} title="Create a token to connect devices" action={createButton}>
@@ -60,10 +68,12 @@ export function TokensPage() {
         <ListTable
           caption="Deployment tokens"
           what="tokens"
-          columns={5}
-          bars={4}
+          columns={6}
+          bars={5}
           head={HEAD}
-          rows={tokens?.map(token => <TokenRow key={token.tokenId} token={token} />)}
+          rows={tokens?.map(token => (
+            <TokenRow key={token.tokenId} token={token} onLimit={() => setLimitedId(token.tokenId)} />
+          ))}
           onClear={() => change({ q: '' })}
         />
       )}
@@ -76,6 +86,7 @@ const HEAD = (
     <th scope="col">Name</th>
     <th scope="col">Id</th>
     <th scope="col">Created At</th>
+    <th scope="col">New Devices</th>
     <th scope="col">Auto-accept</th>
     <ActionsHead />
   </tr>

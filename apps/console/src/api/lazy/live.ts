@@ -1,0 +1,282 @@
+import type { ActionName, LiveChange, LiveTopic } from '@muster/actions/client'
+import type { Query, QueryClient } from '@tanstack/react-query'
+import { log } from '../../lib/log.ts'
+import { isGone } from '../queries.ts'
+
+/** Queries by the topic that affects them, with the id that both query and change carry; `null` for queries without that id. */
+const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> = {
+  organizations: { users_QueryOrganizations: null, organizations_Query: null },
+  members: {
+    organizations_QueryMembers: 'organizationId',
+    organizations_QueryInvitations: 'organizationId',
+  },
+  invitations: { users_QueryOrganizationInvitations: null },
+  projects: {
+    organizations_QueryProjects: 'organizationId',
+    projects_GetDetails: 'projectId',
+  },
+  tokens: { projects_QueryDeploymentTokens: 'projectId' },
+  devices: {
+    projects_QueryDevices: 'projectId',
+    projects_GetSummary: 'projectId',
+    projects_GetDetails: 'projectId',
+    devices_GetDetails: 'deviceId',
+  },
+  certificates: {
+    projects_QueryDevices: 'projectId',
+    projects_GetSummary: 'projectId',
+    devices_GetDetails: 'deviceId',
+  },
+  connections: {
+    projects_QueryDevices: 'projectId',
+    projects_GetSummary: 'projectId',
+    devices_GetDetails: 'deviceId',
+    devices_QueryConnections: 'deviceId',
+  },
+  properties: {
+    devices_QueryProperties: 'deviceId',
+    devices_GetProperty: 'deviceId',
+    devices_QueryPropertyHistory: 'deviceId',
+  },
+  events: { devices_QueryEvents: 'deviceId' },
+  repositories: {
+    organizations_QueryRepositories: 'organizationId',
+    repositories_GetDetails: 'repositoryId',
+    repositories_GetS3Config: 'repositoryId',
+    projects_QueryLinkedRepositories: null,
+  },
+  packages: {
+    repositories_GetDetails: 'repositoryId',
+    repositories_QueryPackages: 'repositoryId',
+    repositories_QueryAssets: 'repositoryId',
+    repositories_GetPackageDetails: null,
+    repositories_QueryPackageVersions: null,
+    repositories_GetVersionDetails: null,
+  },
+  links: { projects_QueryLinkedRepositories: 'projectId', repositories_QueryLinkedProjects: 'repositoryId' },
+}
+
+type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'
+
+/** Message of the tab with the stream to the other tabs. */
+type Message = { kind: 'changes'; changes: LiveChange[] } | { kind: 'opened'; atMs: number }
+
+const STREAM_URL = '/api/v1/live'
+const NAME = 'muster.live'
+/** Three missed pings of the hub (one every 15 s) mean that the connection is dead. */
+const DEAD_AFTER_MS = 45_000
+/** Delays between attempts to reconnect. The last one repeats, so that the stream is back within 10 s of a restart. */
+const RECONNECT_MS = [1_000, 2_000, 5_000, 10_000]
+/** Minimum time between two refetches of the same query. */
+const FLUSH_MS = 400
+/**
+ * Pause after a refetch as a multiple of its duration, up to `MAX_REST_MS`, so that expensive queries do not run all
+ * the time.
+ */
+const REST_FACTOR = 5
+const MAX_REST_MS = 5_000
+
+/** Longest wait of a page load for its stream. Opening it takes as long as one request, so pages seldom wait. */
+const READY_WITHIN_MS = 1_000
+
+/** Subscription to live changes. */
+type Following = {
+  /**
+   * Resolves when the stream is open, has failed, or belongs to another tab, and after 1 s in any case; never rejects.
+   * Queries that started earlier are refetched when the stream opens, because changes in between would be missed.
+   */
+  ready: Promise<void>
+  stop: () => void
+}
+
+/**
+ * Refetches the queries on screen when their data changes on the hub, until it is stopped. All tabs of a browser share
+ * one stream: a visible tab takes a lock and opens the stream, the others listen to a `BroadcastChannel`. The stream is
+ * closed while all tabs are hidden.
+ */
+export function followLiveChanges(queryClient: QueryClient): Following {
+  const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
+  const deadline = setTimeout(onReady, READY_WITHIN_MS)
+  const refetcher = createRefetcher(queryClient)
+  const channel = new BroadcastChannel(NAME)
+  let turn: AbortController | undefined
+
+  const receive = (message: Message) => {
+    if (message.kind === 'changes') refetcher.changed(message.changes)
+    else refetcher.missedBefore(message.atMs)
+  }
+  const publish = (message: Message) => {
+    receive(message)
+    channel.postMessage(message)
+  }
+
+  function onVisibilityChange() {
+    if (document.hidden) {
+      turn?.abort()
+      turn = undefined
+    } else if (!turn) {
+      turn = new AbortController()
+      holdStreamInTurn(turn.signal, publish, onReady)
+    }
+  }
+  // A page restored from the back/forward cache has missed all changes.
+  const onPageShow = ({ persisted }: PageTransitionEvent) => persisted && refetcher.missedBefore(Date.now())
+
+  channel.onmessage = ({ data }: MessageEvent<Message>) => receive(data)
+  document.addEventListener('visibilitychange', onVisibilityChange)
+  window.addEventListener('pageshow', onPageShow)
+  onVisibilityChange()
+  if (document.hidden) onReady()
+  return {
+    ready,
+    stop() {
+      document.removeEventListener('visibilitychange', onVisibilityChange)
+      window.removeEventListener('pageshow', onPageShow)
+      clearTimeout(deadline)
+      onReady()
+      turn?.abort()
+      channel.close()
+      refetcher.stop()
+    },
+  }
+}
+
+/**
+ * Waits for the browser-wide lock, then keeps the stream open until `signal` aborts. `onReady` resolves `ready` of
+ * `Following`.
+ */
+function holdStreamInTurn(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
+  if (!navigator.locks) {
+    // `navigator.locks` needs HTTPS or localhost. Without it each tab has a stream of its own.
+    openStream(signal, publish, onReady)
+    return
+  }
+  const waitsForAnotherTab = ({ held = [] }: LockManagerSnapshot) => held.some(({ name }) => name === NAME)
+  navigator.locks.query().then(locks => waitsForAnotherTab(locks) && onReady(), onReady)
+  navigator.locks
+    .request(NAME, { signal }, () => {
+      openStream(signal, publish, onReady)
+      return new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+    })
+    .catch((error: unknown) => {
+      if (!signal.aborted) log.warn('Live updates are off; polling goes on', error)
+    })
+}
+
+/** Keeps the stream open until `signal` aborts, and reopens it after failures and missed pings. */
+function openStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
+  let source: EventSource | undefined
+  let failures = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function again(delayMs: number) {
+    source?.close()
+    clearTimeout(timer)
+    if (!signal.aborted) timer = setTimeout(open, delayMs)
+  }
+  function heard() {
+    clearTimeout(timer)
+    timer = setTimeout(open, DEAD_AFTER_MS)
+  }
+  function open() {
+    source?.close()
+    source = new EventSource(STREAM_URL)
+    heard()
+    source.onopen = () => {
+      failures = 0
+      heard()
+      publish({ kind: 'opened', atMs: Date.now() })
+      onReady()
+    }
+    source.onerror = () => {
+      onReady()
+      again(RECONNECT_MS[Math.min(failures++, RECONNECT_MS.length - 1)]!)
+    }
+    source.addEventListener('ping', heard)
+    source.addEventListener('changes', ({ data }: MessageEvent<string>) => {
+      heard()
+      publish({ kind: 'changes', changes: JSON.parse(data) as LiveChange[] })
+    })
+  }
+
+  open()
+  signal.addEventListener(
+    'abort',
+    () => {
+      clearTimeout(timer)
+      source?.close()
+    },
+    { once: true },
+  )
+}
+
+/**
+ * Turns changes into refetches. The first change refetches at once, later ones at most every `FLUSH_MS` and after the
+ * query's pause, never while its refetch is in flight.
+ */
+function createRefetcher(queryClient: QueryClient) {
+  const dirty = new Set<string>()
+  const restsUntilMs = new Map<string, number>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let lastFlushMs = 0
+
+  function mark(isAffected: (query: Query) => boolean) {
+    for (const query of queryClient.getQueryCache().findAll({ predicate: isAffected }))
+      dirty.add(query.queryHash)
+    schedule()
+  }
+  function schedule() {
+    if (timer || dirty.size === 0) return
+    timer = setTimeout(flush, Math.max(0, lastFlushMs + FLUSH_MS - Date.now()))
+  }
+  function flush() {
+    timer = undefined
+    lastFlushMs = Date.now()
+    for (const hash of dirty) {
+      const query = queryClient.getQueryCache().get(hash)
+      // An answer in flight may be older than the change, so the query stays dirty until that answer is there.
+      if (query?.state.fetchStatus === 'fetching' || lastFlushMs < (restsUntilMs.get(hash) ?? 0)) continue
+      dirty.delete(hash)
+      restsUntilMs.delete(hash)
+      // Hidden tabs only invalidate the query; it refetches when the tab becomes visible.
+      const refetchType = document.hidden ? 'none' : 'active'
+      if (query && !isGone(query.queryKey)) void refetch(query, refetchType)
+    }
+    schedule()
+  }
+
+  async function refetch({ queryKey, queryHash }: Query, refetchType: 'active' | 'none') {
+    const startedMs = Date.now()
+    await queryClient.invalidateQueries({ queryKey, exact: true, refetchType })
+    const endedMs = Date.now()
+    restsUntilMs.set(queryHash, endedMs + Math.min(REST_FACTOR * (endedMs - startedMs), MAX_REST_MS))
+  }
+
+  return {
+    changed: (changes: readonly LiveChange[]) =>
+      mark(({ queryKey }) => !isGone(queryKey) && changes.some(change => isAffectedBy(queryKey, change))),
+    /** Marks queries that started before `atMs` for a refetch: changes before that time were not received. */
+    missedBefore: (atMs: number) =>
+      mark(({ queryKey, state }) => isLive(queryKey[0]) && isAskedBefore(state, atMs)),
+    stop: () => clearTimeout(timer),
+  }
+}
+
+/** Whether a query needs a refetch: its answer, in flight or shown, may be older than `atMs`, or it has failed. */
+function isAskedBefore({ dataUpdatedAt, status, fetchStatus }: Query['state'], atMs: number): boolean {
+  return fetchStatus === 'fetching' || status === 'error' || (dataUpdatedAt > 0 && dataUpdatedAt < atMs)
+}
+
+const LIVE_ACTIONS = new Set(Object.values(AFFECTED).flatMap(actions => Object.keys(actions)))
+
+function isLive(actionName: unknown): boolean {
+  return typeof actionName === 'string' && LIVE_ACTIONS.has(actionName)
+}
+
+/** Whether a change affects the query with this key. A change without an id affects all queries of its topic. */
+export function isAffectedBy([name, input]: readonly unknown[], change: LiveChange): boolean {
+  const idName = AFFECTED[change.topic]?.[name as ActionName]
+  if (idName === undefined) return false
+  if (idName === null || change[idName] === undefined) return true
+  return (input as Partial<Record<ChangeId, string>> | undefined)?.[idName] === change[idName]
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { counted, formatBytes, formatCount, formatDuration, formatPercent, formatShare } from './format.ts'
+
+describe('formatBytes', () => {
+  it.each([
+    [0, '0 B'],
+    [1, '1 B'],
+    [1023, '1023 B'],
+    [1024, '1.0 KiB'],
+    [1536, '1.5 KiB'],
+    [1024 ** 2 - 1, '1.0 MiB'],
+    [1024 ** 2, '1.0 MiB'],
+    [255 * 1024 ** 2, '255.0 MiB'],
+    [1024 ** 3, '1.0 GiB'],
+    [4.4 * 1024 ** 3, '4.4 GiB'],
+    [8_232_652_800, '7.7 GiB'],
+    [1024 ** 4, '1024.0 GiB'],
+    [3 * 1024 ** 5, '3145728.0 GiB'],
+  ])('%d bytes as %s', (bytes, text) => {
+    expect(formatBytes(bytes)).toBe(text)
+  })
+
+  it('shows negative numbers as zero', () => {
+    expect(formatBytes(-5)).toBe('0 B')
+  })
+})
+
+describe('formatDuration', () => {
+  it.each([
+    [0, '0 s'],
+    [95, '95 s'],
+    [119.9, '119 s'],
+    [120, '2 m'],
+    [3599, '59 m'],
+    [3600, '1 h 0 m'],
+    [86_399, '23 h 59 m'],
+    [86_400, '1 d 0 h 0 m'],
+    [3 * 86_400 + 4 * 3600 + 12 * 60, '3 d 4 h 12 m'],
+    [400 * 86_400, '400 d 0 h 0 m'],
+  ])('%d seconds as %s', (secs, text) => {
+    expect(formatDuration(secs)).toBe(text)
+  })
+
+  it('shows negative numbers as zero', () => {
+    expect(formatDuration(-1)).toBe('0 s')
+  })
+})
+
+describe('formatPercent', () => {
+  it.each([
+    [0, '0 %'],
+    [0.126, '13 %'],
+    [0.61, '61 %'],
+    [1, '100 %'],
+    [1.2, '100 %'],
+    [-0.2, '0 %'],
+  ])('%d as %s', (share, text) => {
+    expect(formatPercent(share)).toBe(text)
+  })
+})
+
+describe('formatShare', () => {
+  it.each([
+    [0, '0 %'],
+    [0.5, '50.0 %'],
+    [0.952, '95.2 %'],
+    [0.9999, '99.9 %'],
+    [1, '100 %'],
+  ])('%d as %s', (share, text) => {
+    expect(formatShare(share)).toBe(text)
+  })
+})
+
+describe('formatCount', () => {
+  it('groups thousands', () => {
+    expect(formatCount(42)).toBe('42')
+    expect(formatCount(10_000)).toBe('10,000')
+  })
+})
+
+describe('counted', () => {
+  it('uses the singular for one only', () => {
+    const counts = [0, 1, 1_000].map(count => counted(count, 'device'))
+    expect(counts).toEqual(['0 devices', '1 device', '1,000 devices'])
+  })
+})

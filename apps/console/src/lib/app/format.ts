@@ -1,0 +1,47 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB'] as const
+
+/** A size with its unit: whole bytes, larger units with one decimal, GiB at most (docs/product.md 9). */
+export function formatBytes(bytes: number): string {
+  let value = Math.max(0, bytes)
+  let unit = 0
+  // Compares the rounded value, so that no text reads "1024.0 KiB".
+  while (unit < UNITS.length - 1 && Number(value.toFixed(unit === 0 ? 0 : 1)) >= 1024) {
+    value /= 1024
+    unit++
+  }
+  return `${value.toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`
+}
+
+/** A duration: "95 s" below 120 s, else days, hours and minutes without leading zero parts (docs/product.md 9). */
+export function formatDuration(secs: number): string {
+  const whole = Math.max(0, Math.floor(secs))
+  if (whole < 120) return `${whole} s`
+  const days = Math.floor(whole / 86_400)
+  const hours = Math.floor((whole % 86_400) / 3600)
+  const minutes = Math.floor((whole % 3600) / 60)
+  if (days > 0) return `${days} d ${hours} h ${minutes} m`
+  return hours > 0 ? `${hours} h ${minutes} m` : `${minutes} m`
+}
+
+/** A share between 0 and 1 as a whole percentage, "61 %" (docs/product.md 9). */
+export function formatPercent(share: number): string {
+  return `${Math.round(Math.min(1, Math.max(0, share)) * 100)} %`
+}
+
+/** A share between 0 and 1 with one decimal. Truncated, so that only a share of 1 reads "100 %". */
+export function formatShare(share: number): string {
+  const tenths = Math.floor(Math.min(1, Math.max(0, share)) * 1000 + 1e-9)
+  return tenths % 1000 === 0 ? `${tenths / 10} %` : `${(tenths / 10).toFixed(1)} %`
+}
+
+const grouped = new Intl.NumberFormat('en')
+
+/** A count with its thousands grouped. */
+export function formatCount(count: number): string {
+  return grouped.format(count)
+}
+
+/** A count with its noun: "1 device", "1,000 devices". */
+export function counted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}

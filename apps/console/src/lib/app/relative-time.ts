@@ -1,0 +1,60 @@
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['week', 7 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** A relative time in one unit: "now", "50 seconds ago", "3 minutes ago", "in 2 hours". */
+export function relativeTime(atMs: number, nowMs: number): string {
+  const secs = Math.round((nowMs - atMs) / 1000)
+  const distance = Math.abs(secs)
+  if (distance < 45) return 'now'
+  const words = inWords(distance)
+  return secs > 0 ? `${words} ago` : `in ${words}`
+}
+
+function inWords(secs: number): string {
+  // Uses weeks instead of months below 90 days: "11 weeks" is common, "30 weeks" is not.
+  const [unit, size] = UNITS.find(
+    ([name, size]) => secs >= size && !(name === 'month' && secs < 90 * 86_400),
+  ) ?? ['second', 1]
+  const count = Math.floor(secs / size)
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+
+/** A short age: "12 s", "3 min", "2 h". */
+export function shortAge(atMs: number, nowMs: number): string {
+  const secs = Math.max(0, Math.round((nowMs - atMs) / 1000))
+  if (secs < 60) return `${secs} s`
+  if (secs < 3600) return `${Math.floor(secs / 60)} min`
+  return `${Math.floor(secs / 3600)} h`
+}
+
+const DATE = { day: 'numeric', month: 'long', year: 'numeric' } as const
+const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+const utc = new Intl.DateTimeFormat('en-GB', { ...DATE, ...TIME, timeZone: 'UTC' })
+const local = new Intl.DateTimeFormat('en-GB', { ...DATE, ...TIME, timeZoneName: 'short' })
+
+// The Swedish locale formats dates like ISO 8601.
+const cell = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DATE })
+
+/** A time in the browser's time zone, short enough for table cells: "2026-11-22 08:44:47". */
+export function cellTime(atMs: number): string {
+  return cell.format(atMs)
+}
+
+/** The day of a time in the browser's time zone: "Sunday 22 November 2026". */
+export function dayOf(atMs: number): string {
+  return day.format(atMs)
+}
+
+/** A full date and time in UTC, followed by a line in the browser's time zone if it differs. */
+export function absoluteTime(atMs: number): string {
+  const inUtc = `${utc.format(atMs)} UTC`
+  const inZone = local.format(atMs)
+  return inZone === inUtc ? inUtc : `${inUtc}\n${inZone}`
+}

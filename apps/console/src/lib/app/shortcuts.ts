@@ -1,0 +1,80 @@
+import { useEffect, useEffectEvent } from 'react'
+import { externalStore, useExternalStore } from '../external-store.ts'
+import { readLocalStorage, writeLocalStorage } from '../local-storage.ts'
+
+/** A keyboard shortcut of the current page. */
+type Shortcut = {
+  /** A `KeyboardEvent.key`, or two keys to press one after the other: "g p". */
+  keys: string
+  /** Description for the list of shortcuts. */
+  words: string
+  /** Returns `false` if it has nothing to do; the browser then handles the key. */
+  run: () => unknown
+}
+
+const STORED_AS = 'muster.shortcuts'
+/** Longest pause between the two keys of a sequence. */
+const SECOND_KEY_MS = 1_000
+
+const shortcuts: Shortcut[] = []
+const areOn = externalStore(read())
+let before = { key: '', atMs: 0 }
+
+function read(): boolean {
+  return readLocalStorage(STORED_AS) !== 'off'
+}
+
+/** Turns single-key shortcuts on or off and stores the choice in this browser (WCAG 2.1.4). */
+export function setShortcutsOn(next: boolean) {
+  writeLocalStorage(STORED_AS, next ? undefined : 'off')
+  areOn.set(next)
+}
+
+/** Whether single-key shortcuts are on. */
+export function useShortcutsOn(): boolean {
+  return useExternalStore(areOn)
+}
+
+/** Binds a key while the component is mounted. Returns the `aria-keyshortcuts` attribute for the control that does the same. */
+export function useShortcut(keys: string, words: string, run: () => unknown) {
+  const press = useEffectEvent(run)
+  useEffect(() => {
+    const shortcut = { keys, words, run: () => press() }
+    shortcuts.push(shortcut)
+    return () => void shortcuts.splice(shortcuts.indexOf(shortcut), 1)
+  }, [keys, words])
+  return useShortcutsOn() ? { 'aria-keyshortcuts': keys } : undefined
+}
+
+/** Descriptions of the active shortcuts by keys. */
+export function shortcutsHere(): ReadonlyMap<string, string> {
+  return new Map(shortcuts.map(({ keys, words }) => [keys, words]))
+}
+
+/** The shortcut that was registered last for these keys. */
+function find(keys: string): Shortcut | undefined {
+  return shortcuts.findLast(shortcut => shortcut.keys === keys)
+}
+
+function onKeyDown(event: KeyboardEvent) {
+  const isOthers = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey
+  if (!areOn.get() || isOthers || event.isComposing || isTaken(event.target)) return
+  // Caps Lock must not change the key.
+  const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key
+  const isSecond = event.timeStamp - before.atMs < SECOND_KEY_MS
+  const found = (isSecond && find(`${before.key} ${key}`)) || find(key)
+  before = { key: found ? '' : key, atMs: event.timeStamp }
+  if (found && found.run() !== false) event.preventDefault()
+}
+
+/** Whether something else handles the keys: a field, an open menu or an open dialog. */
+function isTaken(target: EventTarget | null): boolean {
+  if (document.querySelector('dialog[open], .menu')) return true
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  )
+}
+
+document.addEventListener('keydown', onKeyDown)
+window.addEventListener('storage', ({ key }) => key === STORED_AS && areOn.set(read()))

@@ -1,0 +1,13 @@
+import { ActionError } from '@muster/actions/client'
+
+/** Messages of a rejected input as pairs of form field and text; `undefined` if an issue concerns anything but these fields. */
+export function fieldRefusals(error: unknown, fields: readonly string[]): [string, string][] | undefined {
+  const issues = (error instanceof ActionError && error.issues) || []
+  const isOfForm = issues.length > 0 && issues.every(({ path }) => fields.includes(path))
+  return isOfForm ? issues.map(({ path, message }) => [path, asSentence(message)]) : undefined
+}
+
+/** Makes a sentence of a schema's message, which is a fragment such as "must have at most 64 characters". */
+function asSentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`
+}

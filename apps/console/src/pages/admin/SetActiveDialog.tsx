@@ -1,0 +1,46 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { invoke } from '../../api/client.ts'
+import { invalidateActions } from '../../api/queries.ts'
+import { useTextForm } from '../../lib/form.ts'
+import { ErrorAlert } from '../../ui/Alert.tsx'
+import { FormDialog } from '../../ui/app/FormDialog.tsx'
+import { toast } from '../../ui/app/toast.ts'
+import { useCurrentPassword } from '../account/use-current-password.tsx'
+
+type SetActiveDialogProps = {
+  user: { userId: string; email: string; isActive: boolean }
+  onClose: () => void
+}
+
+/** Disables or enables an account. Asks for the administrator's password if the hub requires it. */
+export function SetActiveDialog({ user: { userId, email, isActive }, onClose }: SetActiveDialogProps) {
+  const queryClient = useQueryClient()
+  const password = useCurrentPassword()
+  const [failure, setFailure] = useState<unknown>()
+  const title = isActive ? 'Disable User' : 'Enable User'
+  const form = useTextForm({
+    defaultValues: {},
+    submit: async () => {
+      const done = await password.run(currentPassword =>
+        invoke('users_SetIsActive', { userId, isActive: !isActive, ...currentPassword }),
+      )
+      if (!done) return
+      toast(isActive ? `${email} is disabled.` : `${email} is enabled.`)
+      await invalidateActions(queryClient, ['users_Query'])
+      onClose()
+    },
+    onFailure: setFailure,
+  })
+  return (
+    <FormDialog title={title} form={form} submit={title} busyLabel="Saving…" onClose={onClose}>
+      <ErrorAlert title="The user was not changed." error={failure} />
+      <p className="any">
+        {isActive
+          ? `${email} can no longer log in. All sessions and tokens of the account end for good; memberships stay.`
+          : `${email} may log in again, with the password and memberships as they were. Tokens have to be created anew.`}
+      </p>
+      {password.field}
+    </FormDialog>
+  )
+}

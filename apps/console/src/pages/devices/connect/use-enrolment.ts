@@ -1,0 +1,42 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { actionQuery, useCommand } from '../../../api/queries.ts'
+import type { DeviceRow } from '../list/use-device-list.ts'
+
+/** The 100 newest devices, among which `arrivalOf` looks for the connected one. */
+export function latestDevicesQuery(projectId: string) {
+  return actionQuery('projects_QueryDevices', { projectId, limit: 100, sort: '-firstSeen' })
+}
+
+/** A token for the next device, and the newest devices at its creation, by id. */
+export type Enrolment = { token: string; before: ReadonlyMap<string, DeviceRow> }
+
+/** Creates a deployment token and remembers the known devices. The token is kept in this state only. */
+export function useEnrolment(projectId: string) {
+  const queryClient = useQueryClient()
+  const [enrolment, setEnrolment] = useState<Enrolment>()
+  const create = useCommand('projects_CreateDeploymentToken', {
+    invalidates: ['projects_QueryDeploymentTokens'],
+  })
+
+  async function start(name: string) {
+    const { devices } = await queryClient.fetchQuery({ ...latestDevicesQuery(projectId), staleTime: 0 })
+    const { token } = await create.mutateAsync({ projectId, name: name.trim(), flags: { autoAccept: true } })
+    setEnrolment({ token, before: new Map(devices.map(device => [device.deviceId, device])) })
+  }
+  return { enrolment, start }
+}
+
+/** The device that has connected since: a new one if any, else a known one that has reconnected. */
+export function arrivalOf(
+  devices: readonly DeviceRow[],
+  before: ReadonlyMap<string, DeviceRow>,
+): DeviceRow | undefined {
+  return (
+    devices.find(({ deviceId }) => !before.has(deviceId)) ??
+    devices.find(
+      ({ deviceId, isConnected, lastConnectedAt }) =>
+        isConnected && lastConnectedAt !== before.get(deviceId)?.lastConnectedAt,
+    )
+  )
+}

@@ -1,0 +1,113 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { useActionState } from '../../../api/queries.ts'
+import { formatCount } from '../../../lib/app/format.ts'
+import { propertiesQuery } from './device-queries.ts'
+
+const SECTIONS = [
+  { id: 'ov', label: 'Overview' },
+  { id: 'sys', label: 'System Info' },
+  { id: 'props', label: 'Properties' },
+  { id: 'certs', label: 'Certificates' },
+  { id: 'ev', label: 'Recent Events' },
+  { id: 'conn', label: 'Connections' },
+  { id: 'dz', label: 'Danger Zone' },
+] as const
+
+type SectionId = (typeof SECTIONS)[number]['id']
+
+/** A section is current once its top is above this line, in pixels from the top of the window. */
+const READING_LINE_PX = 140
+
+/** Links to the sections of a device's page. The current one is marked while the page scrolls. */
+export function AnchorNav({ deviceId }: { deviceId: string }) {
+  const properties = useQuery(propertiesQuery(deviceId)).data
+  const details = useActionState('devices_GetDetails', { deviceId }).data
+  const nav = useRef<HTMLElement>(null)
+  const current = useSectionBeingRead()
+  const counts: Partial<Record<SectionId, number>> = {
+    ...(properties && { props: Object.keys(properties.properties).length }),
+    ...(details && { certs: details.certificates.length }),
+  }
+
+  useEffect(keepLinkedInPlace, [])
+
+  // On narrow screens the navigation itself scrolls, so the marked link is scrolled into view.
+  useEffect(() => {
+    const link = nav.current?.querySelector<HTMLElement>(`[href="#${current}"]`)
+    if (link && nav.current) nav.current.scrollTo({ left: link.offsetLeft - nav.current.offsetLeft - 48 })
+  }, [current])
+
+  return (
+    <nav ref={nav} className="anchor" aria-label="Sections">
+      {SECTIONS.map(({ id, label }) => (
+        <a key={id} href={`#${id}`} {...(id === current && { 'aria-current': 'location' })}>
+          {label}
+          {counts[id] !== undefined && (
+            <span className="c" aria-hidden="true">
+              {formatCount(counts[id])}
+            </span>
+          )}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+/** How long the section in the URL's hash is kept in view while sections above it load, in milliseconds. */
+const LOADING_MS = 5_000
+
+/** Keeps the section in the URL's hash in view while sections above it load, until the user scrolls, clicks or types. */
+function keepLinkedInPlace() {
+  const linked = SECTIONS.find(({ id }) => `#${id}` === window.location.hash)
+  const section = linked && document.getElementById(linked.id)
+  if (!section) return
+  const settle = new AbortController()
+  const observer = new ResizeObserver(() => section.scrollIntoView())
+  observer.observe(document.body)
+  const stop = () => {
+    observer.disconnect()
+    settle.abort()
+  }
+  const timer = setTimeout(stop, LOADING_MS)
+  for (const move of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
+    window.addEventListener(move, stop, { signal: settle.signal, passive: true })
+  return () => {
+    clearTimeout(timer)
+    stop()
+  }
+}
+
+function useSectionBeingRead(): SectionId {
+  const [current, setCurrent] = useState<SectionId>('ov')
+  useEffect(() => {
+    let frame = 0
+    function look() {
+      frame = 0
+      const { scrollHeight } = document.documentElement
+      const isAtEnd = window.innerHeight + window.scrollY >= scrollHeight - 2
+      const isReached = ({ id }: { id: SectionId }) => {
+        const top = document.getElementById(id)?.getBoundingClientRect().top
+        return top !== undefined && top <= READING_LINE_PX
+      }
+      // The last sections may be too short to reach the line. At the end of the page the section in the URL's hash is
+      // current, else the last one.
+      const unreached = isAtEnd ? SECTIONS.filter(section => !isReached(section)) : []
+      const asked = unreached.find(({ id }) => `#${id}` === window.location.hash)
+      const last = window.scrollY > 0 ? unreached.at(-1) : undefined
+      setCurrent((asked ?? last ?? SECTIONS.findLast(isReached))?.id ?? 'ov')
+    }
+    function onScroll() {
+      frame ||= requestAnimationFrame(look)
+    }
+    window.addEventListener('scroll', onScroll, { passive: true })
+    // On a page too short to scroll, a link changes only the hash.
+    window.addEventListener('hashchange', onScroll)
+    return () => {
+      window.removeEventListener('scroll', onScroll)
+      window.removeEventListener('hashchange', onScroll)
+      cancelAnimationFrame(frame)
+    }
+  }, [])
+  return current
+}

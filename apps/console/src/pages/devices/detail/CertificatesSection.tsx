@@ -1,0 +1,187 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Ban, ShieldAlert, ShieldCheck, Trash2, TriangleAlert, X } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { useAction, useCommand } from '../../../api/queries.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { IconButton } from '../../../ui/app/IconButton.tsx'
+import { Id } from '../../../ui/app/Id.tsx'
+import { Section } from '../../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
+import { StateBadge, type StateLook } from '../../../ui/app/StateBadge.tsx'
+import { ActionsHead } from '../../../ui/app/Table.tsx'
+import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
+import { toastError } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { CopyButton } from '../../../ui/CopyButton.tsx'
+
+type Certificate = ActionOutput<'devices_GetDetails'>['certificates'][number]
+type Status = Certificate['status']
+
+const LOOKS: Record<Status, StateLook> = {
+  Pending: { tone: 'warn', icon: ShieldAlert },
+  Active: { tone: 'ok', icon: ShieldCheck },
+  Rejected: { tone: 'bad', icon: X },
+  Revoked: { tone: 'neutral', icon: Ban },
+}
+
+/** Allowed changes of a status, with their buttons (docs/product.md 4). */
+const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
+  Pending: [
+    { label: 'Accept', to: 'Active', failed: 'Could not accept the certificate' },
+    { label: 'Reject', to: 'Rejected', failed: 'Could not reject the certificate' },
+  ],
+  Active: [{ label: 'Revoke', to: 'Revoked', failed: 'Could not revoke the certificate' }],
+  Rejected: [],
+  Revoked: [],
+}
+
+const INVALIDATES = ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'] as const
+
+/** The certificates of a device with buttons for the allowed changes. None asks for confirmation (docs/product.md 5). */
+export function CertificatesSection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section id="certs" title="Certificates" padded={false}>
+      <SectionBoundary what="certificates">
+        <Certificates deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function Certificates({ deviceId }: { deviceId: string }) {
+  const { certificates } = useAction('devices_GetDetails', { deviceId })
+  const box = useRef<HTMLDivElement>(null)
+  return (
+    <div ref={box} tabIndex={-1}>
+      {certificates.length === 0 && (
+        <div className="in">
+          <p className="muted">No certificates.</p>
+        </div>
+      )}
+      {certificates.some(({ isShared }) => isShared) && (
+        <div className="in">
+          <Alert tone="warn" title="A certificate of this device is shared.">
+            Another device of the project has shown the same one.
+          </Alert>
+        </div>
+      )}
+      {certificates.length > 0 && (
+        <div className="bare">
+          <table className="tbl dense rows">
+            <caption className="sr">Certificates</caption>
+            <thead>
+              <tr>
+                <th scope="col">Id</th>
+                <th scope="col">First Seen</th>
+                <th scope="col">Status</th>
+                <th scope="col">Fingerprint</th>
+                <ActionsHead />
+              </tr>
+            </thead>
+            <tbody>
+              <TimesTogether>
+                {certificates.map(certificate => (
+                  <CertificateRow
+                    key={certificate.certificateId}
+                    certificate={certificate}
+                    onGone={() => box.current?.focus()}
+                  />
+                ))}
+              </TimesTogether>
+            </tbody>
+          </table>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** A row with a certificate. `onGone` moves the focus when the row disappears. */
+function CertificateRow({ certificate, onGone }: { certificate: Certificate; onGone: () => void }) {
+  const { certificateId, status, fingerprint, firstSeen, isShared } = certificate
+  return (
+    <tr tabIndex={-1} style={{ background: 'var(--surface)' }}>
+      <td data-k="Id">
+        <Id id={certificateId} what="certificate id" />
+      </td>
+      <td data-k="First Seen">
+        <Time at={firstSeen} />
+      </td>
+      <td data-k="Status">
+        <span className="row" style={{ flexWrap: 'wrap', gap: 4 }}>
+          <StateBadge looks={LOOKS} state={status} />
+          {isShared && (
+            <Badge tone="warn" icon={TriangleAlert}>
+              Shared
+            </Badge>
+          )}
+        </span>
+      </td>
+      <td data-k="Fingerprint">
+        <span className="idc mono">
+          <span className="trunc" style={{ maxWidth: '13ch' }}>
+            {fingerprint}
+          </span>
+          <CopyButton text={fingerprint} label="Copy fingerprint" />
+        </span>
+      </td>
+      <td className="r reach">
+        <CertificateActions certificate={certificate} onGone={onGone} />
+      </td>
+    </tr>
+  )
+}
+
+function CertificateActions({
+  certificate: { certificateId, status },
+  onGone,
+}: {
+  certificate: Certificate
+  onGone: () => void
+}) {
+  const actions = useRef<HTMLSpanElement>(null)
+  const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: INVALIDATES })
+  const remove = useCommand('devices_DeleteCertificate', { invalidates: INVALIDATES })
+  const isBusy = setStatus.isPending || remove.isPending
+  const hasMoved = useRef(false)
+  // The clicked button disappears with the old status. The focus moves to the row, not to the next button: holding
+  // Enter would otherwise accept and then revoke the certificate.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the status changes
+  useEffect(() => {
+    if (hasMoved.current) actions.current?.closest('tr')?.focus()
+    hasMoved.current = false
+  }, [status])
+  return (
+    <span ref={actions} className="row" style={{ justifyContent: 'flex-end', gap: 4 }}>
+      {lookUp(MOVES, status, []).map(({ label, to, failed }, index) => (
+        <Button
+          key={to}
+          size="sm"
+          variant={status === 'Pending' && index === 0 ? 'secondary' : 'ghost'}
+          busy={setStatus.isPending && setStatus.variables.status === to}
+          disabled={isBusy && setStatus.variables?.status !== to}
+          onClick={() => {
+            hasMoved.current = true
+            setStatus.mutate({ certificateId, status: to }, { onError: error => toastError(failed, error) })
+          }}
+        >
+          {label}
+          <span className="sr"> certificate {certificateId}</span>
+        </Button>
+      ))}
+      <IconButton
+        size="sm"
+        icon={Trash2}
+        label={`Delete certificate ${certificateId}`}
+        busy={remove.isPending}
+        onClick={() =>
+          remove
+            .mutateAsync({ certificateId })
+            .then(onGone, error => toastError('Could not delete the certificate', error))
+        }
+      />
+    </span>
+  )
+}

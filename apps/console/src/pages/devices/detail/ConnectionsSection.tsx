@@ -1,0 +1,171 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { actionQuery } from '../../../api/queries.ts'
+import { counted, formatCount, formatDuration } from '../../../lib/app/format.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
+import { Elapsed } from '../../../ui/app/Elapsed.tsx'
+import { Id } from '../../../ui/app/Id.tsx'
+import { Section } from '../../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
+import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { connectionsQuery } from './device-queries.ts'
+
+type EndReason = NonNullable<ActionOutput<'devices_QueryConnections'>['connections'][number]['endReason']>
+
+const ENDED_AT_FIRST = 10
+
+const REASON: Record<EndReason, string> = {
+  Unknown: 'Unknown',
+  Disconnected: 'Disconnected',
+  NodeCrashed: 'Node crashed',
+  ServerShutdown: 'Server shut down',
+}
+
+/** The open connections of a device, and ended ones with the reason. */
+export function ConnectionsSection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section id="conn" title="Connections" padded={false}>
+      <SectionBoundary what="connections">
+        <OpenConnections deviceId={deviceId} />
+        <UnregisteredLinks deviceId={deviceId} />
+      </SectionBoundary>
+      <SectionBoundary what="the connection history">
+        <EndedConnections deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function OpenConnections({ deviceId }: { deviceId: string }) {
+  const { data: details, dataUpdatedAt } = useSuspenseQuery(actionQuery('devices_GetDetails', { deviceId }))
+  if (details.connections.length === 0) {
+    return (
+      <div className="in">
+        <p className="muted">
+          {details.lastConnectedAt === undefined ? (
+            'Never connected.'
+          ) : (
+            <>
+              Not connected. Last connected <Time at={details.lastConnectedAt} />.
+            </>
+          )}
+        </p>
+      </div>
+    )
+  }
+  return (
+    <div className="bare">
+      <table className="tbl dense rows">
+        <caption className="sr">Open connections</caption>
+        <thead>
+          <tr>
+            <th scope="col">Id</th>
+            <th scope="col">Connected At</th>
+            <th scope="col">Connected For</th>
+            <th scope="col">Node</th>
+          </tr>
+        </thead>
+        <tbody>
+          <TimesTogether>
+            {details.connections.map(({ connectionId, connectedAt, connectedForSecs, nodeId, nodeName }) => (
+              <tr key={connectionId}>
+                <td data-k="Id">
+                  <Id id={connectionId} what="connection id" />
+                </td>
+                <td data-k="Connected At">
+                  <Time at={connectedAt} />
+                </td>
+                <td className="num" data-k="Connected For">
+                  <Elapsed secs={connectedForSecs} answeredAt={dataUpdatedAt} />
+                </td>
+                <td className="mono" data-k="Node">
+                  <NodeName name={nodeName ?? nodeId} />
+                </td>
+              </tr>
+            ))}
+          </TimesTogether>
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Number of links that are not connections. One-shot commands of the agent open them, and the hub limits their number. */
+function UnregisteredLinks({ deviceId }: { deviceId: string }) {
+  const { data } = useSuspenseQuery(actionQuery('devices_GetDetails', { deviceId }))
+  const count = data.unregisteredLinks
+  if (count === 0) return null
+  return (
+    <div className="in">
+      <p className="muted">
+        {counted(count, 'unregistered link')} on this node, opened by one-shot commands of the agent.
+      </p>
+    </div>
+  )
+}
+
+function EndedConnections({ deviceId }: { deviceId: string }) {
+  const { data } = useSuspenseQuery(connectionsQuery(deviceId))
+  const [isWhole, setWhole] = useState(false)
+  const ended = data.connections.filter(({ endedAt }) => endedAt !== undefined)
+  const shown = isWhole ? ended : ended.slice(0, ENDED_AT_FIRST)
+  if (ended.length === 0) return null
+  return (
+    <>
+      <div className="bare">
+        <table className="tbl dense rows">
+          <caption className="sub">History</caption>
+          <thead>
+            <tr>
+              <th scope="col">Id</th>
+              <th scope="col">Connected At</th>
+              <th scope="col">Connected For</th>
+              <th scope="col">Node</th>
+              <th scope="col">Ended By</th>
+            </tr>
+          </thead>
+          <tbody>
+            <TimesTogether>
+              {shown.map(({ connectionId, connectedAt, durationSecs, nodeId, nodeName, endReason }) => (
+                <tr key={connectionId}>
+                  <td data-k="Id">
+                    <Id id={connectionId} what="connection id" />
+                  </td>
+                  <td data-k="Connected At">
+                    <Time at={connectedAt} />
+                  </td>
+                  <td className="num" data-k="Connected For">
+                    {formatDuration(durationSecs)}
+                  </td>
+                  <td className="mono" data-k="Node">
+                    <NodeName name={nodeName ?? nodeId} />
+                  </td>
+                  <td data-k="Ended By">
+                    {endReason === undefined ? REASON.Unknown : lookUp(REASON, endReason, endReason)}
+                  </td>
+                </tr>
+              ))}
+            </TimesTogether>
+          </tbody>
+        </table>
+      </div>
+      {ended.length > shown.length && (
+        <div className="more">
+          <Button variant="ghost" size="sm" onClick={() => setWhole(true)}>
+            Show {formatCount(ended.length - shown.length)} older
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+function NodeName({ name }: { name: string }) {
+  return (
+    <span className="trunc" style={{ display: 'inline-block', maxWidth: '16ch', verticalAlign: 'bottom' }}>
+      {name}
+    </span>
+  )
+}

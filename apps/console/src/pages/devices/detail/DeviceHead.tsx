@@ -1,0 +1,119 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { useQueries } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { ExternalLink } from 'lucide-react'
+import { useCommand } from '../../../api/queries.ts'
+import { ageOf } from '../../../lib/app/age.ts'
+import { openIssued } from '../../../lib/app/open-window.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { Breadcrumb } from '../../../ui/app/Breadcrumb.tsx'
+import { Elapsed } from '../../../ui/app/Elapsed.tsx'
+import { Id } from '../../../ui/app/Id.tsx'
+import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { toastError } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { Title } from '../../../ui/Title.tsx'
+import { DeviceName } from '../DeviceName.tsx'
+import { deviceNameText } from '../device-name.ts'
+import { deviceQueries } from './device-queries.ts'
+
+/** Lifetime of a link to a device's web pages, 2 hours (docs/product.md 9). */
+const PROXY_LINK_SECS = 7_200
+
+type DeviceHeadProps = {
+  deviceId: string
+  /** `undefined` while they load; the id in the URL is shown until then. */
+  details: ActionOutput<'devices_GetDetails'> | undefined
+  answeredAt: number
+}
+
+/** Head of a device's page: breadcrumb, name and connection state. */
+export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
+  const name = details ? deviceNameText(details) : deviceId
+  const connection = details?.connections[0]
+  return (
+    <>
+      <Title page={name} />
+      <Breadcrumb
+        links={[
+          <Link key="devices" from="/org_{$organization}/projects/$projectId" to="./devices">
+            Devices
+          </Link>,
+        ]}
+        here={name}
+      />
+      <div className="dhead">
+        <div className="grow">
+          <div className="row" style={{ flexWrap: 'wrap', gap: '6px 12px' }}>
+            <h1 tabIndex={-1} className="any">
+              {details ? <DeviceName {...details} /> : deviceId}
+            </h1>
+            {details && <ConnectionBadge isConnected={details.isConnected} />}
+          </div>
+          <div className="meta">
+            <Id id={deviceId} what="device id" />
+            {details?.isConnected && connection && (
+              <span>
+                Connected for <Elapsed secs={connection.connectedForSecs} answeredAt={answeredAt} /> via{' '}
+                <span className="mono">{connection.nodeName ?? connection.nodeId}</span>
+              </span>
+            )}
+            {details && (
+              <span>
+                First seen <Time at={details.firstSeen} />
+              </span>
+            )}
+          </div>
+        </div>
+        <div className="row acts">
+          <Stamp deviceId={deviceId} />
+          <ProxyButton deviceId={deviceId} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** Age of the page, or a warning that a part of it could not be refreshed. */
+function Stamp({ deviceId }: { deviceId: string }) {
+  const queries = useQueries({ queries: deviceQueries(deviceId) })
+  const age = ageOf(queries)
+  useShortcut('r', 'Refresh', () => Promise.all(queries.map(({ refetch }) => refetch())))
+  return age && <LiveStamp {...age} />
+}
+
+/** Button that opens the device's own web pages in a new window, with a new link per click. */
+function ProxyButton({ deviceId }: { deviceId: string }) {
+  const issue = useCommand('devices_IssueHttpProxyToken')
+
+  async function openPages() {
+    try {
+      await openIssued(() => issue.mutateAsync({ deviceId, validForSecs: PROXY_LINK_SECS }))
+    } catch (error) {
+      toastError("Could not open the device's pages", error)
+    }
+  }
+
+  return (
+    <Button
+      icon={ExternalLink}
+      data-tip={`Link valid for ${PROXY_LINK_SECS / 3600} hours`}
+      busy={issue.isPending}
+      onClick={() => void openPages()}
+    >
+      HTTP Proxy
+    </Button>
+  )
+}
+
+function ConnectionBadge({ isConnected }: { isConnected: boolean }) {
+  return (
+    <Badge tone={isConnected ? 'ok' : 'neutral'}>
+      <Mark state={isConnected ? 'on' : 'off'} />
+      {isConnected ? 'Connected' : 'Disconnected'}
+    </Badge>
+  )
+}

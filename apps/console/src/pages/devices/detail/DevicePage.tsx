@@ -1,0 +1,69 @@
+import { useIsMutating } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useActionState } from '../../../api/queries.ts'
+import { ErrorAlert } from '../../../ui/Alert.tsx'
+import { Page } from '../../../ui/app/Page.tsx'
+import { isAbsent } from '../../../ui/is-absent.ts'
+import { Absent } from '../../../ui/NotFound.tsx'
+import { deviceNameText } from '../device-name.ts'
+import { AnchorNav } from './AnchorNav.tsx'
+import { CertificatesSection } from './CertificatesSection.tsx'
+import { ConnectionsSection } from './ConnectionsSection.tsx'
+import { DangerSection } from './DangerSection.tsx'
+import { DeviceHead } from './DeviceHead.tsx'
+import { EventsSection } from './EventsSection.tsx'
+import { HistorySection } from './HistorySection.tsx'
+import { LimitsNotice, PendingNotice, RefusalNotice } from './Notices.tsx'
+import { OtaSection } from './OtaSection.tsx'
+import { PropertiesSection } from './PropertiesSection.tsx'
+import { RenameSection } from './RenameSection.tsx'
+import { SystemInfoSection } from './SystemInfoSection.tsx'
+
+/** The page of a device. Each section has its own loading state and error. */
+export function DevicePage() {
+  const { projectId, deviceId } = useParams({
+    from: '/authenticated/org_{$organization}/projects/$projectId/devices/$deviceId',
+  })
+  return <Device key={deviceId} projectId={projectId} deviceId={deviceId} />
+}
+
+function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
+  const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
+  // The live stream may report the deletion before the page has been left.
+  const isDeleting = useIsMutating({ mutationKey: ['devices_Delete'] }) > 0
+  const isElsewhere = details !== undefined && details.projectId !== projectId
+  const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
+  if (reason && !isDeleting) return <Absent reason={reason} />
+
+  return (
+    <Page>
+      <DeviceHead deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
+      <AnchorNav deviceId={deviceId} />
+      <div className="cols">
+        <div className="stack ov" id="ov">
+          {details && (
+            <>
+              <ErrorAlert title="Could not load the device." error={error} />
+              <PendingNotice certificates={details.certificates} />
+              <RefusalNotice {...details} />
+              <LimitsNotice {...details} />
+            </>
+          )}
+          <HistorySection deviceId={deviceId} />
+        </div>
+        <aside className="stack rail" aria-label="Summary">
+          <OtaSection deviceId={deviceId} />
+          <RenameSection deviceId={deviceId} />
+        </aside>
+        <div className="stack rest">
+          <SystemInfoSection deviceId={deviceId} />
+          <PropertiesSection deviceId={deviceId} />
+          <CertificatesSection deviceId={deviceId} />
+          <EventsSection deviceId={deviceId} />
+          <ConnectionsSection deviceId={deviceId} />
+          <DangerSection deviceId={deviceId} name={deviceNameText(details ?? {})} />
+        </div>
+      </div>
+    </Page>
+  )
+}

@@ -1,0 +1,66 @@
+import { useAction, useActionState } from '../../../api/queries.ts'
+import { Badge, type Tone } from '../../../ui/app/Badge.tsx'
+import { Section } from '../../../ui/app/Section.tsx'
+import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
+import { foundProperties, OTA_STATUS, readOtaStatus } from './well-known.ts'
+
+const LONGEST_STATE = 24
+
+/** The update status last reported by update scripts. Unknown states are shown unchanged (docs/product.md 4). */
+export function OtaSection({ deviceId }: { deviceId: string }) {
+  return (
+    <Section title="OTA Update Status" aside={<OtaState deviceId={deviceId} />}>
+      <SectionBoundary what="the update status">
+        <OtaVersions deviceId={deviceId} />
+      </SectionBoundary>
+    </Section>
+  )
+}
+
+function OtaState({ deviceId }: { deviceId: string }) {
+  const { data } = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS })
+  const status = data && readOtaStatus(foundProperties([data]))
+  if (!status || status === 'unreadable' || status.state === undefined) return null
+  const { state } = status
+  const text = state.length > LONGEST_STATE ? `${state.slice(0, LONGEST_STATE)}…` : state
+  return (
+    <Badge tone={toneOf(state)} caps>
+      {text.toUpperCase()}
+    </Badge>
+  )
+}
+
+function OtaVersions({ deviceId }: { deviceId: string }) {
+  const answer = useAction('devices_GetProperty', { deviceId, name: OTA_STATUS })
+  const status = readOtaStatus(foundProperties([answer]))
+  if (!status || status === 'unreadable') {
+    return (
+      <p className="muted">
+        {status ? 'This property has no readable value: ' : 'No update status reported: '}
+        <span className="mono">{OTA_STATUS}</span>
+      </p>
+    )
+  }
+  return (
+    <dl className="kv two">
+      <Version label="Current version" version={status.currentVersion} />
+      <Version label="Target version" version={status.targetVersion} />
+    </dl>
+  )
+}
+
+function toneOf(state: string): Tone {
+  if (state === 'completed') return 'ok'
+  return state === 'failed' ? 'bad' : 'info'
+}
+
+function Version({ label, version }: { label: string; version: string | undefined }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd className="mono" style={{ overflowWrap: 'anywhere' }}>
+        {version ?? '–'}
+      </dd>
+    </div>
+  )
+}

@@ -1,0 +1,54 @@
+import { type FormEvent, useState } from 'react'
+import { useCommand } from '../../../api/queries.ts'
+import { focusHeading } from '../../../lib/focus-heading.ts'
+import { Section } from '../../../ui/app/Section.tsx'
+import { toast } from '../../../ui/app/toast.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { messageOf } from '../../../ui/ErrorText.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+
+/** Form that sets or removes the name of a device. It is cleared after saving (docs/product.md 5). */
+export function RenameSection({ deviceId }: { deviceId: string }) {
+  const [name, setName] = useState('')
+  const rename = useCommand('devices_SetName', {
+    invalidates: ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'],
+  })
+
+  async function save(event: FormEvent) {
+    event.preventDefault()
+    if (rename.isPending) return
+    const newName = name.trim()
+    try {
+      await rename.mutateAsync({ deviceId, name: newName })
+    } catch {
+      return // The field shows the error.
+    }
+    setName('')
+    // Moves the focus to the heading: a second Enter in the empty field would remove the name again.
+    focusHeading()
+    toast(newName ? `Device renamed to ${newName}.` : 'Name removed.')
+  }
+
+  return (
+    <Section title="Rename Device">
+      <form className="field" style={{ gap: 12, justifyItems: 'start' }} onSubmit={save}>
+        <div style={{ width: '100%' }}>
+          <TextField
+            label="Name"
+            value={name}
+            onChange={value => {
+              setName(value)
+              rename.reset()
+            }}
+            placeholder="New name"
+            help="Empty removes the name."
+            error={rename.error ? messageOf(rename.error) : undefined}
+          />
+        </div>
+        <Button type="submit" busy={rename.isPending} busyLabel="Saving…">
+          Save
+        </Button>
+      </form>
+    </Section>
+  )
+}

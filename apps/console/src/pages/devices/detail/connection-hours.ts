@@ -1,0 +1,105 @@
+import type { ActionOutput } from '@muster/actions/client'
+
+type Connection = Pick<
+  ActionOutput<'devices_QueryConnections'>['connections'][number],
+  'connectedAt' | 'endedAt'
+>
+
+/** Hours that the strip of a device shows: seven days. */
+export const HOURS = 7 * 24
+const HOUR_MS = 3_600_000
+
+/** Connected share of one hour, `undefined` before the oldest record. */
+export type Hour = number | undefined
+
+/** Connection history of a device in the last seven days. */
+export type ConnectionHistory = {
+  /** Oldest first. */
+  hours: Hour[]
+  /** Share of the recorded time that was connected; `undefined` without any record. */
+  share: number | undefined
+  /** Time since the oldest record in seconds, at most seven days. */
+  recordedSecs: number
+  interruptions: number
+  longest: { secs: number; startedAt: number } | undefined
+}
+
+type Span = { from: number; to: number }
+
+/**
+ * Computes the history of the seven days before `now`. Time before the oldest record is unknown, not disconnected. An
+ * open connection lasts until `now`; being disconnected at `now` counts as an interruption.
+ */
+export function readHistory(connections: Connection[], now: number): ConnectionHistory {
+  const spans = merge(
+    connections
+      .map(({ connectedAt, endedAt }) => ({
+        from: Date.parse(connectedAt),
+        to: endedAt === undefined ? now : Math.min(now, Date.parse(endedAt)),
+      }))
+      .filter(span => span.to >= span.from),
+  )
+  const start = now - HOURS * HOUR_MS
+  const oldest = spans[0]
+  if (!oldest) {
+    return {
+      hours: new Array<Hour>(HOURS).fill(undefined),
+      share: undefined,
+      recordedSecs: 0,
+      interruptions: 0,
+      longest: undefined,
+    }
+  }
+
+  const known = Math.max(start, oldest.from)
+  const gaps = gapsOf(spans, known, now)
+  const longest = gaps.reduce<Span | undefined>(
+    (best, gap) => (!best || gap.to - gap.from > best.to - best.from ? gap : best),
+    undefined,
+  )
+  return {
+    hours: Array.from({ length: HOURS }, (_, index) => {
+      const from = Math.max(known, start + index * HOUR_MS)
+      const to = start + (index + 1) * HOUR_MS
+      return to <= from ? undefined : overlap(spans, from, to) / (to - from)
+    }),
+    share: now > known ? overlap(spans, known, now) / (now - known) : 1,
+    recordedSecs: (now - known) / 1000,
+    interruptions: gaps.length,
+    longest: longest && { secs: (longest.to - longest.from) / 1000, startedAt: longest.from },
+  }
+}
+
+/** Merges pairs of hours for narrow screens: the lower share, or the known one if the other is unknown. */
+export function mergeHours(hours: Hour[]): Hour[] {
+  return Array.from({ length: Math.ceil(hours.length / 2) }, (_, index) => {
+    const [a, b] = [hours[index * 2], hours[index * 2 + 1]]
+    return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+  })
+}
+
+function merge(spans: Span[]): Span[] {
+  const merged: Span[] = []
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    const last = merged.at(-1)
+    if (last && span.from <= last.to) last.to = Math.max(last.to, span.to)
+    else merged.push({ ...span })
+  }
+  return merged
+}
+
+function gapsOf(spans: Span[], from: number, to: number): Span[] {
+  const gaps: Span[] = []
+  let end = from
+  for (const span of [...spans, { from: to, to }]) {
+    const gap = { from: Math.max(end, from), to: Math.min(span.from, to) }
+    // A gap below 1 s is a change from one connection to the next.
+    if (gap.to - gap.from >= 1000) gaps.push(gap)
+    end = Math.max(end, span.to)
+  }
+  return gaps
+}
+
+function overlap(spans: Span[], from: number, to: number): number {
+  return spans.reduce((sum, span) => sum + Math.max(0, Math.min(span.to, to) - Math.max(span.from, from)), 0)
+}

@@ -1,0 +1,61 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { queryOptions } from '@tanstack/react-query'
+import { invoke } from '../../../api/client.ts'
+import { actionQuery } from '../../../api/queries.ts'
+import { OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
+
+/** Number of events on the page (docs/product.md 9). */
+export const EVENT_LIMIT = 10
+/** Connection records for the seven-day strip and the list. 500 are one connection about every 20 minutes for seven days. */
+const CONNECTION_LIMIT = 500
+
+/** Input of the query for the latest events. */
+export const eventsInput = (deviceId: string) => ({ deviceId, limit: EVENT_LIMIT })
+
+/** The connections of a device, newest first. All sections share this query. */
+export function connectionsQuery(deviceId: string) {
+  return actionQuery('devices_QueryConnections', { deviceId, limit: CONNECTION_LIMIT })
+}
+
+/** Size in bytes of JSON above which the list of properties cuts a value. */
+const MAX_LISTED_VALUE_BYTES = 4096
+/** Properties per request. */
+const PROPERTIES_A_PAGE = 500
+
+type PropertyPage = ActionOutput<'devices_QueryProperties'>
+
+/** All properties of a device as one query. It loads them in pages with large values cut, so that each answer is bounded. */
+export function propertiesQuery(deviceId: string) {
+  const input = { deviceId, limit: PROPERTIES_A_PAGE, maxValueBytes: MAX_LISTED_VALUE_BYTES }
+  return queryOptions<Pick<PropertyPage, 'properties'>>({
+    ...actionQuery('devices_QueryProperties', input),
+    queryFn: async ({ signal }) => {
+      const pages: PropertyPage[] = []
+      for (let cursor: string | undefined; ; ) {
+        const page = await invoke(
+          'devices_QueryProperties',
+          { ...input, ...(cursor && { cursor }) },
+          { signal },
+        )
+        pages.push(page)
+        cursor = page.nextCursor
+        if (cursor === undefined) break
+      }
+      return { properties: Object.fromEntries(pages.flatMap(page => Object.entries(page.properties))) }
+    },
+  })
+}
+
+/** Properties with sections of their own, which load them separately and uncut. */
+const OWN_PROPERTIES = [OTA_STATUS, ...SYSTEM_INFO_NAMES]
+
+/** All queries of a device's page. */
+export function deviceQueries(deviceId: string) {
+  return [
+    actionQuery('devices_GetDetails', { deviceId }),
+    propertiesQuery(deviceId),
+    ...OWN_PROPERTIES.map(name => actionQuery('devices_GetProperty', { deviceId, name })),
+    actionQuery('devices_QueryEvents', eventsInput(deviceId)),
+    connectionsQuery(deviceId),
+  ] as const
+}

@@ -1,0 +1,123 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { bytesOf, recordOf, recordsOf, textOf } from './device-json.ts'
+
+/** The properties of a device in the hub's answer. */
+export type Properties = ActionOutput<'devices_QueryProperties'>['properties']
+
+/** Properties by name, from answers of `devices_GetProperty`. */
+export function foundProperties(answers: readonly ActionOutput<'devices_GetProperty'>[]): Properties {
+  return Object.fromEntries(
+    answers.flatMap(answer => (answer.result === 'Found' ? [[answer.name, answer] as const] : [])),
+  )
+}
+
+/** Name under which current agents report their system. */
+export const SYSTEM_INFO = 'dev.nexigon.system.info'
+const OLD_SYSTEM_INFO = 'dev.nexigon.systemInfo'
+/** Both names of the property; the newer value is used. */
+export const SYSTEM_INFO_NAMES = [SYSTEM_INFO, OLD_SYSTEM_INFO]
+
+/** Name under which update scripts report what they do. */
+export const OTA_STATUS = 'dev.nexigon.ota.status'
+
+/** The readable part of a device's system info. */
+export type SystemInfo = {
+  lastUpdated: string
+  hostname: string | undefined
+  name: string | undefined
+  version: string | undefined
+  kernel: string | undefined
+  arch: string | undefined
+  memoryBytes: number | undefined
+  networks: { name: string; macAddress: string | undefined; ipAddresses: string[] }[]
+  disks: Disk[]
+}
+
+/** A disk of a device. `availableShare` is known if both sizes are. */
+export type Disk = {
+  name: string
+  filesystem: string | undefined
+  mountPoint: string | undefined
+  totalBytes: number | undefined
+  availableBytes: number | undefined
+  availableShare: number | undefined
+}
+
+/**
+ * The system info of a device from the newer of two properties. `undefined` without a property, `'unreadable'` if its
+ * value is not an object (docs/protocol.md 4.2).
+ */
+export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable' | undefined {
+  const reported = [own(properties, SYSTEM_INFO), own(properties, OLD_SYSTEM_INFO)]
+    .flatMap(property => property ?? [])
+    .sort((a, b) => timeOf(b.lastUpdated) - timeOf(a.lastUpdated))[0]
+  if (!reported) return undefined
+  const value = recordOf(reported.value)
+  if (!value) return 'unreadable'
+  return {
+    lastUpdated: reported.lastUpdated,
+    hostname: textOf(value.hostname),
+    name: textOf(value.name),
+    version: textOf(value.version),
+    kernel: textOf(value.kernel),
+    arch: textOf(value.arch),
+    memoryBytes: bytesOf(recordOf(value.memory)?.total),
+    networks: recordsOf(value.networks)
+      .map(network => ({
+        name: textOf(network.name) ?? '–',
+        macAddress: textOf(network.macAddress),
+        ipAddresses: Array.isArray(network.ipAddresses)
+          ? network.ipAddresses.flatMap(address => textOf(address) ?? [])
+          : [],
+      }))
+      .sort((a, b) => compareNames(a.name, b.name)),
+    disks: recordsOf(value.disks).map(readDisk),
+  }
+}
+
+function readDisk(disk: Record<string, unknown>): Disk {
+  const totalBytes = bytesOf(disk.totalSpace)
+  const availableBytes = bytesOf(disk.availableSpace)
+  return {
+    name: textOf(disk.name) ?? '–',
+    filesystem: textOf(disk.filesystem),
+    mountPoint: textOf(disk.mountPoint),
+    totalBytes,
+    availableBytes,
+    availableShare:
+      totalBytes && availableBytes !== undefined ? Math.min(1, availableBytes / totalBytes) : undefined,
+  }
+}
+
+type OtaStatus = {
+  currentVersion: string | undefined
+  targetVersion: string | undefined
+  state: string | undefined
+}
+
+/** The update status of a device, read like the system info (docs/protocol.md 4.4). */
+export function readOtaStatus(properties: Properties): OtaStatus | 'unreadable' | undefined {
+  const property = own(properties, OTA_STATUS)
+  if (!property) return undefined
+  const value = recordOf(property.value)
+  if (!value) return 'unreadable'
+  return {
+    currentVersion: textOf(value.currentVersion),
+    targetVersion: textOf(value.targetVersion),
+    state: textOf(value.state),
+  }
+}
+
+/** Compares names by code unit, independent of the locale. */
+export function compareNames(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+function own(properties: Properties, name: string): Properties[string] | undefined {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined
+}
+
+function timeOf(timestamp: string): number {
+  return Date.parse(timestamp) || 0
+}

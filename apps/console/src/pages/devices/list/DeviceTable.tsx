@@ -1,0 +1,176 @@
+import { Link } from '@tanstack/react-router'
+import { ShieldAlert } from 'lucide-react'
+import { Fragment, memo, type ReactNode, type Ref, useEffect, useRef, useState } from 'react'
+import { formatCount } from '../../../lib/app/format.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { Badge } from '../../../ui/app/Badge.tsx'
+import { Id } from '../../../ui/app/Id.tsx'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { ActionsHead, SortHead } from '../../../ui/app/Table.tsx'
+import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
+import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
+import { LinkButton } from '../../../ui/LinkButton.tsx'
+import type { DeviceRow } from './use-device-list.ts'
+
+/** Number of columns, for cells that replace the rows. */
+export const COLUMNS = 6
+const ROW_HEIGHT = 44
+const CARD_HEIGHT = 115
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+
+// Explicit roles: on phones CSS changes `display` to cards, and browsers then drop the implicit roles.
+const TABLE = { role: 'table' }
+const GROUP = { role: 'rowgroup' }
+const ROW = { role: 'row' }
+const CELL = { role: 'cell' }
+
+type DeviceTableProps = {
+  devices: readonly DeviceRow[]
+  total: number | undefined
+  /** Whether the list starts at the first device. If not, the position of its rows is unknown. */
+  isFromFirst: boolean
+  sort: string
+  onSort: (sort: string) => void
+  onView: (firstRow: number, lastRow: number) => void
+  isBusy: boolean
+  /** Replaces the rows: skeleton rows while they load, or a text when none matches. */
+  children?: ReactNode
+}
+
+/** The device list as a table. Above 200 rows only those near the viewport are rendered. */
+export function DeviceTable({
+  devices,
+  total,
+  isFromFirst,
+  sort,
+  onSort,
+  onView,
+  isBusy,
+  children,
+}: DeviceTableProps) {
+  const table = useRef<HTMLTableElement>(null)
+  const isNarrow = useIsNarrow()
+
+  const virtual = useVirtualRows({
+    table,
+    count: devices.length,
+    rowHeight: isNarrow ? CARD_HEIGHT : ROW_HEIGHT,
+    keyOf: index => devices[index]!.deviceId,
+  })
+  const { startIndex, endIndex } = virtual.range
+  useEffect(() => {
+    if (devices.length > 0) onView(startIndex, Math.min(endIndex, devices.length - 1))
+  }, [devices, startIndex, endIndex, onView])
+
+  const head = { sort, onSort }
+  return (
+    <table
+      {...TABLE}
+      ref={table}
+      className="tbl stackable devices"
+      aria-busy={isBusy}
+      aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
+      onFocus={virtual.onFocus}
+      onBlur={virtual.onBlur}
+    >
+      <caption className="sr">Devices</caption>
+      <colgroup>
+        <col />
+        <col className="w-id" />
+        <col className="w-seen" />
+        <col className="w-stat" />
+        <col className="w-pend" />
+        <col className="w-view" />
+      </colgroup>
+      <thead {...GROUP}>
+        <tr {...ROW} aria-rowindex={isFromFirst ? 1 : undefined}>
+          <SortHead {...head} field="name">
+            Name
+          </SortHead>
+          <SortHead {...head} field="deviceId">
+            Id
+          </SortHead>
+          <SortHead {...head} field="firstSeen">
+            First Seen
+          </SortHead>
+          <SortHead {...head} field="status">
+            Status
+          </SortHead>
+          <SortHead {...head} field="pendingCertificatesCount">
+            Pending Certificates
+          </SortHead>
+          <ActionsHead />
+        </tr>
+      </thead>
+      <tbody {...GROUP}>
+        <TimesTogether>
+          {children ??
+            virtual.items.map(({ index, gap }) => (
+              <Fragment key={devices[index]!.deviceId}>
+                <Gap height={gap} columns={COLUMNS} />
+                <Row
+                  ref={virtual.measure}
+                  device={devices[index]!}
+                  index={index}
+                  rowIndex={isFromFirst ? index + 2 : undefined}
+                />
+              </Fragment>
+            ))}
+          {!children && <Gap height={virtual.gapAtEnd} columns={COLUMNS} />}
+        </TimesTogether>
+      </tbody>
+    </table>
+  )
+}
+
+type RowProps = {
+  device: DeviceRow
+  index: number
+  rowIndex: number | undefined
+  ref: Ref<HTMLTableRowElement> | undefined
+}
+
+const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
+  const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
+  const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
+  // A new key restarts the animation of the status cell.
+  const [last, setLast] = useState({ isConnected, changes: 0 })
+  if (last.isConnected !== isConnected) setLast({ isConnected, changes: last.changes + 1 })
+  return (
+    <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex}>
+      <td {...CELL} className="c-name">
+        <div className="row grow" title={name ?? hostname}>
+          <Link {...link} className="nm trunc" style={name === undefined ? { flexShrink: 0 } : undefined}>
+            {name ?? <span className="un">unnamed</span>}
+          </Link>
+          {name === undefined && hostname !== undefined && <span className="muted trunc">{hostname}</span>}
+        </div>
+      </td>
+      <td {...CELL} className="c-id">
+        <Id id={deviceId} what="device id" />
+      </td>
+      <td {...CELL} className="c-seen" data-k="First seen">
+        <Time at={firstSeen} />
+      </td>
+      <td {...CELL} key={last.changes} className={last.changes > 0 ? 'c-stat just-changed' : 'c-stat'}>
+        <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+      </td>
+      <td {...CELL} className="c-pend" data-k="Pending Certificates">
+        {pendingCertificatesCount > 0 ? (
+          <Badge tone="warn" icon={ShieldAlert}>
+            {formatCount(pendingCertificatesCount)}
+            <span className="sr"> pending</span>
+          </Badge>
+        ) : (
+          <span className="t2 num">0</span>
+        )}
+      </td>
+      <td {...CELL} className="r">
+        <LinkButton {...link} variant="ghost" size="sm">
+          View<span className="sr"> {name ?? deviceId}</span>
+        </LinkButton>
+      </td>
+    </tr>
+  )
+})

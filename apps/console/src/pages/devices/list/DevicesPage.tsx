@@ -1,0 +1,246 @@
+import { ActionError, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { useParams, useSearch } from '@tanstack/react-router'
+import { ListFilterPlus } from 'lucide-react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { invalidateActions, useActionState } from '../../../api/queries.ts'
+import { counted } from '../../../lib/app/format.ts'
+import { useChangeSearch } from '../../../lib/app/search.ts'
+import { focusHeading } from '../../../lib/focus-heading.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { CreateButton } from '../../../ui/app/CreateButton.tsx'
+import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
+import { FilterBox } from '../../../ui/app/FilterBox.tsx'
+import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
+import { NoMatch } from '../../../ui/app/NoMatch.tsx'
+import { Page, PageHead } from '../../../ui/app/Page.tsx'
+import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
+import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { ErrorText } from '../../../ui/ErrorText.tsx'
+import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { ConnectDeviceDialog } from '../connect/ConnectDeviceDialog.tsx'
+import { InstallGuide } from '../connect/InstallGuide.tsx'
+import { ConditionDialog } from './ConditionDialog.tsx'
+import { Conditions } from './Conditions.tsx'
+import { type Condition, parseConditions, writeConditions } from './conditions.ts'
+import { COLUMNS, DeviceTable } from './DeviceTable.tsx'
+import { type DeviceSearch, devicesInput, sortOf } from './devices-input.ts'
+import { FleetSummary } from './FleetSummary.tsx'
+import { useDeviceList } from './use-device-list.ts'
+
+const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
+/** Ticks to request; the strip merges those that do not fit. */
+const MAX_BINS = 200
+
+type Status = NonNullable<DeviceSearch['status']>
+
+/** The devices of a project, filtered, sorted and paged by the hub and updated by the live stream. */
+export function DevicesPage() {
+  const { projectId } = useParams({ from: ROUTE })
+  return <Devices key={projectId} projectId={projectId} />
+}
+
+function Devices({ projectId }: { projectId: string }) {
+  const queryClient = useQueryClient()
+  const search = useSearch({ from: ROUTE })
+  const changeSearch = useChangeSearch<DeviceSearch>()
+  const list = useDeviceList(projectId, search, cursor => {
+    if (cursor !== (search.cursor ?? '')) changeSearch({ cursor })
+  })
+  const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS }).data
+  const [isConnecting, setConnecting] = useState(false)
+  const [isGuided, setGuided] = useState(false)
+  const [isAddingCondition, setAddingCondition] = useState(false)
+
+  // Removes an invalid cursor, for example one of another order, from the URL. The list then starts at its first
+  // device.
+  const isLost = !list.startsAtFirst && !list.data && isRefused(list.error)
+  useEffect(() => {
+    if (isLost) changeSearch({ cursor: undefined })
+  })
+  // Without data the route's error page is shown. With search parameters the page stays, because the user can undo the
+  // filter or order that caused the error.
+  if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
+
+  const conditions = parseConditions(search.where)
+  const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
+  const isFiltered = isSearched || search.status !== undefined
+  const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
+  const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
+  const total = list.total ?? (isSearched ? undefined : countOf(summary, search.status))
+
+  // Removes the cursor: another filter or order starts at its first page.
+  const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
+    changeSearch({ cursor: undefined, ...next })
+
+  const changeConditions = (next: readonly Condition[]) => change({ where: writeConditions(next) })
+
+  return (
+    <Page width="list">
+      <PageHead title="Devices" count={deviceCount}>
+        {/* In the head, because above the table it would move the rows. */}
+        {list.heldCount > 0 && (
+          <div className="arrived">
+            <Button
+              onClick={() => {
+                list.showHeld()
+                scrollTo({ top: 0 })
+                focusHeading()
+              }}
+            >
+              {counted(list.heldCount, 'new device')}, show
+            </Button>
+          </div>
+        )}
+        {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
+        <RefreshButton
+          onRefresh={() => invalidateActions(queryClient, ['projects_QueryDevices', 'projects_GetSummary'])}
+        />
+        <CreateButton variant="secondary" onClick={() => setConnecting(true)}>
+          Connect a device
+        </CreateButton>
+      </PageHead>
+      {isConnecting && <ConnectDeviceDialog projectId={projectId} onClose={() => setConnecting(false)} />}
+      {isEmpty || isGuided ? (
+        <InstallGuide projectId={projectId} onHold={setGuided} />
+      ) : (
+        <>
+          {summary && <FleetSummary summary={summary} />}
+          {list.error && !isLost && (
+            <Alert
+              tone="bad"
+              title="Could not load devices."
+              action={
+                !list.data && (
+                  <Button size="sm" onClick={() => void list.refetch()}>
+                    Try again
+                  </Button>
+                )
+              }
+            >
+              <ErrorText error={list.error} />
+              {list.data && (
+                <>
+                  {' '}
+                  The rows below were answered <Time at={new Date(list.dataUpdatedAt).toISOString()} />.
+                </>
+              )}
+            </Alert>
+          )}
+          <div className="tools">
+            <FilterBox
+              value={search.q ?? ''}
+              onChange={q => change({ q })}
+              label="Filter devices"
+              placeholder="Filter by name, host name or id"
+            />
+            <Segments
+              label="Status"
+              value={search.status ?? 'all'}
+              options={segmentsOf(summary)}
+              onChange={status => change({ status: status === 'all' ? undefined : status })}
+            />
+            <Button
+              variant="ghost"
+              icon={ListFilterPlus}
+              disabled={conditions.length >= MAX_PROPERTY_CONDITIONS}
+              onClick={() => setAddingCondition(true)}
+            >
+              Add a condition
+            </Button>
+            <span className="grow" />
+            <ExportMenu
+              variant="ghost"
+              action="projects_QueryDevices"
+              input={{ ...devicesInput(projectId, search), countTotal: false }}
+            />
+          </div>
+          <Conditions conditions={conditions} onChange={changeConditions} />
+          {isAddingCondition && (
+            <ConditionDialog
+              onClose={() => setAddingCondition(false)}
+              onAdd={condition => {
+                setAddingCondition(false)
+                changeConditions([...conditions, condition])
+              }}
+            />
+          )}
+          {!list.startsAtFirst && (
+            <div className="tools">
+              <span className="t2">The list starts further down.</span>
+              <Button size="sm" onClick={() => change({})}>
+                From the first device
+              </Button>
+            </div>
+          )}
+          <div className="sheet">
+            <DeviceTable
+              devices={list.devices}
+              total={total === undefined ? undefined : total - list.heldCount}
+              isFromFirst={list.startsAtFirst}
+              sort={sortOf(search)}
+              onSort={sort => change({ sort })}
+              onView={list.onView}
+              isBusy={(!list.data && !list.error) || list.isPlaceholderData}
+            >
+              {insteadOfRows(list, isLost, () =>
+                change({ q: undefined, status: undefined, where: undefined }),
+              )}
+            </DeviceTable>
+          </div>
+          {total !== undefined && total > 0 && (
+            <div className="tfoot">
+              <span>{counted(total, 'device')}</span>
+              {list.isFetchingNextPage && <span>Loading more…</span>}
+            </div>
+          )}
+        </>
+      )}
+    </Page>
+  )
+}
+
+function isRefused(error: Error | null): boolean {
+  return error instanceof ActionError && error.kind === 'Invalid'
+}
+
+function insteadOfRows(
+  list: ReturnType<typeof useDeviceList>,
+  isLost: boolean,
+  onClear: () => void,
+): ReactNode {
+  if (!list.data && (!list.error || isLost)) return <SkeletonRows columns={COLUMNS} />
+  if (list.devices.length > 0) return undefined
+  return (
+    <tr>
+      <td colSpan={COLUMNS}>
+        {list.data ? (
+          <NoMatch what="devices" onClear={onClear} />
+        ) : (
+          <span className="muted">Not loaded.</span>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+type Summary = { deviceCount: number; connectedCount: number; pendingCount: number } | undefined
+
+function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
+  return [
+    { value: 'all', label: 'All', count: countOf(summary, undefined) },
+    { value: 'connected', label: 'Connected', count: countOf(summary, 'connected'), mark: 'on' },
+    { value: 'disconnected', label: 'Disconnected', count: countOf(summary, 'disconnected'), mark: 'off' },
+    { value: 'pending', label: 'Pending', count: countOf(summary, 'pending'), mark: 'pending' },
+  ]
+}
+
+function countOf(summary: Summary, status: Status | undefined): number | undefined {
+  if (!summary) return undefined
+  const { deviceCount, connectedCount, pendingCount } = summary
+  const disconnected = deviceCount - connectedCount
+  const counts = { all: deviceCount, connected: connectedCount, disconnected, pending: pendingCount }
+  return counts[status ?? 'all']
+}

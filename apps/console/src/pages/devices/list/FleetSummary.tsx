@@ -1,0 +1,96 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { Link } from '@tanstack/react-router'
+import { useLayoutEffect, useRef, useState } from 'react'
+import { formatCount } from '../../../lib/app/format.ts'
+import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
+import { Mark } from '../../../ui/app/Mark.tsx'
+import { Time } from '../../../ui/app/Time.tsx'
+import { type Bin, Strip } from '../../../ui/Strip.tsx'
+import { DeviceName } from '../DeviceName.tsx'
+
+type Summary = ActionOutput<'projects_GetSummary'>
+
+/** Width of a tick with its gap in pixels, as in `.fleet .strip`. */
+const TICK_PX = 9
+const NARROW_TICK_PX = 7
+
+/** Summary of a project's devices: connected, pending and newest. */
+export function FleetSummary({ summary }: { summary: Summary }) {
+  const { deviceCount, connectedCount, pendingCount, newestDevice } = summary
+  const pendingWords = pendingCount > 0 ? `, ${formatCount(pendingCount)} with pending certificates` : ''
+  return (
+    <section className="sheet fleet" aria-label="Fleet">
+      <div>
+        <div>
+          <div className="lbl">
+            <Mark state="on" />
+            Connected
+          </div>
+          <div className="val">
+            {formatCount(connectedCount)} <small>of {formatCount(deviceCount)}</small>
+          </div>
+        </div>
+        <FittingStrip
+          bins={summary.bins}
+          label={`${formatCount(connectedCount)} of ${formatCount(deviceCount)} devices connected${pendingWords}`}
+        />
+      </div>
+      <div>
+        <div className="lbl">
+          <Mark state="pending" />
+          Pending certificates
+        </div>
+        <div className="val">{formatCount(pendingCount)}</div>
+      </div>
+      <div>
+        <div className="lbl">Newest device</div>
+        {newestDevice && (
+          <div className="val t">
+            <Link
+              from="/org_{$organization}/projects/$projectId/devices"
+              to="./$deviceId"
+              params={{ deviceId: newestDevice.deviceId }}
+              style={{ color: 'inherit' }}
+            >
+              <DeviceName {...newestDevice} />
+            </Link>{' '}
+            <small>
+              <Time at={newestDevice.firstSeen} />
+            </small>
+          </div>
+        )}
+      </div>
+    </section>
+  )
+}
+
+/** A strip that fits its width: neighbouring devices share a tick if necessary. */
+function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) {
+  const box = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(0)
+  const isNarrow = useIsNarrow()
+  useLayoutEffect(() => {
+    if (!box.current) return
+    setWidth(box.current.clientWidth)
+    const observer = new ResizeObserver(([entry]) => setWidth(entry!.contentRect.width))
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
+  const room = Math.max(1, Math.floor(width / (isNarrow ? NARROW_TICK_PX : TICK_PX)))
+  return (
+    <div ref={box} className="grow" style={{ display: 'grid' }}>
+      <Strip size="list" bins={mergeBins(bins, room)} label={label} />
+    </div>
+  )
+}
+
+function mergeBins(bins: readonly Bin[], room: number): Bin[] {
+  const size = Math.ceil(bins.length / room)
+  return Array.from({ length: Math.ceil(bins.length / size) || 0 }, (_, index) =>
+    bins.slice(index * size, (index + 1) * size).reduce((sum, bin) => ({
+      devices: sum.devices + bin.devices,
+      connected: sum.connected + bin.connected,
+      pending: sum.pending + bin.pending,
+    })),
+  )
+}

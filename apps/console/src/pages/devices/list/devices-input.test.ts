@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { devicesInput, sortOf } from './devices-input.ts'
+
+it('sends exactly the filter and order of the search parameters', () => {
+  const all = { projectId: 'p_1', limit: 50, countTotal: false }
+  expect(devicesInput('p_1', {})).toEqual(all)
+  expect(devicesInput('p_1', { q: '  ', sort: 'firstSeen' })).toEqual(all)
+  expect(devicesInput('p_1', { q: ' gw ', status: 'pending', sort: '-name' })).toEqual({
+    projectId: 'p_1',
+    limit: 50,
+    filter: { text: 'gw', status: 'pending' },
+    countTotal: true,
+    sort: '-name',
+  })
+})
+
+it('sorts by first seen if the order is invalid', () => {
+  expect(sortOf({ sort: 'toString' })).toBe('firstSeen')
+  expect(sortOf({ sort: '--name' })).toBe('firstSeen')
+  expect(sortOf({ sort: '-status' })).toBe('-status')
+})

@@ -1,0 +1,37 @@
+type Row = { deviceId: string }
+
+type Page<R> = { devices: R[]; nextCursor?: string | undefined }
+
+/**
+ * Splits rows into those to show and those to hold back, because they would move rows that are on screen: new rows
+ * above or between `shown` ones.
+ */
+export function holdBack<R extends Row>(rows: readonly R[], shown: ReadonlySet<string>) {
+  const last = rows.findLastIndex(({ deviceId }) => shown.has(deviceId))
+  const isHeld = ({ deviceId }: R, index: number) => index < last && !shown.has(deviceId)
+  return {
+    devices: rows.filter((row, index) => !isHeld(row, index)),
+    held: rows.filter(isHeld),
+  }
+}
+
+/** Extends a refetched page to the row that was its last one before, so that new devices do not push shown rows out of it. */
+export async function upToItsEnd<P extends Page<Row>>(
+  before: P,
+  answer: P,
+  askFrom: (cursor: string) => Promise<P>,
+): Promise<P> {
+  const last = before.devices.at(-1)?.deviceId
+  const endOf = ({ devices }: Page<Row>) => devices.findIndex(({ deviceId }) => deviceId === last)
+  if (answer.nextCursor === undefined || endOf(answer) !== -1) return answer
+  const more = await askFrom(answer.nextCursor)
+  const end = endOf(more)
+  // The row is gone or has moved far away.
+  if (end === -1) return answer
+  const isLast = before.nextCursor === undefined
+  return {
+    ...answer,
+    devices: [...answer.devices, ...(isLast ? more.devices : more.devices.slice(0, end + 1))],
+    nextCursor: isLast ? more.nextCursor : before.nextCursor,
+  }
+}

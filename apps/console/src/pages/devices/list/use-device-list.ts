@@ -1,0 +1,146 @@
+import { type ActionOutput, MAX_PAGE_SIZE } from '@muster/actions/client'
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { actionPagesQuery } from '../../../api/queries.ts'
+import { PAGE_SIZE } from './all-devices-input.ts'
+import { type DeviceSearch, devicesInput } from './devices-input.ts'
+import { holdBack, upToItsEnd } from './hold-back.ts'
+
+type ListPage = ActionOutput<'projects_QueryDevices'>
+
+/** A row of the device list. */
+export type DeviceRow = ListPage['devices'][number]
+
+/**
+ * The devices of a project in pages. A refresh refetches only the pages in view. Otherwise each connecting device would
+ * cost one request per page of a list that was scrolled to its end.
+ */
+export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (cursor: string) => void) {
+  const queryClient = useQueryClient()
+  const input = devicesInput(projectId, search)
+  const base = actionPagesQuery('projects_QueryDevices', input)
+  // The cursor in the URL follows the page in view. The list starts at it only when the page is opened with a cursor
+  // that is not in the cache.
+  const [start, setStart] = useState(() => {
+    const { cursor = '' } = search
+    return queryClient.getQueryData(base.queryKey)?.pageParams.includes(cursor) ? '' : cursor
+  })
+  if (start !== '' && search.cursor === undefined) setStart('')
+  const options = start
+    ? {
+        ...base,
+        queryKey: [...base.queryKey, start] as unknown as typeof base.queryKey,
+        initialPageParam: start,
+      }
+    : base
+  const list = JSON.stringify(options.queryKey)
+  const view = useRef({ first: 0, last: 0 })
+  const position = useRef(0)
+  const moving = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const missed = useRef(new Set<number>())
+
+  const query = useInfiniteQuery({
+    ...options,
+    placeholderData: (previous: InfiniteData<ListPage, string> | undefined) => previous,
+    queryFn: async context => {
+      const { pageParam: cursor } = context
+      const pages = queryClient.getQueryData(options.queryKey)?.pages ?? []
+      // A refresh refetches all pages from the first one. Only a request for a further page has the last page's cursor.
+      const isFurther = cursor !== start && cursor === pages.at(-1)?.nextCursor
+      position.current = cursor === start ? 0 : isFurther ? pages.length : position.current + 1
+
+      const at = position.current
+      const known = pages[at]
+      if (known && (at < view.current.first || at > view.current.last)) {
+        missed.current.add(at)
+        return known
+      }
+      const ask = (pageParam: string, other: Partial<typeof input>) =>
+        (actionPagesQuery('projects_QueryDevices', { ...input, ...other }).queryFn as PageFetcher)({
+          ...context,
+          pageParam,
+        })
+      // A page that new devices have joined is longer than PAGE_SIZE.
+      const limit = Math.min(Math.max(PAGE_SIZE, known?.devices.length ?? 0), MAX_PAGE_SIZE)
+      const answer = await ask(cursor, { limit })
+      missed.current.delete(at)
+      if (!known) return answer
+      return upToItsEnd(known, answer, next => ask(next, { limit: MAX_PAGE_SIZE, countTotal: false }))
+    },
+  })
+  const { data, isPlaceholderData, isFetching, hasNextPage, fetchNextPage, refetch } = query
+  // Pages and cursors of one list are invalid in the next.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the list changes
+  useEffect(
+    () => () => {
+      clearTimeout(moving.current)
+      missed.current.clear()
+    },
+    [list],
+  )
+  const all = useMemo(() => unique(data?.pages ?? []), [data])
+  const [kept, setKept] = useState(() => rowsOf(list, all, NO_IDS))
+  let rows = kept
+  // The rows of the previous list stay until the first answer of the new one.
+  if (rows.list !== list && !isPlaceholderData) rows = rowsOf(list, all, NO_IDS)
+  else if (rows.all !== all) rows = rowsOf(rows.list, all, rows.shownIds)
+  if (rows !== kept) setKept(rows)
+  const { devices, held } = rows
+
+  /** Called with the rows on screen. Refetches pages in view that have missed a refresh, and loads the next page ahead. */
+  function onView(firstRow: number, lastRow: number) {
+    if (!data || isPlaceholderData) return
+    const first = pageOf(data.pages, devices[firstRow])
+    const last = pageOf(data.pages, devices[lastRow])
+    view.current = { first, last }
+    clearTimeout(moving.current)
+    moving.current = setTimeout(() => onMove(String(data.pageParams[first] ?? '')), STILL_MS)
+    if (isFetching) return
+    const hasMissed = [...missed.current].some(page => page >= first && page <= last)
+    if (hasMissed) void refetch()
+    else if (hasNextPage && lastRow >= devices.length - AHEAD_ROWS) void fetchNextPage()
+  }
+
+  return {
+    ...query,
+    devices,
+    total: totalOf(data?.pages ?? []),
+    /** Number of new devices above or between the rows, which are held back. */
+    heldCount: held.length,
+    showHeld: () => setKept(rowsOf(rows.list, all, NO_IDS)),
+    onView,
+    startsAtFirst: start === '',
+  }
+}
+
+const NO_IDS: ReadonlySet<string> = new Set()
+
+/** The rows to show and to hold back, with the ids of all devices shown so far. */
+function rowsOf(list: string, all: readonly DeviceRow[], shownIds: ReadonlySet<string>) {
+  const { devices, held } = holdBack(all, shownIds)
+  return { list, all, devices, held, shownIds: new Set([...shownIds, ...devices.map(row => row.deviceId)]) }
+}
+
+type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Promise<ListPage>
+
+/** Pause of scrolling before the cursor goes into the URL, because browsers limit how often the URL may change. */
+const STILL_MS = 300
+
+/** Rows before the end at which the next page is loaded. */
+const AHEAD_ROWS = 25
+
+function pageOf(pages: readonly ListPage[], row: DeviceRow | undefined): number {
+  const index = pages.findIndex(page => page.devices.some(({ deviceId }) => deviceId === row?.deviceId))
+  return index === -1 ? pages.length - 1 : index
+}
+
+/** Rows of all pages without duplicates: a device may move to another page between two answers. */
+function unique(pages: readonly ListPage[]): DeviceRow[] {
+  const rows = new Map<string, DeviceRow>()
+  for (const page of pages) for (const row of page.devices) rows.set(row.deviceId, row)
+  return [...rows.values()]
+}
+
+function totalOf(pages: readonly ListPage[]): number | undefined {
+  return pages.findLast(page => page.total !== undefined)?.total
+}

@@ -1,0 +1,29 @@
+import type { ActionInput } from '@muster/actions/client'
+
+type TokenLimits = ActionInput<'projects_SetDeploymentTokenLimits'>['limits']
+
+/** The fields of the dialog as text. */
+export type LimitTexts = {
+  expiresAt: string
+  deviceLimit: string
+  newDevicesAtOnce: string
+  newDevicesPerHour: string
+}
+
+/** The limits for valid texts, without blank ones. Times are local, as in `datetime-local` fields. */
+export function limitsOf(texts: LimitTexts): TokenLimits {
+  const count = (text: string): number | undefined => (text.trim() === '' ? undefined : Number(text))
+  return {
+    expiresAt: texts.expiresAt === '' ? undefined : new Date(texts.expiresAt).toISOString(),
+    deviceLimit: count(texts.deviceLimit),
+    newDevicesAtOnce: count(texts.newDevicesAtOnce),
+    newDevicesPerHour: count(texts.newDevicesPerHour),
+  }
+}
+
+/** A time in the format of `datetime-local` fields: local, to the minute, `YYYY-MM-DDTHH:MM`. */
+export function localMinute(date: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0')
+  const day = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`
+}

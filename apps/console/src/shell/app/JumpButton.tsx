@@ -1,0 +1,54 @@
+import { ActionError } from '@muster/actions/client'
+import { Search } from 'lucide-react'
+import { type ComponentType, useEffect, useEffectEvent, useState } from 'react'
+import { loadCode } from '../../lib/load-code.ts'
+import { toastError } from '../../ui/app/toast.ts'
+
+/** Label of the keys that open the palette. */
+export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'
+
+/** Opens the palette, as ⌘K and Ctrl K do on every page. */
+export function JumpButton() {
+  // The palette's code loads when it is first opened. If that fails, the rest of the page works on.
+  const [Palette, setPalette] = useState<ComponentType<{ onClose: () => void }>>()
+  const close = () => setPalette(undefined)
+  async function open() {
+    try {
+      const module = await loadCode(() => import('./Palette.tsx'))
+      setPalette(() => module.Palette)
+    } catch (error) {
+      // The browser's message about a missing file does not help users.
+      const reason = error instanceof ActionError ? error : new Error('Reload the page and try again.')
+      toastError('Could not open the search', reason)
+    }
+  }
+  const press = useEffectEvent((event: KeyboardEvent) => {
+    const isShortcut = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)
+    if (!isShortcut || event.altKey || event.shiftKey) return
+    // Overrides the browser's own shortcut.
+    event.preventDefault()
+    if (Palette) close()
+    else if (!document.querySelector('dialog[open]')) void open()
+  })
+  useEffect(() => {
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+  return (
+    <>
+      <button
+        type="button"
+        className="jump"
+        aria-label="Jump to"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Meta+K Control+K"
+        onClick={() => void open()}
+      >
+        <Search className="i" aria-hidden />
+        <span>Jump to…</span>
+        <kbd>{JUMP_KEYS.replace('⌘ ', '⌘')}</kbd>
+      </button>
+      {Palette && <Palette onClose={close} />}
+    </>
+  )
+}

@@ -1,0 +1,18 @@
+import { Outlet } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { Toaster } from '../../ui/app/Toaster.tsx'
+import { Shortcuts } from './Shortcuts.tsx'
+import { TopBar } from './TopBar.tsx'
+
+/** Layout of all signed-in pages. `children` replace the page of the route. */
+export function Shell({ children }: { children?: ReactNode }) {
+  const [isSheetOpen, setSheetOpen] = useState(false)
+  return (
+    <>
+      <TopBar onShortcuts={() => setSheetOpen(true)} />
+      {children ?? <Outlet />}
+      <Shortcuts isSheetOpen={isSheetOpen} onSheet={setSheetOpen} />
+      <Toaster />
+    </>
+  )
+}

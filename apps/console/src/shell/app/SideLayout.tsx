@@ -1,0 +1,82 @@
+import { Link, useLocation } from '@tanstack/react-router'
+import { ArrowLeft } from 'lucide-react'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { formatCount } from '../../lib/app/format.ts'
+import { Id } from '../../ui/app/Id.tsx'
+import { Main } from '../../ui/Main.tsx'
+import { TitleScope } from '../../ui/Title.tsx'
+import type { PageLink } from './pages.ts'
+
+type SideLink = PageLink & { count?: number | undefined }
+
+type SideLayoutProps = {
+  back?: { to: string; label: string }
+  /** Name of the entity that the pages belong to; `undefined` while it loads. */
+  name: string | undefined
+  /** Id of the entity, and its kind for the copy button. */
+  id?: { id: string; what: string }
+  /** Label of the navigation for screen readers. */
+  label: string
+  links: SideLink[]
+  children: ReactNode
+}
+
+/** A sidebar with the entity's name and links to its pages. On phones the links are a row of tabs. */
+export function SideLayout({ back, name, id, label, links, children }: SideLayoutProps) {
+  const nav = useCurrentInView(name !== undefined)
+  return (
+    <TitleScope name={name ?? id?.id}>
+      <div className="body">
+        <aside className="side">
+          {back && (
+            <Link className="back" to={back.to} activeOptions={{ exact: true }}>
+              <ArrowLeft className="i i-14" aria-hidden />
+              {back.label}
+            </Link>
+          )}
+          <div className="who">
+            <b>{name ?? <span className="skel" />}</b>
+            {id && <Id id={id.id} what={id.what} />}
+          </div>
+          <nav ref={nav} aria-label={label}>
+            <ul>
+              {links.map(link => (
+                <SideItem key={link.to} {...link} />
+              ))}
+            </ul>
+          </nav>
+        </aside>
+        <Main>{children}</Main>
+      </div>
+    </TitleScope>
+  )
+}
+
+/** Scrolls the link of the current page into view on phones, where the navigation is a scrolling row. */
+function useCurrentInView(isLoaded: boolean) {
+  const ref = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: links move when the path changes and when counts load
+  useEffect(() => {
+    const nav = ref.current
+    const link = nav?.querySelector<HTMLElement>('[aria-current]')
+    if (nav && link) nav.scrollLeft = link.offsetLeft + link.offsetWidth / 2 - nav.clientWidth / 2
+  }, [pathname, isLoaded])
+  return ref
+}
+
+function SideItem({ to, icon: Icon, label, count }: SideLink) {
+  return (
+    <li>
+      <Link to={to}>
+        <Icon className="i" aria-hidden />
+        {label}
+        {count !== undefined && (
+          <span className="n" aria-hidden="true">
+            {formatCount(count)}
+          </span>
+        )}
+      </Link>
+    </li>
+  )
+}

@@ -1,0 +1,113 @@
+import { Link } from '@tanstack/react-router'
+import { ChevronsUpDown, Keyboard, Menu as MenuIcon } from 'lucide-react'
+import {
+  type Organization,
+  organizationParam,
+  useCurrentOrganization,
+  useOrganizations,
+} from '../../organization.ts'
+import { IconButton } from '../../ui/app/IconButton.tsx'
+import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { Logo } from '../Logo.tsx'
+import { initialsOf } from './initials.ts'
+import { JumpButton } from './JumpButton.tsx'
+import { organizationPages } from './pages.ts'
+import { ThemeChoice, ThemeMenu } from './ThemeMenu.tsx'
+import { UserMenu } from './UserMenu.tsx'
+
+/** The top bar: logo, organization, its pages, shortcuts, theme and account. */
+export function TopBar({ onShortcuts }: { onShortcuts: () => void }) {
+  const organization = useCurrentOrganization()
+  return (
+    <header className="topbar">
+      <span className="burger">
+        <PagesMenu organizationId={organization?.organizationId} onShortcuts={onShortcuts} />
+      </span>
+      <Logo />
+      {organization && (
+        <>
+          <span className="vr" />
+          <OrganizationMenu current={organization} />
+          <span className="vr" />
+          <nav className="nav" aria-label="Organization">
+            {organizationPages(organization.organizationId).map(({ label, to }) => (
+              <Link key={to} to={to}>
+                {label}
+              </Link>
+            ))}
+          </nav>
+        </>
+      )}
+      <span className="grow" />
+      <JumpButton />
+      <span className="hide-s row">
+        <IconButton label="Keyboard shortcuts" icon={Keyboard} onClick={onShortcuts} />
+        <ThemeMenu />
+      </span>
+      <UserMenu />
+    </header>
+  )
+}
+
+type PagesMenuProps = { organizationId: string | undefined; onShortcuts: () => void }
+
+function PagesMenu({ organizationId, onShortcuts }: PagesMenuProps) {
+  const trigger = (
+    <button type="button" className={buttonClass('ghost', 'md', ' icon')} aria-label="Open menu">
+      <MenuIcon className="i" aria-hidden />
+    </button>
+  )
+  return (
+    <Menu trigger={trigger}>
+      {organizationId &&
+        organizationPages(organizationId).map(({ label, to }) => (
+          <MenuLink key={to} to={to}>
+            {label}
+          </MenuLink>
+        ))}
+      {organizationId && <MenuLine />}
+      <ThemeChoice />
+      <MenuLine />
+      <MenuItem icon={Keyboard} onSelect={onShortcuts}>
+        Keyboard shortcuts
+      </MenuItem>
+    </Menu>
+  )
+}
+
+/** The menu of more organizations than this has a filter. */
+const MOST_WITHOUT_FILTER = 8
+
+function OrganizationMenu({ current }: { current: Organization }) {
+  const organizations = useOrganizations() ?? []
+  const trigger = (
+    <button type="button" className="switch">
+      <span className="av" aria-hidden="true">
+        {initialsOf(current.name)}
+      </span>
+      <span className="sr">Organization </span>
+      <span className="trunc">{current.name}</span>
+      <ChevronsUpDown className="i i-14" aria-hidden />
+    </button>
+  )
+  const hasFilter = organizations.length > MOST_WITHOUT_FILTER
+  return (
+    <Menu trigger={trigger} filterLabel={hasFilter ? 'Filter organizations' : undefined}>
+      {filter => {
+        const found = organizations.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase()))
+        if (found.length === 0) return <MenuHead>No organization matches this filter.</MenuHead>
+        return found.map(({ organizationId, name }) => (
+          <MenuLink
+            key={organizationId}
+            to="/org_{$organization}"
+            params={{ organization: organizationParam(organizationId) }}
+            checked={organizationId === current.organizationId}
+          >
+            {name}
+          </MenuLink>
+        ))
+      }}
+    </Menu>
+  )
+}

@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react'
+import type { IconType } from '../icon.ts'
+
+export type Tone = 'neutral' | 'ok' | 'warn' | 'bad' | 'info'
+
+const TONE: Record<Tone, string> = {
+  neutral: 'badge',
+  ok: 'badge ok',
+  warn: 'badge warn',
+  bad: 'badge bad',
+  info: 'badge info',
+}
+
+type BadgeProps = {
+  tone?: Tone
+  icon?: IconType
+  /** Machine states in upper case mono; pass the text in upper case already. */
+  caps?: boolean
+  /** Dashed outline, for a tag that cannot be moved. */
+  locked?: boolean
+  children: ReactNode
+}
+
+/** A state in one word. The icon makes it readable without colour. */
+export function Badge({ tone = 'neutral', icon: Icon, caps = false, locked = false, children }: BadgeProps) {
+  return (
+    <span className={TONE[tone] + (caps ? ' caps' : '') + (locked ? ' locked' : '')}>
+      {Icon && <Icon className="i" aria-hidden />}
+      {children}
+    </span>
+  )
+}

@@ -1,0 +1,22 @@
+import { ChevronRight } from 'lucide-react'
+import { Fragment, type ReactNode } from 'react'
+
+/** Links to the parent pages, then the name of the current page. */
+export function Breadcrumb({ links, here }: { links: readonly ReactNode[]; here: string }) {
+  return (
+    <nav className="crumb" aria-label="Breadcrumb">
+      <ol>
+        {links.map((link, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a crumb has no identity but its position
+          <Fragment key={index}>
+            <li>{link}</li>
+            <li aria-hidden="true">
+              <ChevronRight className="i i-14" aria-hidden />
+            </li>
+          </Fragment>
+        ))}
+        <li aria-current="page">{here}</li>
+      </ol>
+    </nav>
+  )
+}

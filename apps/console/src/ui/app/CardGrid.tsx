@@ -1,0 +1,27 @@
+import { Children, type ReactNode } from 'react'
+
+/** In longer grids, cards outside of the viewport are not laid out (`content-visibility`). */
+const MANY = 24
+
+type CardGridProps = {
+  /** For cards with one or two lines below the id. */
+  low?: boolean
+  /** Text for screen readers while the list loads. */
+  busyLabel?: string | undefined
+  children: ReactNode
+}
+
+/** Cards in three columns, fewer on small screens. */
+export function CardGrid({ low = false, busyLabel, children }: CardGridProps) {
+  return (
+    <>
+      {busyLabel && <span className="sr">{busyLabel}</span>}
+      <ul
+        className={`grid3${Children.count(children) > MANY ? ' many' : ''}${low ? ' low' : ''}`}
+        aria-busy={busyLabel !== undefined}
+      >
+        {children}
+      </ul>
+    </>
+  )
+}

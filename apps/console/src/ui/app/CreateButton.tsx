@@ -1,0 +1,37 @@
+import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useEffect, useEffectEvent } from 'react'
+import { useShortcut } from '../../lib/app/shortcuts.ts'
+import { Button, type ButtonProps } from '../Button.tsx'
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The page opens its create dialog on arrival. */
+    isCreating?: boolean
+  }
+}
+
+type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & { children: string; onClick: () => void }
+
+/** Opens the create dialog of a page. The key `n` and a navigation with the state `isCreating` do the same. */
+export function CreateButton({ children, onClick, variant = 'primary', icon = Plus }: CreateButtonProps) {
+  const shortcut = useShortcut('n', children, onClick)
+  const navigate = useNavigate()
+  // `resolvedLocation`, because `location` changes while the previous page is still on screen.
+  const isWanted = useRouterState({
+    select: ({ resolvedLocation }) => resolvedLocation?.state.isCreating === true,
+  })
+  const create = useEffectEvent(() => {
+    // Removes the state, so that a reload or Back does not open the dialog again.
+    void navigate({ to: '.', search: true, hash: true, replace: true, resetScroll: false })
+    onClick()
+  })
+  useEffect(() => {
+    if (isWanted) create()
+  }, [isWanted])
+  return (
+    <Button {...shortcut} variant={variant} icon={icon} onClick={onClick}>
+      {children}
+    </Button>
+  )
+}

@@ -1,0 +1,68 @@
+import { type ReactNode, useId, useState } from 'react'
+import { confirmed } from '../../lib/app/confirm.ts'
+import { Button } from '../Button.tsx'
+import type { IconType } from '../icon.ts'
+import { toastError } from './toast.ts'
+
+/** The last sheet of a page, with actions that cannot be undone. */
+export function DangerZone({ id, children }: { id?: string; children: ReactNode }) {
+  const headingId = useId()
+  return (
+    <section className="sheet sec dz" id={id} aria-labelledby={headingId}>
+      <header>
+        <h2 id={headingId}>Danger Zone</h2>
+      </header>
+      {children}
+    </section>
+  )
+}
+
+type DangerLineProps = {
+  name: string
+  consequence: ReactNode
+  icon: IconType
+  /** Text of the button, if it differs from `name`. */
+  button?: string
+  busyLabel: string
+  /** Confirmation question. Without it the action runs at once. */
+  question?: string
+  act: () => Promise<unknown>
+  /** Title of the error message, for example "Could not delete the project". */
+  failure: string
+}
+
+/** One destructive action: name, consequence and button. */
+export function DangerLine(props: DangerLineProps) {
+  const { name, consequence, icon, button = name, busyLabel, question, act, failure } = props
+  const [isBusy, setBusy] = useState(false)
+
+  async function confirmAndAct() {
+    try {
+      if (question) await confirmed(question)
+      setBusy(true)
+      await act()
+    } catch (error) {
+      toastError(failure, error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <div className="line">
+      <div className="grow">
+        <h3>{name}</h3>
+        <p>{consequence}</p>
+      </div>
+      <Button
+        variant="danger"
+        icon={icon}
+        busy={isBusy}
+        busyLabel={busyLabel}
+        onClick={() => void confirmAndAct()}
+      >
+        {button}
+      </Button>
+    </div>
+  )
+}

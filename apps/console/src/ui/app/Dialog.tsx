@@ -1,0 +1,111 @@
+import { X } from 'lucide-react'
+import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { focusHeading } from '../../lib/focus-heading.ts'
+import { IconButton } from './IconButton.tsx'
+
+/** How a person asked to close a dialog. */
+export type CloseReason = 'escape' | 'scrim' | 'button'
+
+type DialogProps = {
+  title: string
+  /** The parent unmounts the dialog, or ignores the request. */
+  onClose: (reason: CloseReason) => void
+  /** While work is in flight nothing closes the dialog. */
+  busy?: boolean | undefined
+  /** After input only a button closes the dialog. */
+  dirty?: boolean
+  children: ReactNode
+}
+
+/** A modal dialog, a bottom sheet on phones, open while it is mounted. */
+export function Dialog({ title, onClose, busy = false, dirty = false, children }: DialogProps) {
+  const titleId = useId()
+  function ask(reason: CloseReason) {
+    if (busy || (dirty && reason !== 'button')) return
+    onClose(reason)
+  }
+  return (
+    <Modal className="dialog" labelledBy={titleId} busy={busy} onAsk={ask}>
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <IconButton label="Close" icon={X} size="sm" disabled={busy} onClick={() => ask('button')} />
+      </header>
+      {children}
+    </Modal>
+  )
+}
+
+type ModalProps = {
+  className: string
+  label?: string
+  labelledBy?: string
+  busy?: boolean
+  /** The user asked to close the dialog. */
+  onAsk: (reason: CloseReason) => void
+  children: ReactNode
+}
+
+/** A modal dialog, open while it is mounted. Takes the focus, and returns it to the opener when it is unmounted. */
+export function Modal({ className, label, labelledBy, busy = false, onAsk, children }: ModalProps) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const pressedScrim = useRef(false)
+
+  // A layout effect, so that its cleanup runs while the node is still in the document.
+  useLayoutEffect(() => {
+    const dialog = ref.current
+    dialog?.showModal()
+    const first = dialog?.querySelector<HTMLElement>(
+      '[autofocus], .b input, .b select, .b textarea, .b button, .q input',
+    )
+    first?.focus()
+    return () => {
+      // The browser returns the focus to the opener.
+      dialog?.close()
+      setTimeout(keepFocus)
+    }
+  }, [])
+
+  const isScrim = (event: MouseEvent) => event.target === ref.current
+  return (
+    <dialog
+      ref={ref}
+      className={className}
+      aria-label={label}
+      aria-labelledby={labelledBy}
+      aria-busy={busy}
+      onCancel={event => {
+        event.preventDefault()
+        onAsk('escape')
+      }}
+      onKeyDown={event => {
+        if (event.key !== 'Escape') return
+        // Prevented here, because browsers close the dialog at a second Escape without a `cancel` event.
+        event.preventDefault()
+        onAsk('escape')
+      }}
+      onMouseDown={event => {
+        pressedScrim.current = isScrim(event)
+      }}
+      onClick={event => {
+        if (pressedScrim.current && isScrim(event)) onAsk('scrim')
+      }}
+    >
+      {children}
+    </dialog>
+  )
+}
+
+/** Moves a lost focus to the heading: the change may have removed the opener. */
+function keepFocus() {
+  if (document.activeElement === document.body) focusHeading()
+}
+
+/** The body of a dialog. */
+export function DialogBody({ children }: { children: ReactNode }) {
+  return <div className="b">{children}</div>
+}
+
+/** The buttons of a dialog, the main one last. */
+export function DialogFoot({ children }: { children: ReactNode }) {
+  return <footer>{children}</footer>
+}

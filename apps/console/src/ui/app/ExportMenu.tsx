@@ -1,0 +1,39 @@
+import type { ActionName } from '@muster/actions/client'
+import { ChevronDown, Download } from 'lucide-react'
+import { Button, type ButtonProps } from '../Button.tsx'
+import { Menu, MenuAnchor } from './Menu.tsx'
+
+const FORMATS = [
+  { extension: 'csv', label: 'CSV' },
+  { extension: 'jsonl', label: 'JSON Lines' },
+]
+
+type ExportMenuProps = {
+  /** Query action whose whole list is downloaded. */
+  action: ActionName
+  /** Input of the action without `cursor` and `limit`. */
+  input: object
+  variant?: ButtonProps['variant']
+}
+
+/** Menu with downloads of all rows that match the filter, not only those on screen. */
+export function ExportMenu({ action, input, variant = 'secondary' }: ExportMenuProps) {
+  const query = encodeURIComponent(JSON.stringify(input))
+  return (
+    <Menu
+      align="end"
+      trigger={
+        <Button variant={variant} icon={Download}>
+          Export
+          <ChevronDown className="i i-14" aria-hidden />
+        </Button>
+      }
+    >
+      {FORMATS.map(({ extension, label }) => (
+        <MenuAnchor key={extension} href={`/api/v1/export/${action}.${extension}?input=${query}`} download>
+          {label}
+        </MenuAnchor>
+      ))}
+    </Menu>
+  )
+}

@@ -1,0 +1,39 @@
+import { type AnyFormApi, useStore } from '@tanstack/react-form'
+import type { ReactNode } from 'react'
+import { submitForm } from '../../lib/form.ts'
+import { Button } from '../Button.tsx'
+import { SubmitButton } from '../SubmitButton.tsx'
+import { Dialog, DialogBody, DialogFoot } from './Dialog.tsx'
+
+type FormDialogProps = {
+  title: string
+  /** A form of `useTextForm`. */
+  form: Pick<AnyFormApi, 'store' | 'handleSubmit'>
+  /** Text of the submit button. */
+  submit: string
+  /** Text of the submit button while the form is being sent, for example "Creating…". */
+  busyLabel: string
+  onClose: () => void
+  /** Error messages and fields. */
+  children: ReactNode
+}
+
+/** A dialog with a form. Nothing closes it while the form is being sent; after input only its buttons do. */
+export function FormDialog({ title, form, submit, busyLabel, onClose, children }: FormDialogProps) {
+  const { isSubmitting, isDirty } = useStore(form.store)
+  return (
+    <Dialog title={title} busy={isSubmitting} dirty={isDirty} onClose={onClose}>
+      <form noValidate onSubmit={event => void submitForm(event, form)}>
+        <DialogBody>{children}</DialogBody>
+        <DialogFoot>
+          <Button disabled={isSubmitting} onClick={onClose}>
+            Cancel
+          </Button>
+          <SubmitButton form={form} busyLabel={busyLabel}>
+            {submit}
+          </SubmitButton>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,41 @@
+import { type ComponentProps, type ReactNode, useContext } from 'react'
+import { SkeletonRows } from '../Skeleton.tsx'
+import { ListFailed } from './ListPage.tsx'
+import { NoMatch } from './NoMatch.tsx'
+import { Cell, Row, Table } from './Table.tsx'
+
+type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones' | 'bare' | 'children'> & {
+  /** Plural of the things, in lower case, for example "users". */
+  what: string
+  columns: number
+  /** `undefined` while they load. */
+  rows: readonly ReactNode[] | undefined
+  /** Number of skeleton rows while the list loads. */
+  bars?: number
+  /** Removes the filter. */
+  onClear: () => void
+}
+
+/** The table of a filtered list, with skeleton rows while it loads and a button that clears the filter when nothing matches. */
+export function ListTable({ what, columns, rows, bars, onClear, ...table }: ListTableProps) {
+  const isFailed = useContext(ListFailed)
+  return (
+    <Table {...table} busy={!rows && !isFailed} rowsOnPhones>
+      {rows ?? (!isFailed && <SkeletonRows columns={columns} {...(bars && { rows: bars })} />)}
+      {!rows && isFailed && (
+        <Row>
+          <Cell span={columns}>
+            <span className="muted">Not loaded.</span>
+          </Cell>
+        </Row>
+      )}
+      {rows?.length === 0 && (
+        <Row>
+          <Cell span={columns}>
+            <NoMatch what={what} onClear={onClear} />
+          </Cell>
+        </Row>
+      )}
+    </Table>
+  )
+}

@@ -1,0 +1,36 @@
+import { useState } from 'react'
+import { useNow } from '../../lib/app/clock.ts'
+import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
+
+type LiveStampProps = {
+  /** Time of the answer on screen, in milliseconds. */
+  updatedAt: number
+  /** Time of the last failed refresh, in milliseconds; 0 or absent without one. */
+  failedAt?: number
+}
+
+/** "Updated 12 s ago", or a warning that the last refresh failed. Screen readers hear only the failure and its end. */
+export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
+  const nowMs = useNow()
+  const isFailing = failedAt > updatedAt
+  const [hasFailed, setHasFailed] = useState(false)
+  if (isFailing && !hasFailed) setHasFailed(true)
+  return (
+    <span className={isFailing ? 'live failing' : 'live'}>
+      <i aria-hidden="true" />
+      {isFailing ? `Last update failed ${inWords(failedAt, nowMs)}` : `Updated ${inShort(updatedAt, nowMs)}`}
+      <span className="sr" role="status">
+        {hasFailed && (isFailing ? 'Updates are failing.' : 'Updates work again.')}
+      </span>
+    </span>
+  )
+}
+
+function inShort(atMs: number, nowMs: number): string {
+  return nowMs - atMs < 5000 ? 'just now' : `${shortAge(atMs, nowMs)} ago`
+}
+
+function inWords(atMs: number, nowMs: number): string {
+  const words = relativeTime(atMs, nowMs)
+  return words === 'now' ? 'just now' : words
+}

@@ -1,0 +1,43 @@
+import { useLayoutEffect, useRef } from 'react'
+import { formatCount } from '../../lib/app/format.ts'
+import { focusHeading } from '../../lib/focus-heading.ts'
+import { Button } from '../Button.tsx'
+
+type LoadMoreProps = {
+  shown: number
+  total: number | undefined
+  /** Plural of the things, for example "projects". */
+  what: string
+  busy: boolean
+  onClick: () => void
+}
+
+/** The foot of a list with more pages. It disappears after the last page. */
+export function LoadMore({ shown, total, what, busy, onClick }: LoadMoreProps) {
+  const foot = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const element = foot.current
+    return () => {
+      if (element?.contains(document.activeElement)) setTimeout(focusEnd, 0, element.previousElementSibling)
+    }
+  }, [])
+  return (
+    <div ref={foot} className="tfoot">
+      <span>
+        {formatCount(shown)}
+        {total !== undefined && ` of ${formatCount(total)}`} {what}
+      </span>
+      <Button busy={busy} busyLabel="Loading…" onClick={onClick}>
+        Load more
+      </Button>
+    </div>
+  )
+}
+
+/** Moves the focus of the vanished button to the last row of the list. */
+function focusEnd(list: Element | null) {
+  const last = [...(list?.querySelectorAll<HTMLElement>('tr[role=row], .card') ?? [])].at(-1)
+  if (!last) return void focusHeading()
+  last.tabIndex = -1
+  last.focus({ preventScroll: true })
+}

@@ -1,0 +1,16 @@
+import { Fragment } from 'react'
+
+/** A name such as `users_SetIsAdmin` in the monospace font. Lines may break after an underscore. */
+export function MachineName({ name }: { name: string }) {
+  return (
+    <code className="mono mname">
+      {name.split(/(?<=_)/).map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their position
+        <Fragment key={index}>
+          {index > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </code>
+  )
+}

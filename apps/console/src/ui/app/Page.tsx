@@ -1,0 +1,46 @@
+import type { ReactNode } from 'react'
+import { formatCount } from '../../lib/app/format.ts'
+import { Title } from '../Title.tsx'
+
+const WIDTH = { detail: 'page', list: 'page list', settings: 'page settings', grid: 'wide' } as const
+
+type PageProps = {
+  /** Maximum width: wide for lists, less for details, a column for forms, centred for grids without a sidebar. */
+  width?: keyof typeof WIDTH
+  children: ReactNode
+}
+
+/** The content of a page. */
+export function Page({ width = 'detail', children }: PageProps) {
+  return <div className={WIDTH[width]}>{children}</div>
+}
+
+type PageHeadProps = {
+  title: string
+  count?: number | undefined
+  /** Age, filter and buttons at the end of the line. */
+  children?: ReactNode
+}
+
+/** The heading of a page; it is also the document title. A route change moves the focus to it. */
+export function PageHead({ title, count, children }: PageHeadProps) {
+  return (
+    <div className="phead">
+      <Title page={title} />
+      <h1 tabIndex={-1}>{title}</h1>
+      {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
+      <span className="grow" />
+      {children}
+    </div>
+  )
+}
+
+/** The heading of a part of a page. */
+export function PartHead({ title, count }: { title: string; count?: number | undefined }) {
+  return (
+    <div className="parthead">
+      <h2>{title}</h2>
+      {count !== undefined && <span className="cnt">{formatCount(count)}</span>}
+    </div>
+  )
+}

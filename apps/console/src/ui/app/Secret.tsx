@@ -1,0 +1,26 @@
+import { Check, Copy } from 'lucide-react'
+import { useCopy } from '../use-copy.ts'
+
+type SecretProps = {
+  text: string
+  /** Name of the secret for the copy button, for example "token". */
+  what: string
+  onCopied?: () => void
+}
+
+/** A secret that can be seen only this once, with a copy button. */
+export function Secret({ text, what, onCopied }: SecretProps) {
+  const { state, copy } = useCopy(text, onCopied)
+  const isCopied = state === 'copied'
+  const Icon = isCopied ? Check : Copy
+  return (
+    <div className="secret">
+      <code>{text}</code>
+      <button type="button" className={isCopied ? 'done' : undefined} onClick={() => void copy()}>
+        <Icon className="i i-14" aria-hidden />
+        {isCopied ? 'Copied' : state === 'failed' ? 'Press Ctrl+C' : 'Copy'}
+        <span className="sr"> {what}</span>
+      </button>
+    </div>
+  )
+}

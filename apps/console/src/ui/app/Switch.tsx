@@ -1,0 +1,26 @@
+type SwitchProps = {
+  /** Accessible name; the visible label is the column head. */
+  label: string
+  checked: boolean
+  onChange: (checked: boolean) => void
+  /** Ignores clicks while the change is being saved. */
+  busy?: boolean
+}
+
+/** A switch that takes effect without a submit button. */
+export function Switch({ label, checked, onChange, busy = false }: SwitchProps) {
+  return (
+    <button
+      type="button"
+      role="switch"
+      className="toggle"
+      aria-label={label}
+      aria-checked={checked}
+      {...(busy && { 'aria-busy': true, 'aria-disabled': true })}
+      onClick={() => !busy && onChange(!checked)}
+    >
+      <i aria-hidden="true" />
+      <span aria-hidden="true">{checked ? 'On' : 'Off'}</span>
+    </button>
+  )
+}

@@ -1,0 +1,58 @@
+import { Check, CircleAlert, X } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { ErrorText } from '../ErrorText.tsx'
+import { dismissToast, type ToastNotice, useToasts } from './toast.ts'
+
+const SUCCESS_SHOWN_MS = 5000
+
+/** Shows the notices of `toast` in the corner, at most three: success for 5 s, failures until dismissed. */
+export function Toaster() {
+  const notices = useToasts()
+  return (
+    <section className="toasts" aria-label="Notifications">
+      {notices.map(notice => (
+        <Toast key={notice.key} notice={notice} />
+      ))}
+    </section>
+  )
+}
+
+function Toast({ notice }: { notice: ToastNotice }) {
+  const { key, text, error } = notice
+  const isFailure = 'error' in notice
+  const [isPaused, setPaused] = useState(false)
+  useEffect(() => {
+    if (isFailure || isPaused) return
+    const timer = setTimeout(dismissToast, SUCCESS_SHOWN_MS, key)
+    return () => clearTimeout(timer)
+  }, [key, isFailure, isPaused])
+
+  const Icon = isFailure ? CircleAlert : Check
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: hover and focus only pause the timer; there is nothing to click
+    <div
+      className={isFailure ? 'toast bad' : 'toast'}
+      role={isFailure ? 'alert' : 'status'}
+      onPointerEnter={() => setPaused(true)}
+      onPointerLeave={() => setPaused(false)}
+      onFocus={() => setPaused(true)}
+      onBlur={() => setPaused(false)}
+    >
+      <Icon className="i" aria-hidden />
+      <div className="grow">
+        {isFailure ? (
+          <>
+            <strong>{text}</strong>
+            <br />
+            <ErrorText error={error} />
+          </>
+        ) : (
+          text
+        )}
+      </div>
+      <button type="button" className="copy" aria-label="Dismiss" onClick={() => dismissToast(key)}>
+        <X className="i i-14" aria-hidden />
+      </button>
+    </div>
+  )
+}

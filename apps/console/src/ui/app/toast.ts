@@ -1,0 +1,38 @@
+import { UserCancelledError } from '../../lib/app/confirm.ts'
+import { externalStore, useExternalStore } from '../../lib/external-store.ts'
+
+/** One notice in the corner. */
+export type ToastNotice = {
+  key: number
+  text: string
+  /** The error; absent after success. */
+  error?: unknown
+}
+
+const MOST = 3
+const notices = externalStore<readonly ToastNotice[]>([])
+let nextKey = 1
+
+function add(notice: Omit<ToastNotice, 'key'>) {
+  notices.set([...notices.get(), { ...notice, key: nextKey++ }].slice(-MOST))
+}
+
+/** Shows a success notice. The text names the entity: "Device renamed to edge-gateway-07." */
+export function toast(text: string) {
+  add({ text })
+}
+
+/** Shows a failure notice for a button outside of a form. A declined confirmation shows nothing. */
+export function toastError(text: string, error: unknown) {
+  if (!(error instanceof UserCancelledError)) add({ text, error })
+}
+
+/** Removes a notice. */
+export function dismissToast(key: number) {
+  notices.set(notices.get().filter(notice => notice.key !== key))
+}
+
+/** The notices on screen. */
+export function useToasts(): readonly ToastNotice[] {
+  return useExternalStore(notices)
+}
