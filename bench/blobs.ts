@@ -12,7 +12,7 @@ import type { WriteRun } from './disk-writer.ts'
 import type { DownloadRun } from './download-client.ts'
 import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
 import { treeProcessorSecs, watchGrowth } from './processes.ts'
-import { tell, tellGoal } from './yardsticks.ts'
+import { report, reportGoal } from './yardsticks.ts'
 
 const MIB = 1024 * 1024
 const ROUNDS = 3
@@ -22,9 +22,9 @@ const CONNECTIONS = 32
 const NGINX_PORTS = { files: 18_880, front: 18_881 }
 
 /**
- * Blobs in the local folder (goals P12, P13): uploads by curl against a stream that is hashed and written, downloads against
- * @fastify/static, and behind nginx against its own files, each measured in turns; how much the hub grows while a large file goes up
- * and down. Option: its size in MiB, 1024 unless told otherwise.
+ * Blobs in the local folder (goals P12, P13). Compares uploads by curl with a stream that is hashed and written, and
+ * downloads with @fastify/static and with nginx serving its own files, in alternating rounds. Also measures the growth
+ * of the hub's memory during a large upload and download. Argument: size of that file in MiB (1024).
  */
 export async function blobs(largeMib = '1024'): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-bench-blobs-'))
@@ -51,7 +51,7 @@ async function prepare(hub: BenchHub): Promise<World> {
   return { invoke, repositoryId: made.repositoryId }
 }
 
-/** Goal P12: at least 0.70 of what a stream costs that is hashed and written. */
+/** Goal P12: an upload reaches at least 0.70 of the rate of a stream that is hashed and written. */
 async function uploads(hub: BenchHub, world: World, folder: string): Promise<void> {
   const writer = await forked('disk-writer.ts')
   const least: number[] = []
@@ -72,15 +72,15 @@ async function uploads(hub: BenchHub, world: World, folder: string): Promise<voi
   }
   writer.child.disconnect()
   const share = median(own) / median(least)
-  tell(
+  report(
     'stream + SHA-256 to disk',
     `${median(least).toFixed(2)} GB/s, ${median(leastCpu).toFixed(2)} s of processor a GB`,
   )
-  tell('upload by curl', `${median(own).toFixed(2)} GB/s, ${median(ownCpu).toFixed(2)} s of processor a GB`)
-  tellGoal('P12', 'upload, share of stream + SHA-256', share.toFixed(2), '>= 0.70', share >= 0.7)
+  report('upload by curl', `${median(own).toFixed(2)} GB/s, ${median(ownCpu).toFixed(2)} s of processor a GB`)
+  reportGoal('P12', 'upload, share of stream + SHA-256', share.toFixed(2), '>= 0.70', share >= 0.7)
 }
 
-/** Goal P13: at least 0.80 of what @fastify/static delivers, and of what nginx does where it stands in front. */
+/** Goal P13: a download reaches at least 0.80 of @fastify/static, and of nginx where nginx is the proxy. */
 async function downloads(hub: BenchHub, world: World, folder: string): Promise<void> {
   const served = join(folder, 'served')
   await mkdir(served)
@@ -92,7 +92,7 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
     ['64 KiB', 64 * 1024],
   ] as const) {
     const bytes = randomBytes(sizeBytes)
-    // nginx remembers what it knows of a name.
+    // A new name for each size, because nginx caches open files by name.
     const name = `file-${sizeBytes}`
     await writeFile(join(served, name), bytes)
     const peer = await forked<{ port: number }>('static-server.ts', served)
@@ -121,7 +121,7 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
         { name: 'nginx', address: `http://127.0.0.1:${NGINX_PORTS.files}/${name}`, pid },
         { name: 'download through nginx', address: front.href, pid },
       ])
-    } else tell('nginx', 'skipped: it is not installed')
+    } else report('nginx', 'skipped: not installed')
     for (const [theirs, ours] of compared) {
       const runs = new Map([theirs, ours].map(server => [server, [] as { perSec: number; micros: number }[]]))
       for (let round = 0; round < ROUNDS; round++) {
@@ -137,16 +137,16 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
         median(runs.get(server)!.map(run => run[figure]))
       for (const server of [theirs, ours]) {
         const [perSec, micros] = [middle(server, 'perSec'), middle(server, 'micros')]
-        tell(
+        report(
           `${server.name}, ${what}`,
           `${Math.round(perSec)} per second, ${Math.round(micros)} µs of processor each`,
         )
       }
       const share = middle(ours, 'perSec') / middle(theirs, 'perSec')
       const byProcessor = middle(theirs, 'micros') / middle(ours, 'micros')
-      // What the client takes of the two cores is no cost of the server's.
+      // Compared by CPU time, because the client's share of the two cores is not the server's cost.
       const measured = `${byProcessor.toFixed(2)} by processor time (${share.toFixed(2)} by rate)`
-      tellGoal('P13', `share of ${theirs.name}, ${what}`, measured, '>= 0.80', byProcessor >= 0.8)
+      reportGoal('P13', `share of ${theirs.name}, ${what}`, measured, '>= 0.80', byProcessor >= 0.8)
     }
     peer.child.disconnect()
   }
@@ -154,8 +154,8 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
 }
 
 /**
- * nginx with files of its own on one port, and in front of the hub as docs/operating.md says on the other; nothing where it is not
- * installed.
+ * Starts nginx with one port that serves its own files and one that proxies the hub as in docs/operating.md. Undefined
+ * if nginx is not installed.
  */
 async function startNginx(
   folder: string,
@@ -205,7 +205,7 @@ async function startNginx(
   return { pid: child.pid!, [Symbol.dispose]: () => void child.kill() }
 }
 
-/** Goals P12 and S11: the hub does not grow with the file. */
+/** Goals P12 and S11: the hub's memory does not grow with the size of the file. */
 async function memory(hub: BenchHub, world: World, folder: string, sizeMib: number): Promise<void> {
   const file = await makeFile(folder, sizeMib)
   using growth = watchGrowth(hub.pid, 20)
@@ -214,16 +214,16 @@ async function memory(hub: BenchHub, world: World, folder: string, sizeMib: numb
   const { url } = await world.invoke('repositories_IssueAssetDownloadUrl', { assetId })
   await run('curl', ['--silent', '--fail', '--output', '/dev/null', url])
   const grownMib = growth.mostKiB() / 1024
-  tell(
+  report(
     `${sizeMib} MiB up, then down`,
     `the hub grew by ${Math.round(up / 1024)}, then ${Math.round(grownMib)} MiB (RSS)`,
   )
-  tellGoal('P12', 'growth of the hub', `${Math.round(grownMib)} MiB`, '<= 64 MiB', grownMib <= 64)
+  reportGoal('P12', 'growth of the hub', `${Math.round(grownMib)} MiB`, '<= 64 MiB', grownMib <= 64)
 }
 
 type LocalFile = { path: string; sizeBytes: number; digest: string }
 
-/** A file of that size that no other round has. */
+/** Creates a file of that size with random content, so that no round reuses a blob. */
 async function makeFile(folder: string, sizeMib: number): Promise<LocalFile> {
   const path = join(folder, 'file')
   const block = randomBytes(MIB)
@@ -251,5 +251,5 @@ async function upload(
 async function run(program: string, options: string[]): Promise<void> {
   const child = spawn(program, options, { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${program} ended with ${code}`)
+  if (code !== 0) throw new Error(`${program} exited with ${code}`)
 }

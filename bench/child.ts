@@ -1,19 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 
-/** Forks a file of this folder; resolves to the process once it has sent its first message, with that message. */
+/** Forks a file of this folder; resolves to the process and its first message. */
 export function forked<Ready>(
   file: string,
   ...options: string[]
 ): Promise<{ child: ChildProcess; ready: Ready }> {
   const child = fork(join(import.meta.dirname, file), options)
   return new Promise((done, failed) => {
-    child.once('exit', code => failed(new Error(`${file} ended with ${code}`)))
+    child.once('exit', code => failed(new Error(`${file} exited with ${code}`)))
     child.once('message', ready => done({ child, ready: ready as Ready }))
   })
 }
 
-/** Sends a message to a load client and resolves to the result that it answers with; one question at a time. */
+/** Sends a message to a load client and resolves to its answer; one request at a time. */
 export function ask<Result>(child: ChildProcess, message: object): Promise<Result> {
   return new Promise((done, failed) => {
     child.once('message', (answer: { result: Result; error?: string }) =>
@@ -23,7 +23,7 @@ export function ask<Result>(child: ChildProcess, message: object): Promise<Resul
   })
 }
 
-/** What a load client does: says that it is ready, then gives one answer to each question. */
+/** Main loop of a load client: sends a ready message, then one answer to each request. */
 export function answering<Question>(
   answer: (question: Question) => Promise<unknown>,
   ready: object = {},
@@ -32,7 +32,7 @@ export function answering<Question>(
   process.send!(ready)
 }
 
-/** The same without a word at first, for who is asked at once. */
+/** Like answering() without the ready message, for clients that get a request at once. */
 export function answerAll<Question>(answer: (question: Question) => Promise<unknown>): void {
   process.on('message', (question: Question) => {
     answer(question).then(
@@ -43,7 +43,7 @@ export function answerAll<Question>(answer: (question: Question) => Promise<unkn
   process.on('disconnect', () => process.exit(0))
 }
 
-/** The value that a share of all values does not exceed, of values in ascending order. */
+/** Quantile of values in ascending order: the value that `share` of all values do not exceed. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

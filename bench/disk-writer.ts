@@ -1,4 +1,5 @@
-// What an upload costs at least: a stream in memory, hashed and written to a file that is then synced. Forked by a bench.
+// Yardstick of an upload: a stream from memory that is hashed and written to a file, which is then synced. Forked by a
+// bench.
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Downloads one file again and again over raw keep-alive sockets, forked by a bench; counts bytes and looks at none of them.
+// Downloads one file repeatedly over raw keep-alive sockets. Counts bytes without reading them. Forked by a bench.
 import { connect } from 'node:net'
 import { answering } from './child.ts'
 
@@ -14,7 +14,7 @@ answering(async ({ url, connections, secs }: DownloadLoad): Promise<DownloadRun>
   return { perSec: count / ((performance.now() - started) / 1000) }
 })
 
-/** Downloads over one connection until that time; resolves to how many were whole. */
+/** Downloads over one connection until `endsAt`; resolves to the number of complete downloads. */
 function downloads({ hostname, port, pathname, search }: URL, endsAt: number): Promise<number> {
   const request = `GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`
   return new Promise((done, failed) => {
@@ -30,7 +30,7 @@ function downloads({ hostname, port, pathname, search }: URL, endsAt: number): P
         if (end < 0) return
         if (!head.startsWith('HTTP/1.1 200')) return failed(new Error(head.slice(0, 200)))
         leftBytes = Number(/\r\ncontent-length: (\d+)/i.exec(head)![1])
-        // The head came in one piece, which small heads do.
+        // A small head arrives in one piece.
         bytes -= end + 4
         head = ''
       }

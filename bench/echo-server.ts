@@ -1,5 +1,6 @@
-// What a connection and a message cost at least: a plain WebSocket server that sends back what it gets. Forked by a bench; the
-// argument is JSON: `tls` with the files of its certificate, `corks` when the answers of one turn leave in one write.
+// Yardstick of a connection and a message: a plain WebSocket server that echoes messages. Forked by a bench. The
+// argument is JSON: `tls` names certificate files; `corks` sends the answers of one turn of the event loop in one
+// write.
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'

@@ -7,22 +7,23 @@ import { residentKiB, watchGrowth } from './processes.ts'
 import type { StreamsRun } from './stream-client.ts'
 import { openProxy } from './tunnel.ts'
 import type { DeviceReady } from './tunnel-device.ts'
-import { type LoadClient, startLoadClient, tell, tellGoal } from './yardsticks.ts'
+import { type LoadClient, report, reportGoal, startLoadClient } from './yardsticks.ts'
 
-/** Devices that publish all the time, one call after the other. */
+/** Devices that publish continuously, one call after the other. */
 const DEVICES = 200
-/** A device that is not back after this counts as lost. */
+/** A device that has not reconnected after this time counts as lost. */
 const GIVE_UP_MS = 60_000
-/** Between two deaths of the hub, in milliseconds, at most; the time is random. */
+/** Longest random pause between two kills of the hub, in milliseconds. */
 const MAX_PAUSE_MS = 10_000
 const STALLED_VIEWERS = 4
 
 /**
- * What must survive faults (goals R1, R2, R7): the hub killed in ingest, its database killed in ingest, viewers of a device's page
- * that stop reading. Arguments: deaths of the hub (5; the goal's 20 take five minutes), deaths of the database (3).
+ * Tests that faults lose nothing (goals R1, R2, R7): the hub is killed during ingest, its database is killed during
+ * ingest, and viewers of a device's page stop reading. Arguments: number of kills of the hub (5; the goal's 20 take
+ * five minutes), number of kills of the database (3).
  */
 export async function faults(hubDeaths = '5', databaseDeaths = '3'): Promise<void> {
-  // It complains of its database's deaths, as it should.
+  // The hub logs errors about its killed database, which are expected here.
   await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'silent' })
   const client = startLoadClient()
   await client.ask({ connect: { url: hub.url, token: hub.token, count: DEVICES, parallel: 64 } })
@@ -32,7 +33,7 @@ export async function faults(hubDeaths = '5', databaseDeaths = '3'): Promise<voi
   await stallViewers(hub)
 }
 
-/** Kills the hub at random moments while devices publish; they come back and send again what was not answered. */
+/** Kills the hub at random moments while devices publish. The devices reconnect and resend unacknowledged events. */
 async function killHub(hub: BenchHub, client: LoadClient, deaths: number): Promise<void> {
   await client.ask({ keepLedger: { devices: DEVICES, pauseMs: 0 } })
   const away: number[] = []
@@ -48,10 +49,10 @@ async function killHub(hub: BenchHub, client: LoadClient, deaths: number): Promi
   }
   await pause(1_000)
   await judgeLedger('R1', `hub killed ${deaths} times`, hub, client)
-  tell('  all devices back after', away.map(secs => `${secs.toFixed(1)} s`).join(', '))
+  report('  all devices reconnected after', away.map(secs => `${secs.toFixed(1)} s`).join(', '))
 }
 
-/** Kills the database's server while devices publish: they wait, and nothing is lost. */
+/** Kills the database server while devices publish. The devices wait, and no event is lost. */
 async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): Promise<void> {
   await client.ask({ keepLedger: { devices: DEVICES, pauseMs: 0 } })
   await pause(2_000)
@@ -64,7 +65,7 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
     process.kill(hub.databasePid(), 'SIGKILL')
     await answered(() => hub.query('select 1'))
     const acceptsAt = performance.now()
-    // What was under way when it died was received before; only what was stored after its return counts.
+    // Events in flight at the kill have an earlier receive time, so only later ones prove that storing works again.
     await answered(async () => {
       if ((await lastReceived(hub)) <= from) throw new Error('nothing stored yet')
     })
@@ -74,16 +75,16 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
   const grown = growth.mostKiB() / 1024
   await judgeLedger('R2', `database killed ${deaths} times`, hub, client)
   const slowest = Math.max(...resumed)
-  tellGoal(
+  reportGoal(
     'R2',
     'events are stored again',
-    `${slowest.toFixed(2)} s after it accepts`,
+    `${slowest.toFixed(2)} s after it accepts connections`,
     '<= 2 s',
     slowest <= 2,
   )
   const ended = await count(hub, 'select count(*) from device_connection where ended_at is not null')
-  tellGoal('R2', 'devices disconnected', String(ended - endedBefore), '0', ended === endedBefore)
-  tellGoal('R2', 'memory of the hub, meanwhile', `+${grown.toFixed(0)} MiB`, '<= 64 MiB', grown <= 64)
+  reportGoal('R2', 'devices disconnected', String(ended - endedBefore), '0', ended === endedBefore)
+  reportGoal('R2', 'memory of the hub', `+${grown.toFixed(0)} MiB`, '<= 64 MiB', grown <= 64)
 }
 
 /** What devices had acknowledged in earlier parts, which is stored as well. */
@@ -98,7 +99,7 @@ async function judgeLedger(id: string, what: string, hub: BenchHub, client: Load
     earlier.set(deviceId, known)
   }
   const { acknowledged, missing, unknown } = await checkLedger(hub, [...earlier.values()])
-  tellGoal(
+  reportGoal(
     id,
     what,
     `${missing} lost, ${unknown} doubled of ${acknowledged}`,
@@ -107,7 +108,7 @@ async function judgeLedger(id: string, what: string, hub: BenchHub, client: Load
   )
 }
 
-/** Viewers of pages of ten gigabytes that stop reading: the rest goes on, and little is held for them. */
+/** Viewers of 10 GB pages stop reading. Other streams must keep their rate, and the hub must buffer little for the stalled ones. */
 async function stallViewers(hub: BenchHub): Promise<void> {
   const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')
   const stalledDevice = await forked<DeviceReady>('tunnel-device.ts', hub.url, hub.token)
@@ -122,14 +123,14 @@ async function stallViewers(hub: BenchHub): Promise<void> {
   const held = (residentKiB(hub.pid) - residentBefore) / 1024 / STALLED_VIEWERS
   const beside = [await rate(), await rate()]
   const share = Math.max(...beside) / Math.max(...before)
-  tellGoal(
+  reportGoal(
     'R7',
     'a stream beside stalled ones',
     `${(share * 100).toFixed(0)} % of its rate`,
     '>= 90 %',
     share >= 0.9,
   )
-  tellGoal('R7', 'memory of a stalled stream', `${held.toFixed(1)} MiB`, '<= 8 MiB', held <= 8)
+  reportGoal('R7', 'memory of a stalled stream', `${held.toFixed(1)} MiB`, '<= 8 MiB', held <= 8)
   await ask(client, { letGo: true })
   for (const child of [source, stalledDevice.child, client]) child.disconnect()
 }

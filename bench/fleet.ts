@@ -15,40 +15,41 @@ import {
   COLLECTS_GARBAGE,
   type LoadClient,
   measureIdleSockets,
+  report,
+  reportGoal,
   residentAfterCollection,
   startLoadClient,
-  tell,
-  tellGoal,
 } from './yardsticks.ts'
 
-/** Devices that connect at once. */
+/** Devices that connect at the same time. */
 const PARALLEL = 64
-/** Devices that publish through the last storm, and how long each waits after an answer, in milliseconds. */
+/** Devices that publish during the last storm, and the pause of each after an answer, in milliseconds. */
 const LEDGER_DEVICES = 200
 const LEDGER_PAUSE_MS = 200
 const INVOKES_PER_SEC = 50
-/** Devices that come before anything is measured. */
+/** Devices that connect before measuring starts. */
 const FIRST_DEVICES = 500
-/** After this a device that is not back counts as lost. */
+/** A device that has not reconnected after this time counts as lost. */
 const STORM_LIMIT_MS = 120_000
-/** After this the audit rows of a fleet's coming must be sealed, in milliseconds. */
+/** Time limit in milliseconds for sealing the audit rows of the fleet's enrolment. */
 const SEALED_LIMIT_MS = 300_000
-/** Files that a hub or a client has open besides the connections of devices. */
+/** Open files of a hub or client besides the connections of devices. */
 const SPARE_FILES = 500
-/** The longest that a fleet may take to come back to a hub with events under way, in seconds. */
+/** Longest time for a fleet to reconnect while events are published, in seconds. */
 const MAX_STORM_SECS = 60
-/** How much memory may grow while nothing happens and still count as flat. */
+/** Growth of memory in MiB that still counts as flat. */
 const FLAT_MIB = 4
 
 type Tls = {
   client: { cert: string; key: string }
-  /** Files, `ca` with the clients' certificate. */
+  /** Files; `ca` contains the clients' certificate. */
   files: { ca: string; cert: string; key: string }
 }
 
 /**
- * A whole fleet on one hub (goals P4, P5, P6, P17, P18): memory of idle devices against idle sockets of a plain server, every
- * device setting a property, everybody idle, and the hub killed under all of them. Arguments: number of devices, idle seconds.
+ * A whole fleet on one hub (goals P4, P5, P6, P17, P18). Measures the memory of idle devices against idle sockets of a
+ * plain server, one property write of every device, an idle fleet, and reconnecting after the hub was killed.
+ * Arguments: number of devices, idle seconds.
  */
 export async function fleet(deviceCount = '10000', idleSecs = '60'): Promise<void> {
   const devices = Number(deviceCount)
@@ -72,20 +73,20 @@ export async function fleet(deviceCount = '10000', idleSecs = '60'): Promise<voi
 
 async function plainFleet(devices: number, idleSecs: number): Promise<void> {
   const sockets = await measureIdleSockets({}, { count: devices, parallel: PARALLEL }, idleSecs)
-  tell(`${devices} sockets of a plain server`, socketsTold(sockets))
+  report(`${devices} sockets of a plain server`, socketsText(sockets))
   await using hub = await startBenchHub({ NODE_OPTIONS: COLLECTS_GARBAGE.join(' ') })
   const client = startLoadClient()
   const kibEach = await connectFleet(hub, client, devices)
-  tellMemory('plain', kibEach, sockets.kibEach, 2)
-  await tellIdle(hub, idleSecs)
-  tell('the plain server with as many Pings', `${(sockets.pingShare * 100).toFixed(1)} % of a core`)
+  reportMemory('plain', kibEach, sockets.kibEach, 2)
+  await reportIdle(hub, idleSecs)
+  report('plain server with the same Pings', `${(sockets.pingShare * 100).toFixed(1)} % of a core`)
   await client.end()
 }
 
 async function tlsFleet(devices: number, tls: Tls): Promise<void> {
   const idle = { count: devices, parallel: PARALLEL, client: tls.client }
   const sockets = await measureIdleSockets({ tls: tls.files }, idle, 1)
-  tell(`${devices} sockets with mutual TLS`, socketsTold(sockets))
+  report(`${devices} sockets with mutual TLS`, socketsText(sockets))
   await using hub = await startBenchHub({
     NODE_OPTIONS: COLLECTS_GARBAGE.join(' '),
     MUSTER_TLS_CERT: tls.files.cert,
@@ -93,22 +94,22 @@ async function tlsFleet(devices: number, tls: Tls): Promise<void> {
   })
   const client = startLoadClient()
   const kibEach = await connectFleet(hub, client, devices, tls.client)
-  tellMemory('mutual TLS', kibEach, sockets.kibEach, 1.15)
+  reportMemory('mutual TLS', kibEach, sockets.kibEach, 1.15)
 
   const probe = await Probe.signIn(hub)
   const gateSecs = devices / (0.7 * sockets.perSec)
   for (const resumes of [false, true]) {
     const name = resumes ? 'storm, sessions resumed' : 'storm, full handshakes'
-    await tellStorm(hub, client, probe, { name, goal: 'P5', devices, resumes, gateSecs })
+    await reportStorm(hub, client, probe, { name, goal: 'P5', devices, resumes, gateSecs })
   }
   await client.ask({ keepLedger: { devices: LEDGER_DEVICES, pauseMs: LEDGER_PAUSE_MS } })
-  // The last storm comes upon devices that are at work.
+  // The last storm happens while devices publish events.
   await pause(2_000)
   const load = { name: 'storm, events under way', goal: '', devices, resumes: false }
-  await tellStorm(hub, client, probe, { ...load, gateSecs: MAX_STORM_SECS })
+  await reportStorm(hub, client, probe, { ...load, gateSecs: MAX_STORM_SECS })
   const ledger = await client.ask<LedgerRun>({ endLedger: true })
   const { acknowledged, missing, unknown } = await checkLedger(hub, ledger)
-  tellGoal(
+  reportGoal(
     '',
     'ledger of acknowledged events',
     `${missing} missing, ${unknown} beyond of ${acknowledged}`,
@@ -119,7 +120,7 @@ async function tlsFleet(devices: number, tls: Tls): Promise<void> {
   await client.end()
 }
 
-async function tellStorm(
+async function reportStorm(
   hub: BenchHub,
   client: LoadClient,
   probe: Probe,
@@ -128,22 +129,22 @@ async function tellStorm(
   const { name, goal, devices, resumes, gateSecs } = load
   const storm = await runStorm(hub, client, probe, devices, resumes)
   const { resumed, failures } = storm.run
-  tell(
+  report(
     name,
     `${resumed} sessions resumed, ${failures} tries failed; the hub served after ${storm.startSecs.toFixed(1)} s, then ${storm.microsecs.toFixed(0)} us of processor time each`,
   )
   const gate = `<= ${gateSecs.toFixed(1)} s`
-  tellGoal(goal, `${name}: all back`, `${storm.secs.toFixed(1)} s`, gate, storm.secs <= gateSecs)
+  reportGoal(goal, `${name}: all back`, `${storm.secs.toFixed(1)} s`, gate, storm.secs <= gateSecs)
   const { p50Ms, p99Ms, answers, errors } = storm.invokes
-  tellGoal(
+  reportGoal(
     'P6',
-    `${name}: ${INVOKES_PER_SEC} invokes a second`,
+    `${name}: ${INVOKES_PER_SEC} actions a second`,
     `p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, ${errors} errors of ${answers}`,
     'p99 <= 250 ms, 0 errors',
     p99Ms <= 250 && errors === 0,
   )
   const { shown, open, different } = storm
-  tellGoal(
+  reportGoal(
     '',
     'none lost, none doubled',
     `${shown} shown, ${open} connections, ${different} devices`,
@@ -153,8 +154,8 @@ async function tellStorm(
 }
 
 /**
- * Connects a fleet and tells the memory of an idle device in KiB: that of all but the first ones, which make the hub run each line
- * of its code once and open what it keeps open.
+ * Connects a fleet and returns the memory of an idle device in KiB. The first devices are excluded, because they make
+ * the hub run and compile all code once.
  */
 async function connectFleet(
   hub: BenchHub,
@@ -172,7 +173,7 @@ async function connectFleet(
   const cpu = treeProcessorSecs(hub.pid)
   const { secs } = await client.ask<ConnectRun>({ connect: { ...load, count: others } })
   const microsecs = ((treeProcessorSecs(hub.pid) - cpu) / others) * 1e6
-  tell(
+  report(
     `${others} new devices`,
     `${Math.round(others / secs)} a second, ${microsecs.toFixed(0)} us of processor time each`,
   )
@@ -180,9 +181,9 @@ async function connectFleet(
   const stored = await count(hub, `select count(*) from device_property where name = 'measured'`)
   if (stored !== devices) throw new Error(`${stored} of ${devices} properties are stored`)
   if (!tls)
-    tellGoal(
+    reportGoal(
       'P17',
-      'each sets a property, durable and visible',
+      'each sets a property, stored and visible',
       `${set.secs.toFixed(2)} s`,
       '<= 2 s',
       set.secs <= 2,
@@ -190,9 +191,9 @@ async function connectFleet(
   return ((await residentAfterCollection(hub.pid)) - before) / others
 }
 
-function tellMemory(name: string, kibEach: number, kibOfSocket: number, gate: number): void {
+function reportMemory(name: string, kibEach: number, kibOfSocket: number, gate: number): void {
   const share = kibEach / kibOfSocket
-  tellGoal(
+  reportGoal(
     'P4',
     `memory of an idle device, ${name}`,
     `${kibEach.toFixed(1)} KiB, x${share.toFixed(2)} of a socket`,
@@ -201,21 +202,21 @@ function tellMemory(name: string, kibEach: number, kibOfSocket: number, gate: nu
   )
 }
 
-async function tellIdle(hub: BenchHub, secs: number): Promise<void> {
+async function reportIdle(hub: BenchHub, secs: number): Promise<void> {
   await untilSealed(hub)
   const kibBefore = await residentAfterCollection(hub.pid)
   const before = treeProcessorSecs(hub.pid)
   await pause(secs * 1000)
   const share = (treeProcessorSecs(hub.pid) - before) / secs
   const grownMib = ((await residentAfterCollection(hub.pid)) - kibBefore) / 1024
-  tellGoal(
+  reportGoal(
     'P18',
-    `everybody idle for ${secs} s, Pings every 5 s`,
+    `all devices idle for ${secs} s, Pings every 5 s`,
     `${(share * 100).toFixed(1)} % of a core`,
     '<= 3 %',
     share <= 0.03,
   )
-  tellGoal(
+  reportGoal(
     'P18',
     'memory meanwhile',
     `${grownMib.toFixed(1)} MiB more`,
@@ -224,7 +225,7 @@ async function tellIdle(hub: BenchHub, secs: number): Promise<void> {
   )
 }
 
-/** Waits until the audit rows of the fleet's coming are sealed, which is the last that a hub does about it. */
+/** Waits until the audit rows of the fleet's enrolment are sealed, the last background work of the hub for it. */
 async function untilSealed(hub: BenchHub): Promise<void> {
   const deadline = performance.now() + SEALED_LIMIT_MS
   while (performance.now() < deadline) {
@@ -234,7 +235,7 @@ async function untilSealed(hub: BenchHub): Promise<void> {
   throw new Error(`audit rows are not sealed after ${SEALED_LIMIT_MS / 1000} s`)
 }
 
-/** Kills the hub, starts it again, and waits until its database shows every device as connected. */
+/** Kills the hub, restarts it, and waits until its database shows every device as connected. */
 async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices: number, resumes: boolean) {
   await hub.kill()
   const killedAt = performance.now()
@@ -247,7 +248,7 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   const probing = probe.run()
   const database = new pg.Client(hub.database)
   await database.connect()
-  // Nobody is let in before it is recorded, so there is nothing to count as long as somebody is missing.
+  // A device is admitted only after it is recorded as connected, so counting before all are back is useless.
   const run = await back
   let shown = 0
   const deadline = performance.now() + STORM_LIMIT_MS
@@ -268,7 +269,7 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   return { run, startSecs, microsecs, secs, invokes, shown, open: Number(open), different: Number(different) }
 }
 
-/** Every acknowledged event is stored, and nothing that was never sent; the primary key allows none twice. */
+/** Checks that every acknowledged event is stored and no unknown one. The primary key prevents duplicates. */
 export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
   let acknowledged = 0
   let missing = 0
@@ -284,7 +285,7 @@ export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
   return { acknowledged, missing, unknown }
 }
 
-/** A person's console beside the storm: one action on a fixed schedule, each counted from when it was due. */
+/** A person's console during the storm: one action on a fixed schedule, with latency counted from its due time. */
 class Probe {
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 32 })
   readonly #hub: BenchHub
@@ -304,7 +305,7 @@ class Probe {
     return probe
   }
 
-  /** Invokes until told to end. */
+  /** Invokes the action until end() is called. */
   run(): { end(): Promise<{ p50Ms: number; p99Ms: number; answers: number; errors: number }> } {
     const latencies: number[] = []
     let errors = 0
@@ -358,7 +359,7 @@ class Probe {
   }
 }
 
-/** Certificates of the hub and of the devices, which share one as the sockets of the plain server do. */
+/** Creates the hub's certificate and one certificate for all devices, as for the sockets of the plain server. */
 async function makeTls(folder: string): Promise<Tls> {
   const made = createDeviceCertificate('localhost')
   const { certificatePem, keyPem } = await deviceIdentity()
@@ -373,7 +374,7 @@ async function makeTls(folder: string): Promise<Tls> {
   }
 }
 
-function socketsTold({
+function socketsText({
   kibEach,
   perSec,
   microsecs,

@@ -3,29 +3,33 @@ import { ask, forked, median } from './child.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
 import { requestTo, startBenchHub } from './hub-process.ts'
 import type { PublishRun } from './load-client.ts'
-import { told } from './people.ts'
+import { runText } from './people.ts'
 import { treeProcessorSecs } from './processes.ts'
-import { startLoadClient, tell, tellGoal } from './yardsticks.ts'
+import { report, reportGoal, startLoadClient } from './yardsticks.ts'
 
 const ROUNDS = 5
 const SECS = 10
 const FLOOD_PER_SEC = 500
-/** For how long a flood has been there when the events begin: its connections and what it makes the hub compile come once. */
+/**
+ * Seconds of flood before the events begin, so that its connections and the compilation of the hub's code are not
+ * measured.
+ */
 const FLOODED_SECS = 2
 const DEVICES = 1_000
-/** The load of goal P3… */
+/** The load of goal P3. */
 const EVENTS_PER_SEC = 5_000
-/** …or, on a slower machine, what takes as much of its cores as goal P1 lets those take (20.8 us each), and a half more. */
+/** On a slower machine, the rate whose CPU time is half more than goal P1 allows for it (20.8 µs each). */
 const EVENTS_CORES = 0.15
 const TRIAL = { secs: 5, perSec: 1_000 }
 const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 
 /**
- * A flood of wrong sign-ins, at one account from one address and at made-up accounts from everywhere, and what devices notice of
- * it: time to the acknowledgement of events on a schedule, in turns with and without (the second half of goal P19).
+ * A flood of wrong sign-ins, at one account from one address and at invented accounts from many addresses. Measures the
+ * time to the acknowledgement of events on a schedule, in alternating rounds with and without flood (second half of
+ * goal P19).
  */
 export async function flood(): Promise<void> {
-  // Behind a proxy that is trusted the client can be everywhere.
+  // With a trusted proxy in front, the client can claim any address.
   await using hub = await startBenchHub({
     MUSTER_TRUSTED_PROXIES: '127.0.0.1',
     MUSTER_PROXY_SECRET: PROXY_SECRET,
@@ -57,7 +61,7 @@ export async function flood(): Promise<void> {
   const { acknowledged: events } = await devices.ask<PublishRun>(trial)
   const eventSecs = (treeProcessorSecs(hub.pid) - used) / events
   const perSec = Math.min(EVENTS_PER_SEC, Math.floor(EVENTS_CORES / eventSecs))
-  tell(
+  report(
     'hub and database, one event',
     `${Math.round(eventSecs * 1e6)} us of processor time; ${perSec} a second`,
   )
@@ -80,15 +84,15 @@ export async function flood(): Promise<void> {
   const p50 = (runs: PublishRun[]): number => median(runs.map(run => run.p50Ms))
   const latency = (runs: PublishRun[]): string =>
     `p50 ${p50(runs).toFixed(1)} ms, p99 ${p99(runs).toFixed(1)} ms`
-  tell('events, alone', latency(alone))
+  report('events, alone', latency(alone))
   for (const name of Object.keys(floods)) {
     const runs = beside.get(name)!
-    tell(`wrong sign-ins ${name}`, told(floodRuns.get(name)!.at(-1)!))
-    tell(`events beside them`, latency(runs))
+    report(`wrong sign-ins ${name}`, runText(floodRuns.get(name)!.at(-1)!))
+    report(`events during the flood`, latency(runs))
     const slower = p99(runs) / p99(alone)
-    tellGoal(
+    reportGoal(
       'P19',
-      `events beside wrong sign-ins ${name}`,
+      `events during wrong sign-ins ${name}`,
       `p99 x${slower.toFixed(2)}`,
       '<= x1.50',
       slower <= 1.5,

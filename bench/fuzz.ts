@@ -3,24 +3,25 @@ import { connectDevice } from '@muster/testkit/device'
 import { forked, quantile } from './child.ts'
 import { type BenchHub, count, startBenchHub } from './hub-process.ts'
 import { memoryKiB } from './processes.ts'
-import { tell } from './yardsticks.ts'
+import { report } from './yardsticks.ts'
 
 const FRAMES_IN_MEMORY = 10_000_000
 const FRAMES_ON_SOCKETS = 1_000_000
-/** What the first frames leave in caches and pools is no growth. */
+/** Frames before measuring, because the first ones fill caches and pools. */
 const WARM_UP_FRAMES = 200_000
 const TIME_LIMIT_MS = 15 * 60 * 1000
-/** How often the other device does something, in milliseconds, and how long it may take (goal S12). */
+/** Interval of the other device's actions in milliseconds, and their p99 limit. */
 const PROBE_MS = 20
 const MAX_P99_MS = 50
 const MAX_WAITING_PROBES = 500
-/** What memory may vary by itself, in MiB: a heap without garbage, and a hub's whole process. */
+/** Normal variation of memory in MiB: of a heap after collection, and of the hub's whole process. */
 const MAX_HEAP_GROWTH_MIB = 5
 const MAX_GROWTH_MIB = 64
 
 /**
- * Ten million mutated frames through links in memory, and a million over sockets to a hub while another device is served. Takes the
- * seed of a run that is to be repeated. Throws when something grew, broke or was slow.
+ * Sends ten million mutated frames to links in memory, and a million over sockets to a hub while another device is
+ * served. The argument is the seed of a run to repeat. Throws if memory grew, the hub failed, or the other device was
+ * slow.
  */
 export async function fuzz(seedOption?: string): Promise<void> {
   const seed = Number(seedOption ?? Date.now() % 0x7fffffff)
@@ -43,8 +44,8 @@ async function inMemory(seed: number): Promise<void> {
     firstMib ||= number > 0 ? lastMib : 0
   })
   const secs = (performance.now() - started) / 1000
-  tell('in memory', `${FRAMES_IN_MEMORY} frames, ${links} links, ${rate(FRAMES_IN_MEMORY, secs)}`)
-  tell('', `heap in use: ${firstMib.toFixed(1)} MiB after a tenth, ${lastMib.toFixed(1)} MiB at the end`)
+  report('in memory', `${FRAMES_IN_MEMORY} frames, ${links} links, ${rate(FRAMES_IN_MEMORY, secs)}`)
+  report('', `heap in use: ${firstMib.toFixed(1)} MiB after a tenth, ${lastMib.toFixed(1)} MiB at the end`)
   if (ends.has('internal error')) throw new Error('a link ended by an error of its own')
   if (lastMib - firstMib > MAX_HEAP_GROWTH_MIB) throw new Error('memory grew')
 }
@@ -64,7 +65,7 @@ async function overSockets(hub: BenchHub, seed: number): Promise<void> {
     waiting--
     latencies.push(performance.now() - from)
   }
-  // On a fixed schedule, so that a slow answer is not hidden by waiting for it.
+  // On a fixed schedule with latency from the due time, so that a slow answer is not hidden by the sender's wait.
   const probing = setInterval(() => void probe(), PROBE_MS)
   const started = performance.now()
   const { frames, connections } = await send(hub, seed + 1000, FRAMES_ON_SOCKETS)
@@ -73,8 +74,8 @@ async function overSockets(hub: BenchHub, seed: number): Promise<void> {
   const grownMib = (memoryKiB(pid).hub - before) / 1024
   latencies.sort((a, b) => a - b)
   const p99 = quantile(latencies, 0.99)
-  tell('over sockets', `${frames} frames, ${connections} connections, ${rate(frames, secs)}`)
-  tell(
+  report('over sockets', `${frames} frames, ${connections} connections, ${rate(frames, secs)}`)
+  report(
     '',
     `another device: p99 ${p99.toFixed(1)} ms of ${latencies.length} actions; hub grew by ${grownMib.toFixed(1)} MiB`,
   )

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 const PIECE_BYTES = 64 * 1024
 
-/** A stream of so many bytes, the same each time, no piece of which is like another. */
+/** A stream of `bytes` reproducible bytes in which no piece repeats. */
 export function generated(bytes: number): Readable {
   let sent = 0
   return new Readable({

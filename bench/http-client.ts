@@ -1,22 +1,26 @@
-// An HTTP load client of raw keep-alive sockets, forked by a bench, so that the client's share of the two cores is small.
+// An HTTP load client on raw keep-alive sockets, which keeps the client's share of the two cores small. Forked by a
+// bench.
 import { connect, type Socket } from 'node:net'
 import { answering, quantile } from './child.ts'
 
-/** Requests that are all alike, or, with `{n}` and `{address}` in headers or body, with a number and an address of their own. */
+/**
+ * Identical requests; `{n}` and `{address}` in headers or body are replaced by a new number and address for each
+ * request.
+ */
 export type HttpLoad = {
   host: string
   port: number
   path: string
   headers: Record<string, string>
   body: string
-  /** So many requests at once, each connection sending its next one when the answer is there… */
+  /** Connections, each of which sends its next request after the answer. */
   connections: number
   secs: number
-  /** …or, when given, so many requests a second in all on a fixed schedule, latency counted from when each was due. */
+  /** If given, total requests per second on a fixed schedule; latency counts from the due time. */
   perSec?: number
 }
 
-/** A load without how much of it. */
+/** A request without the amount of load. */
 export type HttpRequest = Omit<HttpLoad, 'connections' | 'secs' | 'perSec'>
 
 export type HttpRun = {
@@ -25,11 +29,11 @@ export type HttpRun = {
   p50Ms: number
   p95Ms: number
   p99Ms: number
-  /** Number of answers by status. */
+  /** Number of answers by status code. */
   statuses: Record<string, number>
 }
 
-/** Of all runs together, so that no two requests that vary are the same. */
+/** Number of varied requests in all runs, so that no two are the same. */
 let varied = 0
 
 answering(run)
@@ -42,7 +46,7 @@ async function run(load: HttpLoad): Promise<HttpRun> {
   const started = performance.now()
   const end = started + load.secs * 1000
   let sent = 0
-  /** When the next request is due, or nothing when the time is over. */
+  /** Due time of the next request; undefined when the run is over. */
   const nextDue = (): number | undefined => {
     const due = load.perSec === undefined ? performance.now() : started + (sent * 1000) / load.perSec
     if (due >= end) return undefined
@@ -88,12 +92,12 @@ function requestText({ host, port, path, headers, ...load }: HttpLoad, number?: 
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
-/** One of 16 million. */
+/** One of 16 million addresses. */
 function address(number: number): string {
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
 }
 
-/** One keep-alive connection; answers must have a content length, which the hub's have. */
+/** One keep-alive connection. Answers must have a content length, as those of the hub do. */
 class Connection {
   readonly #socket: Socket
   #received = ''
@@ -115,7 +119,7 @@ class Connection {
     })
   }
 
-  /** Sends a request; resolves to the status of its answer. */
+  /** Sends a request; resolves to the status of the answer. */
   exchange(request: Buffer): Promise<string> {
     return new Promise((done, failed) => {
       this.#answered = done

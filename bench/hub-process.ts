@@ -13,30 +13,30 @@ const START_TIMEOUT_MS = 60_000
 export type BenchHub = AsyncDisposable & {
   url: string
   token: string
-  /** Process id of the hub; its database's processes descend from it. */
+  /** Process id of the hub, the parent of its database's processes. */
   readonly pid: number
-  /** The first administrator's. */
+  /** Sign-in of the first administrator. */
   signIn: { email: string; password: string }
-  /** The hub's own database, as its superuser. */
+  /** Connection to the hub's database as its superuser. */
   readonly database: { host: string; user: string; password: string; database: string }
-  /** Process id of the database's server. */
+  /** Process id of the database server. */
   databasePid(): number
-  /** Runs SQL on the hub's own database. */
+  /** Runs SQL on the hub's database. */
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** Ends the hub as the kernel would, without a word to anybody; resolves when it is gone. */
+  /** Kills the hub with SIGKILL; resolves when it has exited. */
   kill(): Promise<void>
-  /** Starts it again in the same place after kill(); resolves when it serves. */
+  /** Starts the hub again in the same folder after kill(); resolves when it serves. */
   start(): Promise<void>
 }
 
-/** Starts the hub with its embedded database in a folder that is deleted afterwards; `settings` are added to its environment. */
+/** Starts the hub with its embedded database in a temporary folder; `settings` are added to its environment. */
 export async function startBenchHub(settings: Record<string, string> = {}): Promise<BenchHub> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'))
-  // The database's account must be able to enter.
+  // The database runs under its own account, which must be able to enter the folder.
   await chmod(dataDir, 0o755)
   const port = await freePort()
   let hub: ChildProcess
-  // However this process ends, the hub must not outlive it.
+  // The hub must not outlive this process, however it exits.
   process.once('exit', () => hub.kill('SIGKILL'))
   const start = (): Promise<string> => {
     const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }
@@ -44,7 +44,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    return greetingOf(hub)
+    return bannerOf(hub)
   }
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
     if (hub.exitCode !== null || hub.signalCode !== null) return
@@ -52,16 +52,18 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
     hub.kill(signal)
     await ended
   }
-  const [token] = /deployment_\w{66}/.exec(await start())!
+  await start()
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const [major] = await readdir(join(dataDir, 'postgres'))
   const databaseDir = join(dataDir, 'postgres', major!)
-  // The socket is in another folder after each start.
+  // The database's socket is in a new folder after each start.
   const databaseNow = (): BenchHub['database'] => {
     const host = readFileSync(join(databaseDir, 'socket'), 'utf8')
     return { host, user: 'postgres', password: admin, database: 'muster' }
   }
-  const signIn = JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8')) as BenchHub['signIn']
+  const { deploymentToken: token, ...signIn } = JSON.parse(
+    await readFile(join(dataDir, 'initial-admin.json'), 'utf8'),
+  ) as BenchHub['signIn'] & { deploymentToken: string }
   return {
     signIn,
     url: `${settings.MUSTER_TLS_CERT === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
@@ -91,7 +93,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   }
 }
 
-/** Signs in as the first administrator; the cookie of the session. */
+/** Signs in as the first administrator; returns the session cookie. */
 export async function signIn({ url, signIn: { email, password } }: BenchHub): Promise<string> {
   const response = await fetch(`${url}/api/private/login`, {
     method: 'POST',
@@ -102,17 +104,17 @@ export async function signIn({ url, signIn: { email, password } }: BenchHub): Pr
   return response.headers.get('set-cookie')!.split(';')[0]!
 }
 
-/** The number that a statement counts. */
+/** Result of a statement that selects `count`. */
 export async function count(hub: BenchHub, sql: string): Promise<number> {
   return Number((await hub.query(sql))[0]!.count)
 }
 
-/** How many events are stored. */
+/** Number of stored events. */
 export function countEvents(hub: BenchHub): Promise<number> {
   return count(hub, 'select count(*) from device_event')
 }
 
-/** A request of a browser to the hub. */
+/** A browser's request to the hub. */
 export function requestTo(hub: BenchHub, path: string, input: object, cookie?: string): HttpRequest {
   return {
     host: '127.0.0.1',
@@ -123,8 +125,8 @@ export function requestTo(hub: BenchHub, path: string, input: object, cookie?: s
   }
 }
 
-/** What a hub that serves has printed. */
-function greetingOf(hub: ChildProcess): Promise<string> {
+/** Resolves to the output of the hub up to its startup banner. */
+function bannerOf(hub: ChildProcess): Promise<string> {
   return new Promise((done, failed) => {
     let output = ''
     const timer = setTimeout(() => failed(new Error(`the hub did not start: ${output}`)), START_TIMEOUT_MS)

@@ -9,13 +9,13 @@ import {
   measureRows,
   middle,
   quietRounds,
+  report,
+  reportGoal,
   startLoadClient,
-  tell,
-  tellGoal,
 } from './yardsticks.ts'
 
 const ROUNDS = 3
-/** Devices that publish all they can, and those of the schedule. */
+/** Devices that publish at full speed, and devices that publish on a schedule. */
 const BUSY_DEVICES = 200
 const SCHEDULED_DEVICES = 1_000
 const SCHEDULED_PER_SEC = 5_000
@@ -33,8 +33,9 @@ type Round = {
 }
 
 /**
- * Events of devices (goals P1, P2, P3): processor time of hub and database for each, against a plain WebSocket echo and rows by the
- * driver alone, in turns; rates; time to the acknowledgement at a fixed rate. The argument is the length of the last in seconds.
+ * Events of devices (goals P1, P2, P3). Compares the CPU time of hub and database for each event with a plain WebSocket
+ * echo plus rows inserted by the driver alone, in alternating rounds. Measures rates, and the time to acknowledgement
+ * at a fixed rate. Argument: seconds of the latter.
  */
 export async function ingest(scheduleSecs = '60'): Promise<void> {
   await using hub = await startBenchHub()
@@ -64,21 +65,21 @@ export async function ingest(scheduleSecs = '60'): Promise<void> {
     perSec: middle(rows, round => round.rows.perSec),
   }
   const copyPerSec = middle(rows, round => round.copyPerSec)
-  tell('foreign load, at most', `${foreignCores.toFixed(2)} cores`)
-  tell('rows by the driver, 1,000 a statement, x2', `${us(driver.microsecs)}, ${k(driver.perSec)}`)
-  tell('rows by COPY from files, x2', k(copyPerSec))
+  report('foreign load, at most', `${foreignCores.toFixed(2)} cores`)
+  report('rows by the driver, 1,000 a statement, x2', `${us(driver.microsecs)}, ${k(driver.perSec)}`)
+  report('rows by COPY from files, x2', k(copyPerSec))
   for (const window of WINDOWS) {
     const echo = middle(rows, round => round.echo[window]!.microsecs)
     const own = middle(rows, round => round.hub[window]!.microsecs)
     const perSec = middle(rows, round => round.hub[window]!.perSec)
     const name = `${window} ${window === 1 ? 'event' : 'events'} a call`
-    tell(`echo, window ${window}`, us(echo))
-    tell(`hub and database, ${name}`, `${us(own)}, ${k(perSec)}`)
+    report(`echo, window ${window}`, us(echo))
+    report(`hub and database, ${name}`, `${us(own)}, ${k(perSec)}`)
     const share = (echo + driver.microsecs) / own
-    tellGoal('P1', `cost, ${name}`, `${share.toFixed(2)} of the least`, '>= 0.70', share >= 0.7)
+    reportGoal('P1', `cost, ${name}`, `${share.toFixed(2)} of the least`, '>= 0.70', share >= 0.7)
     const least = window === 1 ? 0.25 : 0.5
     const ofRows = perSec / driver.perSec
-    tellGoal(
+    reportGoal(
       'P2',
       `rate, ${name}`,
       `${ofRows.toFixed(2)} of the driver's rows`,
@@ -86,7 +87,7 @@ export async function ingest(scheduleSecs = '60'): Promise<void> {
       ofRows >= least,
     )
     if (window > 1)
-      tellGoal(
+      reportGoal(
         'P2',
         `rate, ${name}`,
         `${(perSec / copyPerSec).toFixed(2)} of COPY`,
@@ -102,11 +103,11 @@ export async function ingest(scheduleSecs = '60'): Promise<void> {
     schedule: { secs, devices: SCHEDULED_DEVICES, perSec: SCHEDULED_PER_SEC },
   })
   await expectStored(hub, events, run)
-  tell(
+  report(
     'hub and database on the schedule',
     us(((treeProcessorSecs(hub.pid) - before) / run.acknowledged) * 1e6),
   )
-  tellGoal(
+  reportGoal(
     'P3',
     `acknowledged, ${SCHEDULED_PER_SEC} a second for ${secs} s`,
     `p50 ${run.p50Ms.toFixed(1)} ms, p99 ${run.p99Ms.toFixed(1)} ms`,
@@ -126,7 +127,10 @@ async function measureHub(hub: BenchHub, client: LoadClient, window: number): Pr
   return { microsecs: (used / run.acknowledged) * 1e6, perSec: run.acknowledged / run.secs }
 }
 
-/** Acknowledged is stored, once; a run ends when all of its events are acknowledged, so there are no others. */
+/**
+ * Checks that each acknowledged event is stored once. A run ends only when all of its events are acknowledged, so there
+ * are no others.
+ */
 async function expectStored(hub: BenchHub, before: number, run: PublishRun): Promise<void> {
   const stored = (await countEvents(hub)) - before
   if (stored !== run.acknowledged)

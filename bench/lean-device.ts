@@ -7,7 +7,7 @@ const PATH = '/api/v1/connect/ws'
 const HELLO = frameOf(encodeFrame({ type: 'Hello', magic: MAGIC, info: new Uint8Array() }))
 const PING = frameOf(encodeFrame({ type: 'Ping' }))
 const PONG = frameOf(encodeFrame({ type: 'Pong' }))
-/** Number of the only channel that a device asks for, its executor. */
+/** Number of the only channel that a device opens, its executor. */
 const EXECUTOR_ID = 1
 const OPEN_EXECUTOR = frameOf(
   encodeFrame({
@@ -18,27 +18,30 @@ const OPEN_EXECUTOR = frameOf(
     endpoint: Buffer.from('executor'),
   }),
 )
-/** Credit of the hub is given back when half of it is used. */
+/** Credit is returned to the hub when half of it is used. */
 const ADJUST_AFTER_FRAMES = FRAME.initialFrameCredit / 2
 const ADJUST_AFTER_BYTES = FRAME.initialByteCredit / 2
-/** Half of the hub's first credit, which it gives back at the latest then: a longer message could wait for ever. */
+/** Half of the hub's initial credit, which the hub returns at that point. A longer message could wait for ever. */
 const MAX_CALL_BYTES = FRAME.initialByteCredit / 2
 
-/** How all devices of a client reach the hub. */
+/** Address of the hub and the credentials of all devices of a client. */
 export type HubTarget = Target & {
   token: string
-  /** Certificate in PEM for `X-Client-Cert` where there is no TLS. */
+  /** Certificate in PEM for `X-Client-Cert` on connections without TLS. */
   certificatePem?: string
 }
 
-/** A simulated device: one executor channel, calls prepared as whole frames, Pongs for the hub's Pings. */
+/**
+ * A device with minimal client cost: one executor channel, calls prepared as whole frames, Pongs in answer to the hub's
+ * Pings.
+ */
 export class LeanDevice {
   deviceId = ''
-  /** Number of events made so far, which makes their ids. */
+  /** Number of events created so far, from which their ids are made. */
   eventsMade = 0
-  /** Takes the answer of the call that was sent last: its envelope as JSON text. */
+  /** Called with the answer of the last call: its envelope as JSON text. */
   onAnswer: (envelope: Buffer) => void = () => {}
-  /** Told when a connection ended. */
+  /** Called when a connection ended. */
   onEnd: (error: Error) => void = () => {}
   readonly #fingerprint: string
   #socket: RawSocket | undefined
@@ -61,7 +64,7 @@ export class LeanDevice {
     return this.#socket?.isOpen ?? false
   }
 
-  /** Whether calls can be sent. */
+  /** True if calls can be sent. */
   get isReady(): boolean {
     return this.isOpen && this.#channelId !== 0
   }
@@ -70,7 +73,10 @@ export class LeanDevice {
     return this.#socket?.isResumed ?? false
   }
 
-  /** Connects and opens the executor, which the hub grants to a device that is recorded as connected; resolves to when its connection was accepted. */
+  /**
+   * Connects and opens the executor, which the hub accepts only once the device is recorded as connected. Resolves to
+   * the time when the connection was accepted.
+   */
   async connect(target: HubTarget, resumes = false): Promise<number> {
     const { token, certificatePem } = target
     const headers = [
@@ -81,7 +87,7 @@ export class LeanDevice {
       ...(certificatePem === undefined ? [] : [`X-Client-Cert: ${encodeURIComponent(certificatePem)}`]),
     ]
     const opening = Promise.withResolvers<void>()
-    // It may fail before anybody waits for it.
+    // The promise may reject before it is awaited.
     opening.promise.catch(() => {})
     this.#opened = { done: opening.resolve, failed: opening.reject }
     const socket = await RawSocket.open(
@@ -132,7 +138,7 @@ export class LeanDevice {
     })
   }
 
-  /** A call as one frame; throws RangeError for one that the first credit may not cover. */
+  /** Encodes a call as one frame; throws RangeError if the initial credit may not cover it. */
   prepare(name: string, input: string): PreparedCall {
     const payload = Buffer.allocUnsafe(2 + name.length + 4 + Buffer.byteLength(input))
     payload.writeUInt16BE(name.length)
@@ -145,7 +151,7 @@ export class LeanDevice {
     return { frame: frameOf(message), payloadBytes: payload.length, messageBytes: message.length }
   }
 
-  /** Sends a call; the one before must have its answer. */
+  /** Sends a call; the previous one must have been answered. */
   send({ frame, payloadBytes }: PreparedCall): void {
     if (this.#byteCredit < payloadBytes) {
       this.#waiting = { frame, bytes: payloadBytes }
@@ -155,7 +161,7 @@ export class LeanDevice {
     this.#socket!.write(frame)
   }
 
-  /** Sends a Ping unless the last one still waits, as agents do every five seconds. */
+  /** Sends a Ping unless the last one is unanswered. Agents do so every 5 s. */
   ping(): void {
     if (this.#isPingOut || !this.isReady) return
     this.#isPingOut = true
@@ -195,7 +201,8 @@ export class LeanDevice {
       case 0x00:
         return
       default:
-        // A refused channel, an ended one or the end of all: none of them belongs to an idle or reporting device.
+        // The channel was refused or ended, or the hub closes the link: none of this happens to an idle or publishing
+        // device.
         this.#opened?.failed(new Error(`the hub sent frame ${message[0]}: ${message.toString('latin1', 1)}`))
         this.#socket!.destroy()
     }
@@ -222,22 +229,22 @@ export class LeanDevice {
   }
 }
 
-/** A call as a frame, with the lengths of what is in it. */
+/** An encoded call with the lengths of its parts. */
 export type PreparedCall = { frame: Buffer; payloadBytes: number; messageBytes: number }
 
 const ID_LENGTH = 8
 const BASE58_BYTES = Buffer.from(BASE58)
-/** What a 200-byte row of an event holds beside its other columns, as in the figures of the goals. */
+/** Body that makes a row of an event about 200 bytes long, as in docs/goals.md. */
 export const EVENT_BODY = { message: 'x'.repeat(120), n: 1 }
 
-/** The same events again and again under ids of their own: `devices_PublishEvents` calls that cost the client next to nothing. */
+/** `devices_PublishEvents` calls with the same events under new ids, which cost the client almost nothing. */
 export class EventCalls {
   readonly #device: LeanDevice
   readonly #call: PreparedCall
   readonly #idOffsets: number[] = []
   readonly #stamp: string
 
-  /** `stamp` is the first part of the ids, the present minute's unless given. */
+  /** `stamp` is the first part of the ids; by default that of the current minute. */
   constructor(device: LeanDevice, window: number, stamp = eventStamp(new Date())) {
     this.#device = device
     const emittedAt = new Date().toISOString()
@@ -261,12 +268,12 @@ export class EventCalls {
       this.#idOffsets.push(start + at + this.#stamp.length)
   }
 
-  /** The same for the present connection of the device. */
+  /** The same sequence for the device's current connection. */
   again(): EventCalls {
     return new EventCalls(this.#device, this.#idOffsets.length, this.#stamp)
   }
 
-  /** The next call; the memory is the same each time, so the one before must have been sent. */
+  /** The next call. It reuses the same memory, so the previous one must have been sent. */
   next(): PreparedCall {
     const { frame, messageBytes } = this.#call
     for (const offset of this.#idOffsets) {
@@ -279,13 +286,13 @@ export class EventCalls {
     return this.#call
   }
 
-  /** The ids of the device's events from one number to before another. */
+  /** Ids of the device's events from number `from` to before `to`. */
   ids(from: number, to: number): string[] {
     return Array.from({ length: to - from }, (_, at) => this.#stamp + eventSuffix(from + at))
   }
 }
 
-/** The last part of an event's id by its number: no two of a device are the same, neighbours as far apart as random ones. */
+/** Last part of an event's id. Numbers give unique suffixes that are spread like random ones. */
 export function eventSuffix(number: number): string {
   let rest = scrambled(number)
   let text = ''
@@ -302,7 +309,7 @@ export function eventStamp(at: Date): string {
   return `d_ev_${iso.slice(0, 10).replaceAll('-', '')}-${iso.slice(11, 16).replace(':', '')}-`
 }
 
-/** A number below 2^47 for one below 2^32, a different one for each: the low bits vary in every position of an id. */
+/** Maps a number below 2^32 to a unique number below 2^47 whose low bits vary in every position of an id. */
 function scrambled(number: number): number {
   return (Math.imul(number + 1, 0x9e3779b1) >>> 0) * 25_013
 }

@@ -1,14 +1,17 @@
 import type { BenchHub } from './hub-process.ts'
 
-/** Days of which the seeded events are, each a partition, as the default retention keeps them. */
+/** Number of days of the seeded events. Each is a partition, as with the default retention. */
 export const EVENT_DAYS = 90
-/** Devices that the seeded events are of. */
+/** Number of devices of the seeded events. */
 export const EVENT_DEVICES = 1_000
 
-/** An id of the hub's form made of a number, the same each time: 22 characters of base 58. */
+/** SQL of an id in the hub's format derived from a number: 22 characters of base 58. */
 const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
 
-/** Adds devices with a few properties each to a project: every fifth is disconnected, every tenth unnamed, every 97th waits for approval. */
+/**
+ * Adds devices with a few properties each to a project. Every fifth is disconnected, every tenth unnamed, every 97th
+ * pending.
+ */
 export async function seedDevices(hub: BenchHub, projectId: string, count: number): Promise<void> {
   await hub.query(
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name, hostname, first_seen,
@@ -29,7 +32,7 @@ export async function seedDevices(hub: BenchHub, projectId: string, count: numbe
   await hub.query('vacuum analyze device, device_property')
 }
 
-/** Adds events of the last 90 days, spread evenly over days and the first 1,000 devices. */
+/** Adds events of the last 90 days, evenly spread over days and the first 1,000 devices. */
 export async function seedEvents(hub: BenchHub, rows: number): Promise<void> {
   const perDay = Math.ceil(rows / EVENT_DAYS)
   const today = Date.now()

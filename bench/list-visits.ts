@@ -2,16 +2,16 @@ import type { Page } from 'playwright-core'
 import { launchBrowser } from '../e2e/browser.ts'
 import type { BenchHub } from './hub-process.ts'
 
-/** Time from what a person did to rows on screen, in milliseconds, in ascending order. */
+/** Milliseconds from a person's input to rows on screen, in ascending order. */
 export type Visits = Record<'open' | 'status' | 'sort' | 'text' | 'condition', number[]>
 
-/** JavaScript and CSS that a page loaded, cached or not, in bytes as they are sent. */
+/** JavaScript and CSS loaded by a page, cached or not, in transferred bytes. */
 const CODE_BYTES = `performance.getEntriesByType('resource')
   .filter(({ name }) => /\\.(js|css)$/.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`
 
 /**
- * Opens a project's devices so many times in a browser, each time without answers that are kept, and filters and sorts them; tells
- * what code the way there takes besides.
+ * Opens, filters and sorts a project's devices in a browser several times, each time with an empty query cache. Also
+ * returns the bytes of code loaded on the way.
  */
 export async function visitDevices(
   hub: BenchHub,
@@ -62,8 +62,8 @@ export async function visitDevices(
 }
 
 /**
- * Milliseconds until the table that an act asks for has its first row painted: from the click, or from the change of the address,
- * where a box waits for the end of typing.
+ * Milliseconds until the first row of the new table is painted, counted from the click. For a text box they count from
+ * the change of the address, which follows the end of typing.
  */
 async function timed(page: Page, from: 'click' | 'address', act: () => Promise<void>): Promise<number> {
   await page.evaluate(`window.isFromAddress = ${from === 'address'}; ${WATCH}`)
@@ -83,7 +83,7 @@ const WATCH = `
       const hasMoved = location.href !== before.address
       if (hasMoved && isFromAddress) started ??= performance.now()
       const hasRows = document.querySelector('table[aria-busy=false] tbody tr[data-index]') && rows() !== before.rows
-      // A frame begins before it is painted; a task after it comes when it was.
+      // An animation frame callback runs before painting; a task queued from it runs after.
       if (started && hasMoved && hasRows) setTimeout(() => done(performance.now() - started))
       else requestAnimationFrame(look)
     }

@@ -6,9 +6,9 @@ import type { HttpLoad, HttpRun } from './http-client.ts'
 import { type BenchHub, requestTo, signIn, startBenchHub } from './hub-process.ts'
 import { EVENT_DAYS, EVENT_DEVICES, seedDevices, seedEvents } from './list-seed.ts'
 import { visitDevices } from './list-visits.ts'
-import { told } from './people.ts'
+import { runText } from './people.ts'
 import { treeProcessorSecs } from './processes.ts'
-import { tell, tellGoal } from './yardsticks.ts'
+import { report, reportGoal } from './yardsticks.ts'
 
 const DEVICES = 100_000
 const DEFAULT_EVENTS = 2_000_000
@@ -18,18 +18,18 @@ const SECS = 5
 const CONNECTIONS = 16
 const PAGE_SIZE = 50
 
-/** The columns and the order of a page in the middle of a device list. */
+/** Columns and order of a page in the middle of a device list. */
 const PAGE = `
   select device_id, name, hostname, first_seen, is_connected, pending_certificates, health, last_connected_at from device
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
 
 /**
- * Lists of a large hub (goals P15 and P16): pages of 100,000 devices beside the same rows by a statement alone, the device list in
- * a browser, the latest events of a device among many, and what devices notice when a day of events is dropped. The options are
- * the number of events, 2,000,000 unless told otherwise, while the goal is set for 20,000,000, and the number of visits, 50.
+ * Lists of a large hub (goals P15 and P16). Measures pages of 100,000 devices against a bare statement with the same
+ * rows, the device list in a browser, the latest events of a device among many, and acknowledgements while a day of
+ * events is dropped. Arguments: number of events (2,000,000; the goal is set for 20,000,000) and number of visits (50).
  */
 export async function lists(events = String(DEFAULT_EVENTS), visits = String(VISITS)): Promise<void> {
-  // Before the hub starts, which serves what it finds then.
+  // Must run before the hub starts, which serves the console that it finds at its start.
   await import('../tools/build-console.ts')
   await using hub = await startBenchHub()
   const [project] = (await hub.query('select project_id, name from project limit 1')) as {
@@ -38,7 +38,7 @@ export async function lists(events = String(DEFAULT_EVENTS), visits = String(VIS
   }[]
   const { project_id: projectId, name } = project!
   await seedDevices(hub, projectId, DEVICES)
-  tell('devices', `${DEVICES}`)
+  report('devices', `${DEVICES}`)
   await measurePages(hub, projectId)
   await measureVisits(hub, name, Number(visits))
   await seedEvents(hub, Number(events))
@@ -73,12 +73,12 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
   const summary = queryLoad(hub, cookie, 'projects_GetSummary', { projectId, maxBins: 200 })
   const runs = { bare: [] as HttpRun[], page: [] as HttpRun[] }
   const used = { bare: 0, page: 0 }
-  // The database is below the hub in the tree of processes.
+  // The database processes are children of the hub.
   const costs = {
     bare: () => treeProcessorSecs(peer.pid!) + treeProcessorSecs(hub.databasePid()),
     page: () => treeProcessorSecs(hub.pid),
   }
-  // What runs for the first time is compiled.
+  // Warm up, so that compilation is not measured.
   for (const load of [bare, page]) await ask(client, { ...load, secs: 2 })
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, load] of Object.entries({ bare, page }) as ['bare' | 'page', HttpLoad][]) {
@@ -92,19 +92,19 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
     return `processor time ${Math.round((used[name] / answers) * 1e6)} us`
   }
   const [least, own] = [middleRun(runs.bare), middleRun(runs.page)]
-  tell('bare page, c=16', `${told(least)}; ${microsecs('bare')}`)
-  tell('projects_QueryDevices, c=16', `${told(own)}; ${microsecs('page')}`)
+  report('bare page, c=16', `${runText(least)}; ${microsecs('bare')}`)
+  report('projects_QueryDevices, c=16', `${runText(own)}; ${microsecs('page')}`)
   const ratio = own.p99Ms / least.p99Ms
-  tellGoal(
+  reportGoal(
     'P15',
     'page of 50 at c=16',
     `p99 ${own.p99Ms.toFixed(1)} ms, x${ratio.toFixed(1)}`,
     '<= x2.0',
     ratio <= 2,
   )
-  tell('first page with its total, c=1', told(await ask<HttpRun>(client, { ...firstPage, connections: 1 })))
-  tell('first page with its total, c=16', told(await ask<HttpRun>(client, firstPage)))
-  tell('projects_GetSummary, c=1', told(await ask<HttpRun>(client, { ...summary, connections: 1 })))
+  report('first page with total, c=1', runText(await ask<HttpRun>(client, { ...firstPage, connections: 1 })))
+  report('first page with total, c=16', runText(await ask<HttpRun>(client, firstPage)))
+  report('projects_GetSummary, c=1', runText(await ask<HttpRun>(client, { ...summary, connections: 1 })))
   peer.disconnect()
   client.disconnect()
 }
@@ -112,7 +112,7 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
 async function measureVisits(hub: BenchHub, projectName: string, count: number): Promise<void> {
   const { visits, codeBytes } = await visitDevices(hub, projectName, count)
   const codeKib = codeBytes / 1024
-  tellGoal(
+  reportGoal(
     'P14',
     'JavaScript and CSS of projects and device list',
     `${codeKib.toFixed(0)} KiB`,
@@ -129,13 +129,13 @@ async function measureVisits(hub: BenchHub, projectName: string, count: number):
   for (const [act, what, gateMs] of gates) {
     const p95Ms = quantile(visits[act], 0.95)
     const measured = `p50 ${median(visits[act]).toFixed(0)}, p95 ${p95Ms.toFixed(0)} ms`
-    tellGoal('P15', what, measured, `p95 <= ${gateMs} ms`, p95Ms <= gateMs)
+    reportGoal('P15', what, measured, `p95 <= ${gateMs} ms`, p95Ms <= gateMs)
   }
 }
 
 async function measureEvents(hub: BenchHub): Promise<void> {
   const [row] = await hub.query('select count(*) from device_event')
-  tell('events', `${row!.count} of ${EVENT_DEVICES} devices in ${EVENT_DAYS} days`)
+  report('events', `${row!.count} of ${EVENT_DEVICES} devices in ${EVENT_DAYS} days`)
   const [device] = await hub.query('select device_id from device_event limit 1')
   const { child: client } = await forked('http-client.ts')
   const load = queryLoad(hub, await signIn(hub), 'devices_QueryEvents', {
@@ -146,12 +146,20 @@ async function measureEvents(hub: BenchHub): Promise<void> {
   const runs: HttpRun[] = []
   for (let round = 0; round < ROUNDS; round++) runs.push(await ask<HttpRun>(client, load))
   const own = middleRun(runs)
-  tell('devices_QueryEvents, c=16', told(own))
-  tellGoal('P16', 'latest 10 events at c=16', `p99 ${own.p99Ms.toFixed(1)} ms`, 'p99 <= 5 ms', own.p99Ms <= 5)
+  report('devices_QueryEvents, c=16', runText(own))
+  reportGoal(
+    'P16',
+    'latest 10 events at c=16',
+    `p99 ${own.p99Ms.toFixed(1)} ms`,
+    'p99 <= 5 ms',
+    own.p99Ms <= 5,
+  )
   client.disconnect()
 }
 
-/** Devices that publish one event after the other while the oldest day is dropped as the hub's own job does it. */
+/**
+ * Lets devices publish one event after the other while the oldest day is dropped by the statement of the hub's own job.
+ */
 async function measureDrop(hub: BenchHub): Promise<void> {
   const devices = await Promise.all(
     Array.from({ length: 8 }, () => connectDevice({ url: hub.url, token: hub.token })),
@@ -166,8 +174,8 @@ async function measureDrop(hub: BenchHub): Promise<void> {
   stop.abort()
   const longestMs = Math.max(...(await Promise.all(publishing)))
   for (const device of devices) await device[Symbol.asyncDispose]()
-  tell('dropping a day', `${dropMs.toFixed(0)} ms`)
-  tellGoal(
+  report('dropping a day', `${dropMs.toFixed(0)} ms`)
+  reportGoal(
     'P16',
     'longest acknowledgement while a day is dropped',
     `${longestMs.toFixed(0)} ms`,
@@ -176,7 +184,7 @@ async function measureDrop(hub: BenchHub): Promise<void> {
   )
 }
 
-/** Publishes events until the end; resolves to the longest time that one took, in milliseconds. */
+/** Publishes events until aborted; resolves to the longest time to an acknowledgement, in milliseconds. */
 async function longestAnswer({ deviceId, invoke }: FakeDevice, end: AbortSignal): Promise<number> {
   let longestMs = 0
   while (!end.aborted) {
@@ -197,7 +205,7 @@ function queryLoad(hub: BenchHub, cookie: string, action: string, input: object)
   }
 }
 
-/** The run with the middle p99. */
+/** The run with the median p99. */
 function middleRun(runs: HttpRun[]): HttpRun {
   return runs.toSorted((a, b) => a.p99Ms - b.p99Ms)[Math.floor(runs.length / 2)]!
 }

@@ -1,4 +1,5 @@
-// The load client, forked by a bench: devices, or clients of a plain WebSocket echo, over sockets of their own. One answer a message.
+// The load client: devices, or clients of a plain WebSocket echo, each on its own socket. Answers each message once.
+// Forked by a bench.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -7,7 +8,7 @@ import { answerAll, quantile } from './child.ts'
 import { EventCalls, type HubTarget, LeanDevice } from './lean-device.ts'
 import { frameOf, RawSocket } from './raw-socket.ts'
 
-/** What a client can be asked for. */
+/** Commands of a bench to its load client. */
 export type LoadCommand =
   | { connect: ConnectLoad }
   | { reconnect: { parallel: number; resumes: boolean; giveUpMs: number } }
@@ -26,38 +27,38 @@ export type ConnectLoad = {
   url: string
   token: string
   count: number
-  /** So many at once. */
+  /** Connections being opened at the same time. */
   parallel: number
-  /** The certificate of all devices where the hub speaks TLS; without it they tell one in `X-Client-Cert`. */
+  /** Certificate of all devices if the hub uses TLS; otherwise they send one in `X-Client-Cert`. */
   tls?: TlsFiles
 }
 
 export type PublishRun = { acknowledged: number; secs: number; p50Ms: number; p99Ms: number }
 export type ConnectRun = { secs: number }
 export type ReconnectRun = {
-  /** Wall clock, in milliseconds: the first connection accepted, the last device let in again. */
+  /** Wall clock in milliseconds: first accepted connection, and last device admitted. */
   firstAcceptedAt: number
   lastAdmittedAt: number
-  /** Tries that failed once connections were accepted, and connections whose TLS session was resumed. */
+  /** Attempts that failed after the first acceptance, and connections with a resumed TLS session. */
   failures: number
   resumed: number
 }
 export type LedgerRun = {
   deviceId: string
   acknowledged: string[]
-  /** What was sent and not acknowledged when the ledger ended; it may be stored. */
+  /** Events sent and not acknowledged when the ledger ended; they may be stored. */
   unanswered: string[]
 }[]
 
-/** Agents ping so often, in milliseconds; the devices of a client take turns. */
+/** Ping interval of agents in milliseconds; the devices of a client ping in groups, one after the other. */
 const PING_MS = 5_000
 const PING_TURNS = 50
-/** How long a refused device waits before it tries again in a storm, in milliseconds. */
+/** Pause before a refused device retries during a storm, in milliseconds. */
 const RETRY_MS = 50
 
 const devices: LeanDevice[] = []
 const echoes: RawSocket[] = []
-/** Whether the clients of an echo send a Ping as often as devices do. */
+/** True if clients of an echo send Pings as often as devices do. */
 let doEchoesPing = false
 const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
@@ -86,7 +87,9 @@ async function run(command: LoadCommand): Promise<unknown> {
   return {}
 }
 
-/** Connects devices, each new to the hub; they share one certificate, whose making is not what is measured. */
+/**
+ * Connects devices that are new to the hub. They share one certificate, so that creating certificates is not measured.
+ */
 async function connect({ url, token, count, parallel, tls }: ConnectLoad): Promise<ConnectRun> {
   const secureContext = tls && createSecureContext(tls)
   const certificatePem = tls ? undefined : (await deviceIdentity()).certificatePem
@@ -107,7 +110,7 @@ async function connect({ url, token, count, parallel, tls }: ConnectLoad): Promi
   return { secs: secondsSince(started) }
 }
 
-/** Every device comes back as soon as its connection is gone, and tries until it is let in. */
+/** Lets every device reconnect as soon as its connection is lost, retrying until it is admitted. */
 async function reconnect(load: {
   parallel: number
   resumes: boolean
@@ -132,7 +135,7 @@ async function reconnect(load: {
   return result
 }
 
-/** Publishes events, `window` a call and one call after the other on each device; counts what was acknowledged. */
+/** Publishes events on each device, `window` in a call and one call after the other; counts acknowledged events. */
 async function publish(load: { secs: number; devices: number; window: number }): Promise<PublishRun> {
   const latencies: number[] = []
   let acknowledged = 0
@@ -162,8 +165,8 @@ async function publish(load: { secs: number; devices: number; window: number }):
 }
 
 /**
- * Publishes single events on a fixed schedule, the devices in turn. The time of each counts from when it was due, so that a slow
- * answer is not hidden by the sender's waiting for it.
+ * Publishes single events on a fixed schedule, rotating through the devices. Latency counts from the due time, so that
+ * a slow answer is not hidden by the sender's wait.
  */
 async function schedule(load: { secs: number; devices: number; perSec: number }): Promise<PublishRun> {
   const latencies: number[] = []
@@ -198,7 +201,7 @@ async function schedule(load: { secs: number; devices: number; perSec: number })
   return { acknowledged: latencies.length, secs: secondsSince(started), ...quantiles(latencies) }
 }
 
-/** Every device sets one property at once; resolves when all are acknowledged. */
+/** Sets one property on every device at once; resolves when all are acknowledged. */
 async function setProperty({ name }: { name: string }): Promise<{ secs: number }> {
   const started = performance.now()
   await Promise.all(
@@ -210,8 +213,8 @@ async function setProperty({ name }: { name: string }): Promise<{ secs: number }
 }
 
 /**
- * Some devices publish events for as long as the ledger is kept, through disconnections: what was not acknowledged is sent again
- * under the same id, as agents do. The ledger holds what was.
+ * Lets some devices publish events through disconnections until the ledger is ended. Unacknowledged events are resent
+ * with the same id, as agents do. The ledger records the acknowledged ones.
  */
 function keepLedger(load: { devices: number; pauseMs: number }): object {
   const book = { isOver: false, ended: Promise.resolve<LedgerRun>([]) }
@@ -224,7 +227,7 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
         await pause(load.pauseMs)
         if (!device.isReady) continue
         if (isUnanswered) device.eventsMade--
-        // The connection may be another one than the last time, and frames belong to theirs.
+        // Prepared frames belong to a connection, and this may be a new one.
         calls = calls.again()
         isUnanswered = !(await publishOnce(device, calls))
       }
@@ -240,7 +243,7 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
   return {}
 }
 
-/** Whether the next event was acknowledged before the connection ended. */
+/** True if the next event was acknowledged before the connection ended. */
 function publishOnce(device: LeanDevice, calls: EventCalls): Promise<boolean> {
   return new Promise(done => {
     device.onEnd = () => done(false)
@@ -273,7 +276,7 @@ async function connectEchoes({
   return { secs: secondsSince(started) }
 }
 
-/** Sends `window` messages at once on each connection, and again when all of their echoes are there. */
+/** Sends `window` messages at once on each connection, repeating when all echoes have arrived. */
 async function echo(load: { secs: number; window: number; messageBytes: number }): Promise<PublishRun> {
   const frames = Buffer.concat(
     Array.from({ length: load.window }, () => frameOf(Buffer.alloc(load.messageBytes, 'x'))),

@@ -1,9 +1,11 @@
-// `npm run bench -- smoke` and others: a hub as users run it, loaded over loopback by a process of its own; ends by itself.
+// `npm run bench -- NAME`: runs one bench against a hub started like in production, loaded over loopback by separate
+// processes.
 import { blobs } from './blobs.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
+import { hostileDevice } from './hostile-device.ts'
 import { ingest } from './ingest.ts'
 import { lists } from './lists.ts'
 import { people } from './people.ts'
@@ -12,7 +14,7 @@ import { tunnel } from './tunnel.ts'
 
 type Bench = {
   run: (...options: string[]) => Promise<void>
-  /** Who takes longer has failed; `fuzz` bounds itself. */
+  /** Time limit after which a bench has failed; `fuzz` limits itself. */
   limitMinutes?: number
 }
 
@@ -21,6 +23,7 @@ const BENCHES: Record<string, Bench> = {
   people: { run: people, limitMinutes: 10 },
   flood: { run: flood, limitMinutes: 10 },
   fuzz: { run: fuzz },
+  'hostile-device': { run: hostileDevice, limitMinutes: 10 },
   ingest: { run: ingest, limitMinutes: 10 },
   fleet: { run: fleet, limitMinutes: 15 },
   tunnel: { run: tunnel, limitMinutes: 10 },
@@ -29,7 +32,7 @@ const BENCHES: Record<string, Bench> = {
   blobs: { run: blobs, limitMinutes: 15 },
 }
 
-// An interrupted bench ends what it started, which happens at the exit of this process.
+// On an interrupt, exit handlers stop the processes that the bench started.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 
 const name = process.argv[2] ?? 'smoke'

@@ -1,5 +1,5 @@
-// What an action costs at least: a fastify server that asks the hub's own database three statements in turn for each request,
-// the session, the membership and the thing itself. Forked by a bench; arguments: connection and ids as JSON.
+// Yardstick of an action: a fastify server that runs three statements on the hub's database for each request (session,
+// membership, record). Forked by a bench; the argument is the connection and the ids as JSON.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

@@ -2,18 +2,19 @@ import { ask, forked, median } from './child.ts'
 import type { HttpLoad, HttpRequest, HttpRun } from './http-client.ts'
 import { type BenchHub, requestTo, signIn, startBenchHub } from './hub-process.ts'
 import { treeProcessorSecs } from './processes.ts'
-import { tell, tellGoal } from './yardsticks.ts'
+import { report, reportGoal } from './yardsticks.ts'
 
 const ROUNDS = 3
 const SECS = 5
 const NAMES = ['users_QueryTokens', 'devices_GetDetails', 'projects_GetDetails'] as const
 
-/** A run with what one request cost: of the process that answers, and of the database, in microseconds of processor time. */
+/** A run with the CPU time of one request in microseconds, of the answering process and of the database. */
 type CostedRun = HttpRun & { serverMicrosecs: number; databaseMicrosecs: number }
 
 /**
- * Actions by people and sign-ins (goals P7, P8 and the first half of P19): how a request compares with the three statements that
- * it needs at least, measured in turns; sign-ins on a schedule and at once, and what they do to everybody else.
+ * Actions by people and sign-ins (goals P7, P8 and the first half of P19). Compares a request with the three statements
+ * that it needs at least, in alternating rounds. Measures sign-ins on a schedule and all at once, and their effect on
+ * other people's requests.
  */
 export async function people(): Promise<void> {
   await using hub = await startBenchHub()
@@ -38,12 +39,12 @@ export async function people(): Promise<void> {
     const before = used()
     const run = await ask<HttpRun>(client, load)
     const [server, database] = used().map((secs, at) => ((secs - before[at]!) / run.answers) * 1e6)
-    // The database runs below the hub.
+    // The database processes are children of the hub.
     const serverMicrosecs = pid === hub.pid ? server! - database! : server!
     return { ...run, serverMicrosecs, databaseMicrosecs: database! }
   }
 
-  // What runs for the first time is compiled.
+  // Warm up, so that compilation is not measured.
   for (const load of [least, ...Object.values(actions)])
     await ask(client, { ...load, connections: 32, secs: 2 })
   for (const connections of [32, 1]) {
@@ -55,18 +56,18 @@ export async function people(): Promise<void> {
         runs.get(name)!.push(await costed(hub.pid, { ...actions[name], connections, secs: SECS }))
     }
     const peerRun = middle(leastRuns)
-    tell(`3 statements, c=${connections}`, toldWithCost(peerRun))
+    report(`3 statements, c=${connections}`, costedRunText(peerRun))
     for (const [name, own] of [...runs].map(([name, all]) => [name, middle(all)] as const)) {
-      tell(`${name}, c=${connections}`, toldWithCost(own))
+      report(`${name}, c=${connections}`, costedRunText(own))
       const rate = own.perSec / peerRun.perSec
       const [p50, p99] = [own.p50Ms / peerRun.p50Ms, own.p99Ms / peerRun.p99Ms]
       if (connections > 1) {
         const share = peerRun.serverMicrosecs / own.serverMicrosecs
         const measured = `${rate.toFixed(2)} (by its processor time ${share.toFixed(2)}), p99 x${p99.toFixed(1)}`
-        tellGoal('P7', name, measured, '>= 0.60, p99 <= x2.0', rate >= 0.6 && p99 <= 2)
+        reportGoal('P7', name, measured, '>= 0.60, p99 <= x2.0', rate >= 0.6 && p99 <= 2)
       } else {
         const measured = `p50 x${p50.toFixed(1)}, p99 ${own.p99Ms.toFixed(1)} ms`
-        tellGoal('P8', name, measured, 'p50 <= x4.0, p99 <= 5 ms', p50 <= 4 && own.p99Ms <= 5)
+        reportGoal('P8', name, measured, 'p50 <= x4.0, p99 <= 5 ms', p50 <= 4 && own.p99Ms <= 5)
       }
     }
   }
@@ -74,13 +75,13 @@ export async function people(): Promise<void> {
 
   const signInRequest = requestTo(hub, '/api/private/login', { ...hub.signIn, remember: false })
   const scheduled = await costed(hub.pid, { ...signInRequest, connections: 20, secs: 10, perSec: 20 })
-  tell('sign-ins, 20 a second', toldWithCost(scheduled))
+  report('sign-ins, 20 a second', costedRunText(scheduled))
   const p99 = scheduled.p99Ms
-  tellGoal('P19', 'sign-ins, 20 a second', `p99 ${p99.toFixed(0)} ms`, 'p99 <= 150 ms', p99 <= 150)
+  reportGoal('P19', 'sign-ins, 20 a second', `p99 ${p99.toFixed(0)} ms`, 'p99 <= 150 ms', p99 <= 150)
   const atOnce = await costed(hub.pid, { ...signInRequest, connections: 20, secs: 10 })
-  tell('sign-ins, 20 at once', toldWithCost(atOnce))
+  report('sign-ins, 20 at once', costedRunText(atOnce))
   const p95 = atOnce.p95Ms
-  tellGoal('', 'sign-ins, 20 at once', `p95 ${p95.toFixed(0)} ms`, 'p95 <= 300 ms', p95 <= 300)
+  reportGoal('', 'sign-ins, 20 at once', `p95 ${p95.toFixed(0)} ms`, 'p95 <= 300 ms', p95 <= 300)
 
   const details: HttpLoad = { ...actions.projects_GetDetails, connections: 4, secs: 8, perSec: 100 }
   const alone = await ask<HttpRun>(other, details)
@@ -88,10 +89,10 @@ export async function people(): Promise<void> {
     ask<HttpRun>(other, details),
     ask<HttpRun>(client, { ...signInRequest, connections: 20, secs: 8 }),
   ])
-  tell('others, alone', told(alone))
-  tell('others, beside 20 sign-ins', told(beside))
+  report('others, alone', runText(alone))
+  report('others, during 20 sign-ins', runText(beside))
   const slower = beside.p50Ms / alone.p50Ms
-  tellGoal('', 'others, beside 20 sign-ins', `p50 x${slower.toFixed(1)}`, '<= x2.0', slower <= 2)
+  reportGoal('', 'others, during 20 sign-ins', `p50 x${slower.toFixed(1)}`, '<= x2.0', slower <= 2)
 
   client.disconnect()
   other.disconnect()
@@ -99,7 +100,7 @@ export async function people(): Promise<void> {
 
 type World = { cookie: string; userId: string; sessionId: string; projectId: string; deviceId: string }
 
-/** Signs in as the first administrator, and puts one device into their project. */
+/** Signs in as the first administrator and creates one device in their project. */
 async function prepare(hub: BenchHub): Promise<World> {
   const cookie = await signIn(hub)
   const one = async (sql: string): Promise<string> => Object.values((await hub.query(sql))[0]!)[0] as string
@@ -122,7 +123,7 @@ function action(hub: BenchHub, { cookie }: World, name: string, input: object): 
   return requestTo(hub, `/api/v1/actions/invoke/${name}`, input, cookie)
 }
 
-/** The middle of each figure. */
+/** Median of each figure. */
 function middle(runs: CostedRun[]): CostedRun {
   const figure = (key: 'perSec' | 'p50Ms' | 'p95Ms' | 'p99Ms' | 'serverMicrosecs' | 'databaseMicrosecs') =>
     median(runs.map(run => run[key]))
@@ -137,12 +138,12 @@ function middle(runs: CostedRun[]): CostedRun {
   }
 }
 
-function toldWithCost(run: CostedRun): string {
-  return `${told(run)}; processor time ${Math.round(run.serverMicrosecs)} us, database ${Math.round(run.databaseMicrosecs)} us`
+function costedRunText(run: CostedRun): string {
+  return `${runText(run)}; processor time ${Math.round(run.serverMicrosecs)} us, database ${Math.round(run.databaseMicrosecs)} us`
 }
 
-/** A run in words. */
-export function told({ perSec, p50Ms, p95Ms, p99Ms, statuses }: HttpRun): string {
+/** A run as text for a row of output. */
+export function runText({ perSec, p50Ms, p95Ms, p99Ms, statuses }: HttpRun): string {
   const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
   return `${Math.round(perSec)} per second, p50 ${p50Ms.toFixed(2)} ms, p95 ${p95Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms (${answers.join(', ')})`
 }

@@ -1,15 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Clock ticks a second in which the kernel counts processor time. */
+/** Clock ticks per second, the kernel's unit of CPU time. */
 const TICKS_PER_SEC = 100
 
-/** Processor time in seconds that a process, everything below it and what ended below it have used so far. */
+/** CPU time in seconds used so far by a process and all its descendants, including exited ones. */
 export function treeProcessorSecs(pid: number): number {
   const all = processorTimes()
   return treeOf(pid, all).reduce((sum, at) => sum + (all.get(at)?.secs ?? 0), 0)
 }
 
-/** Runs something and tells how many cores processes that are not this one's used meanwhile: a shared machine is noisy. */
+/**
+ * Runs `work` and returns how many cores were used meanwhile by processes that are not descendants of this one. A
+ * shared machine is noisy.
+ */
 export async function withForeignCores<Result>(
   work: () => Promise<Result>,
 ): Promise<{ result: Result; foreignCores: number }> {
@@ -20,13 +23,13 @@ export async function withForeignCores<Result>(
   return { result, foreignCores: Math.max(0, foreignSecs() - before) / secs }
 }
 
-/** Proportional memory of a hub, and of it and everything below it, in KiB. */
+/** Proportional memory (PSS) of a hub alone and with its descendants, in KiB. */
 export function memoryKiB(pid: number): { hub: number; all: number } {
   const tree = treeOf(pid, processorTimes())
   return { hub: pssKiB(pid), all: tree.reduce((sum, at) => sum + pssKiB(at), 0) }
 }
 
-/** Looks at the memory of a process every so many milliseconds until its scope ends: by how much it grew at most, in KiB. */
+/** Samples the memory of a process every `everyMs` until disposed; mostKiB() is the largest growth. */
 export function watchGrowth(pid: number, everyMs: number): Disposable & { mostKiB(): number } {
   const before = residentKiB(pid)
   let most = before
@@ -36,13 +39,14 @@ export function watchGrowth(pid: number, everyMs: number): Disposable & { mostKi
   return { mostKiB: () => most - before, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
-/** Memory of a process that is in use, in KiB. */
+/** Resident memory of a process in KiB. */
 export function residentKiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1])
 }
 
 /**
- * Most files that a process of this user may open. Node takes the hard limit by itself, so this is what a hub or a load client has.
+ * Limit of open files of this user's processes. Node raises its soft limit to the hard limit, so hubs and load clients
+ * have this limit.
  */
 export function maxOpenFiles(): number {
   const line = /Max open files\s+\S+\s+(\S+)/.exec(readFileSync('/proc/self/limits', 'latin1'))![1]!
@@ -63,7 +67,7 @@ function pssKiB(pid: number): number {
   }
 }
 
-/** A process and everything below it. */
+/** A process and all its descendants. */
 function treeOf(pid: number, all: Map<number, { parent: number }>): number[] {
   const children = [...all].filter(([, { parent }]) => parent === pid)
   return [pid, ...children.flatMap(([child]) => treeOf(child, all))]
@@ -79,7 +83,7 @@ function processorTimes(): Map<number, { parent: number; secs: number }> {
       const ticks = Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])
       found.set(Number(entry), { parent: Number(fields[1]), secs: ticks / TICKS_PER_SEC })
     } catch {
-      // The process ended meanwhile.
+      // The process has exited meanwhile.
     }
   }
   return found

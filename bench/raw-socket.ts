@@ -1,37 +1,37 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext } from 'node:tls'
 
-/** Where to connect on this machine, and with what. */
+/** Address on this machine and TLS settings. */
 export type Target = {
   port: number
-  /** Certificate and key of the client for TLS; nothing for plain TCP. */
+  /** Client certificate and key for TLS; absent for plain TCP. */
   secureContext?: SecureContext
   /** A TLS session to resume. */
   session?: Buffer | undefined
-  /** Told each TLS session that the server offers. */
+  /** Called with each TLS session that the server offers. */
   onSession?: (session: Buffer) => void
 }
 
-// Clients mask what they send. Any mask but zeros costs the server the same, and one for all costs this side little.
+// Clients have to mask their frames. Any mask but zeros costs the server the same, and a constant one is cheap here.
 const MASK = [1, 2, 3, 4] as const
 const BINARY = 0x82
 
 /**
- * The client's end of a WebSocket over a bare socket: as lean as can be, because load clients share the machine with what they
- * load. Messages go out as frames made beforehand.
+ * Client end of a WebSocket on a raw socket, with minimal cost, because load clients share the machine with the
+ * measured hub. Messages are sent as prepared frames.
  */
 export class RawSocket {
   onMessage: (message: Buffer) => void = () => {}
   readonly #socket: Socket
   #rest: Buffer | undefined
-  /** When the connection was accepted, in milliseconds of the wall clock. */
+  /** Wall clock in milliseconds when the connection was accepted. */
   readonly acceptedAt = Date.now()
 
   private constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  /** Connects and upgrades; rejects when either is refused. `onClose` is told the end of one that succeeded. */
+  /** Connects and upgrades; rejects when either is refused. `onClose` is called when an opened connection ends. */
   static open(target: Target, path: string, headers: string, onClose?: () => void): Promise<RawSocket> {
     return new Promise((done, failed) => {
       const at = { host: '127.0.0.1', port: target.port }
@@ -80,7 +80,7 @@ export class RawSocket {
     return !this.#socket.destroyed
   }
 
-  /** Sends frames as `frameOf` makes them. */
+  /** Sends frames made by `frameOf`. */
   write(frame: Buffer): void {
     this.#socket.write(frame)
   }
@@ -115,7 +115,7 @@ export class RawSocket {
   }
 }
 
-/** A message as one masked frame of at most 64 KiB. */
+/** Encodes a message of at most 64 KiB as one masked frame. */
 export function frameOf(message: Uint8Array): Buffer {
   const isShort = message.length < 126
   const frame = Buffer.allocUnsafe(frameHeaderBytes(message.length) + message.length)
@@ -128,12 +128,12 @@ export function frameOf(message: Uint8Array): Buffer {
   return frame
 }
 
-/** Length of what stands before a message of this length in its frame. */
+/** Length of the frame header for a message of this length. */
 function frameHeaderBytes(messageBytes: number): number {
   return messageBytes < 126 ? 6 : 8
 }
 
-/** Puts one byte of a message into its frame, in place. */
+/** Replaces one byte of the message inside its masked frame. */
 export function patchFrame(frame: Buffer, messageBytes: number, at: number, byte: number): void {
   frame[frameHeaderBytes(messageBytes) + at] = byte ^ MASK[at & 3]!
 }

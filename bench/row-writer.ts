@@ -1,5 +1,5 @@
-// What a durable event costs at least: rows into the hub's own table, in statements of many, by the driver that the hub uses.
-// Forked by a bench; the argument is the connection as JSON.
+// Yardstick of a durable event: inserts rows into the hub's own table with many rows per statement and the hub's
+// driver. Forked by a bench; the argument is the connection as JSON.
 import pg from 'pg'
 import { answering } from './child.ts'
 import { EVENT_BODY, eventStamp, eventSuffix } from './lean-device.ts'
@@ -9,12 +9,14 @@ export type RowLoad = {
   deviceIds: string[]
   batch: number
   connections: number
-  /** Number of the first event, beyond those that devices of the bench reach: the rows stand among theirs. */
+  /**
+   * Number of the first event, larger than those of the bench's devices, so that the ids are new but in the same range.
+   */
   first: number
 }
 export type RowRun = { rows: number; secs: number; writerSecs: number }
 
-// The hub's statement without what is the hub's own business: resent events, devices that were deleted.
+// The hub's statement without its handling of resent events and deleted devices.
 const INSERT = {
   name: 'insert-events',
   text: `

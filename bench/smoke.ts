@@ -1,16 +1,16 @@
 import { count, countEvents, startBenchHub } from './hub-process.ts'
 import type { ConnectRun, PublishRun } from './load-client.ts'
 import { memoryKiB } from './processes.ts'
-import { startLoadClient, tell } from './yardsticks.ts'
+import { report, startLoadClient } from './yardsticks.ts'
 
 const DEVICES = 2_000
 
-/** Connects 2,000 devices to one hub and publishes events from 200 of them; prints what it measured. */
+/** Connects 2,000 devices to one hub and publishes events from 200 of them; prints the results. */
 export async function smoke(): Promise<void> {
   await using hub = await startBenchHub()
   await settle()
   const idle = memoryKiB(hub.pid)
-  tell('idle hub', `${mib(idle.hub)} MiB, with its database ${mib(idle.all)} MiB (PSS)`)
+  report('idle hub', `${mib(idle.hub)} MiB, with its database ${mib(idle.all)} MiB (PSS)`)
 
   const client = startLoadClient()
   const { secs } = await client.ask<ConnectRun>({
@@ -20,11 +20,11 @@ export async function smoke(): Promise<void> {
   if (shown !== DEVICES) throw new Error(`${shown} of ${DEVICES} devices are shown as connected`)
   await settle()
   const loaded = memoryKiB(hub.pid)
-  tell(
+  report(
     'connects',
     `${Math.round(DEVICES / secs)} per second (${DEVICES} new devices, each enrolled and its first action answered)`,
   )
-  tell(
+  report(
     'memory',
     `${((loaded.hub - idle.hub) / DEVICES).toFixed(1)} KiB per connection (hub, PSS, user space)`,
   )
@@ -39,7 +39,7 @@ export async function smoke(): Promise<void> {
       throw new Error(`${run.acknowledged} events acknowledged, ${stored} stored`)
     const rate = Math.round(run.acknowledged / run.secs)
     const latency = `p50 ${run.p50Ms.toFixed(1)} ms, p99 ${run.p99Ms.toFixed(1)} ms`
-    tell(
+    report(
       `events, ${window} a call`,
       `${rate} per second acknowledged durable (200 devices, 200 bytes, ${latency})`,
     )
@@ -47,7 +47,7 @@ export async function smoke(): Promise<void> {
   await client.end()
 }
 
-/** Waits for what starting and connecting leave behind: collected garbage, flushed buffers. */
+/** Waits for work left over from starting and connecting: garbage collection and flushed buffers. */
 function settle(): Promise<void> {
   return new Promise(done => setTimeout(done, 3_000))
 }

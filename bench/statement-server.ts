@@ -1,5 +1,5 @@
-// What a list costs at least: a fastify server that answers each request with the rows of one statement on the hub's own
-// database. Forked by a bench; argument: connection, statement and values as JSON.
+// Yardstick of a list: a fastify server that answers each request with the rows of one statement on the hub's database.
+// Forked by a bench; the argument is connection, statement and values as JSON.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

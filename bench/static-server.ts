@@ -1,4 +1,4 @@
-// What a download costs elsewhere: @fastify/static on a folder. Forked by a bench; argument: the folder.
+// Yardstick of a download: @fastify/static on a folder. Forked by a bench; the argument is the folder.
 import fastifyStatic from '@fastify/static'
 import { fastify } from 'fastify'
 

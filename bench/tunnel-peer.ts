@@ -1,6 +1,6 @@
-// What the tunnel through the hub is compared with, and where its bytes come from; forked by a bench. First argument: the role.
-// `source` is the web server on the device's side. `hub` and `device` are the least that carries streams over one WebSocket:
-// frames of 16 KiB with the number of their stream in front, no windows, no ends of one direction, no rights.
+// Yardsticks of the tunnel, and the source of its bytes. Forked by a bench. The first argument is the role: `source` is
+// the web server beside the device; `hub` and `device` are a minimal tunnel over one WebSocket, with frames of 16 KiB
+// prefixed by the stream's number, without windows, half-closed streams and permissions.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -13,9 +13,9 @@ import { generated } from './generated.ts'
 const [role, ...options] = process.argv.slice(2) as [string, ...string[]]
 const CHUNK = Buffer.alloc(128 * 1024, 'muster')
 const FRAME_BYTES = 16 * 1024
-/** Bytes in the WebSocket from which on streams are not read. */
+/** Above this many buffered bytes of the WebSocket, streams are not read. */
 const HIGH_WATER_BYTES = 1024 * 1024
-/** The stream that carries the numbers of new ones. */
+/** Number of the stream that carries the numbers of new streams. */
 const OPENINGS = 0
 
 process.on('disconnect', () => process.exit(0))
@@ -27,7 +27,10 @@ function ready(port: number): void {
   process.send!({ port })
 }
 
-/** `/flat` hardly ends; `/bytes/N` has N bytes, a POST is answered with the SHA-256 of its body; anything else is a small page. */
+/**
+ * `/flat` sends a nearly endless stream, `/bytes/N` sends N bytes, a POST is answered with the SHA-256 of its body, and
+ * any other path is a small page.
+ */
 function source(): void {
   const server = createHttpServer((request, response) => {
     const [, bytes] = /^\/bytes\/(\d+)$/.exec(request.url!) ?? []
@@ -84,7 +87,7 @@ function hub([certPath, keyPath]: [string, string]): void {
 
 function device([devicePort, targetPort]: [string, string]): void {
   const streams = new Map<number, Socket>()
-  // The hub's device has a certificate as well; making one here would tell nothing.
+  // The certificate that a real device presents makes no difference here.
   const webSocket = new WebSocket(`wss://127.0.0.1:${devicePort}`, {
     perMessageDeflate: false,
     rejectUnauthorized: false,
@@ -106,7 +109,7 @@ function attach(webSocket: WebSocket, streams: Map<number, Socket>, id: number, 
   })
   socket.on('close', () => {
     if (streams.delete(id)) webSocket.send(frame(id, Buffer.alloc(0)))
-    // It may have been this one that the others waited for.
+    // This stream may have been the one that paused the others.
     webSocket.resume()
   })
   socket.on('error', () => {})

@@ -10,12 +10,12 @@ import { type BenchHub, signIn, startBenchHub } from './hub-process.ts'
 import { treeProcessorSecs, watchGrowth } from './processes.ts'
 import type { Gets, GetsRun, StreamsRun, Target, Transfer } from './stream-client.ts'
 import type { DeviceReady, EventsRun } from './tunnel-device.ts'
-import { tell, tellGoal } from './yardsticks.ts'
+import { report, reportGoal } from './yardsticks.ts'
 
 const ROUNDS = 3
 const SECS = 4
 const SMALL_PER_SEC = 50
-/** What each device of goal P3 sends; an executor channel answers one call after the other. */
+/** Rate of each device of goal P3. An executor channel answers one call after the other. */
 const EVENTS_PER_SEC = 5
 const EVENTS_SECS = 20
 const GIGABYTE = 1024 ** 3
@@ -23,8 +23,9 @@ const GIGABYTE = 1024 ** 3
 type Run = { megabytesPerSec: number; hubSecsPerGigabyte: number; evenness: number }
 
 /**
- * Web pages of devices (goals P9, P10, P11): one stream and four through the hub and one mutual-TLS link, in turns with the least
- * that carries streams over one WebSocket; small requests, direct and through; events of a device that streams all it can.
+ * Web pages of devices (goals P9, P10, P11). Measures one stream and four streams through the hub and one mutual-TLS
+ * link, alternating with a minimal tunnel over one WebSocket; small requests, direct and through the tunnel; and events
+ * of a device that streams at full speed.
  */
 export async function tunnel(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-tunnel-'))
@@ -60,9 +61,9 @@ export async function tunnel(): Promise<void> {
     }
     const [ours, theirs, other] = [middle(runs.hub!), middle(runs.least!), middle(runs.ssh!)]
     const name = `${streams} stream${streams > 1 ? 's' : ''}`
-    tell(`${name}, wss tunnel`, told(theirs!))
-    tell(`${name}, ssh -R`, other ? told(other) : 'skipped: there is no sshd')
-    tell(`${name}, HTTP proxy`, told(ours!))
+    report(`${name}, wss tunnel`, runText(theirs!))
+    report(`${name}, ssh -R`, other ? runText(other) : 'skipped: sshd is not installed')
+    report(`${name}, HTTP proxy`, runText(ours!))
     if (streams === 1) {
       judge(
         'P9',
@@ -79,8 +80,8 @@ export async function tunnel(): Promise<void> {
   const small = (target: Target): Promise<GetsRun> =>
     ask<GetsRun>(client, { gets: { target, path: '/', perSec: SMALL_PER_SEC, secs: 8 } satisfies Gets })
   const [near, far] = [await small(direct), await small(through)]
-  tell('small GET, direct', `p50 ${near.p50Ms.toFixed(2)} ms, p99 ${near.p99Ms.toFixed(2)} ms`)
-  tell('small GET, through', `p50 ${far.p50Ms.toFixed(2)} ms, p99 ${far.p99Ms.toFixed(2)} ms`)
+  report('small GET, direct', `p50 ${near.p50Ms.toFixed(2)} ms, p99 ${near.p99Ms.toFixed(2)} ms`)
+  report('small GET, through', `p50 ${far.p50Ms.toFixed(2)} ms, p99 ${far.p99Ms.toFixed(2)} ms`)
   judge('P10', 'small GET, p50 beyond direct, ms', far.p50Ms - near.p50Ms, '<=', 2)
   judge('P10', 'small GET, p99 beyond direct, ms', far.p99Ms - near.p99Ms, '<=', 10)
 
@@ -89,19 +90,19 @@ export async function tunnel(): Promise<void> {
     ask<EventsRun>(device, { perSec: EVENTS_PER_SEC, secs: EVENTS_SECS }),
     stream(client, through, 1, hub.pid, EVENTS_SECS),
   ])
-  tell('events, idle link', `p50 ${quiet.p50Ms.toFixed(2)} ms, p99 ${quiet.p99Ms.toFixed(2)} ms`)
-  tell(
-    'events beside a stream',
+  report('events, idle link', `p50 ${quiet.p50Ms.toFixed(2)} ms, p99 ${quiet.p99Ms.toFixed(2)} ms`)
+  report(
+    'events during a stream',
     `p50 ${events.p50Ms.toFixed(2)} ms, p99 ${events.p99Ms.toFixed(2)} ms, at ${beside.megabytesPerSec.toFixed(0)} MB/s`,
   )
-  judge('P11', 'events beside a stream, p99, ms', events.p99Ms, '<=', 50)
+  judge('P11', 'events during a stream, p99, ms', events.p99Ms, '<=', 50)
 
   for (const isUpload of [false, true]) {
     const question: { transfer: Transfer } = { transfer: { target: through, bytes: GIGABYTE, isUpload } }
     using growth = watchGrowth(hub.pid, 50)
     const { isSame, secs } = await ask<{ isSame: boolean; secs: number }>(client, question)
     const name = `a gigabyte ${isUpload ? 'up' : 'down'}`
-    tell(name, `${isSame ? 'unchanged' : 'CHANGED'}, ${secs.toFixed(1)} s`)
+    report(name, `${isSame ? 'unchanged' : 'CHANGED'}, ${secs.toFixed(1)} s`)
     judge('', `${name}, growth of the hub, MiB`, growth.mostKiB() / 1024, '<=', 64)
   }
 
@@ -109,7 +110,7 @@ export async function tunnel(): Promise<void> {
   ssh?.stop()
 }
 
-/** Reads endless pages for a while; `pid` is the process in the middle. */
+/** Reads endless pages for a while; `pid` is the process in the middle, whose CPU time is measured. */
 async function stream(
   client: ChildProcess,
   target: Target,
@@ -120,7 +121,7 @@ async function stream(
   const before = treeProcessorSecs(pid)
   const { perSec } = await ask<StreamsRun>(client, { streams: { target, path: '/flat', streams, secs } })
   const bytesPerSec = perSec.reduce((sum, each) => sum + each, 0)
-  // The second in which it warms up is in the processor time too, and carries about as much as any other.
+  // The CPU time includes the second of warm-up, in which about as many bytes flow as in any other.
   const gigabytes = (bytesPerSec * (secs + 1)) / 1e9
   return {
     megabytesPerSec: bytesPerSec / 1e6,
@@ -129,9 +130,9 @@ async function stream(
   }
 }
 
-/** A browser's way to a port of a device: the link followed once, the cookie kept. */
+/** Follows a proxy link once, like a browser; returns the address and cookie of a device's port. */
 export async function openProxy(hub: BenchHub, deviceId: string, port: number): Promise<Target> {
-  // The hub's certificate here is signed by nobody.
+  // The certificate of this hub is self-signed.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   process.removeAllListeners('warning')
   const headers = { cookie: await signIn(hub), origin: hub.url }
@@ -142,7 +143,7 @@ export async function openProxy(hub: BenchHub, deviceId: string, port: number): 
   return { port: Number(new URL(hub.url).port), isTls, headers: { host: new URL(url).host, cookie } }
 }
 
-/** `ssh -R` between this machine and itself, where there is a server for it. */
+/** `ssh -R` from this machine to itself, if sshd is installed. */
 async function startSsh(folder: string, targetPort: number) {
   const server = '/usr/sbin/sshd'
   if (!existsSync(server) || process.getuid?.() !== 0) return undefined
@@ -177,17 +178,17 @@ StrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\nPermitRootLo
   return { target, pid: daemon.pid!, stop }
 }
 
-/** The run with the middle rate. */
+/** The run with the median rate. */
 function middle(runs: Run[]): Run | undefined {
   const rate = median(runs.map(run => run.megabytesPerSec))
   return runs.find(run => run.megabytesPerSec === rate)
 }
 
-function told({ megabytesPerSec, hubSecsPerGigabyte, evenness }: Run): string {
+function runText({ megabytesPerSec, hubSecsPerGigabyte, evenness }: Run): string {
   return `${megabytesPerSec.toFixed(0)} MB/s, ${hubSecsPerGigabyte.toFixed(2)} s of its processor a GB, slowest/fastest ${evenness.toFixed(2)}`
 }
 
 function judge(id: string, what: string, measured: number, relation: '>=' | '<=', gate: number): void {
   const isKept = relation === '>=' ? measured >= gate : measured <= gate
-  tellGoal(id, what, measured.toFixed(2), `${relation} ${gate.toFixed(2)}`, isKept)
+  reportGoal(id, what, measured.toFixed(2), `${relation} ${gate.toFixed(2)}`, isKept)
 }

@@ -13,27 +13,27 @@ import type { ConnectRun, LoadCommand, PublishRun } from './load-client.ts'
 import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts'
 import type { RowLoad, RowRun } from './row-writer.ts'
 
-/** Cores of foreign load above which a round is measured again, as far as tries are left. */
+/** A round with more foreign load than this, in cores, is repeated, up to the number of spare rounds. */
 const MAX_FOREIGN_CORES = 0.1
 const SPARE_ROUNDS = 2
-/** Numbers of events that no device of a bench reaches: those of `measureRows` begin with the first, those of `measureCopy` with the second. */
+/** First event numbers of `measureRows` and of `measureCopy`, above those of a bench's devices. */
 export const FIRST_WRITTEN_EVENT = 2 ** 31
 const FIRST_COPIED_EVENT = 3 * 2 ** 30
 
-/** Options of Node for a process whose memory is measured (`residentAfterCollection`). */
+/** Node options of a process whose memory is measured (`residentAfterCollection`). */
 export const COLLECTS_GARBAGE = ['--expose-gc', '--import', join(import.meta.dirname, 'collect-garbage.ts')]
 
 /** A forked load client. */
 export type LoadClient = {
   ask<Result>(command: LoadCommand): Promise<Result>
-  /** Ends the process; resolves when it and its sockets are gone. */
+  /** Ends the process; resolves when it has exited and its sockets are closed. */
   end(): Promise<void>
 }
 
-/** Starts a load client: a process of its own, so that its work is not counted as the hub's. */
+/** Starts a load client in its own process, so that its work is not counted as the hub's. */
 export function startLoadClient(): LoadClient {
-  // It shares the machine with what it loads: thousands of TLS connections, which lie outside of the heap, are no reason to go
-  // through the heap again and again.
+  // With this option the memory of thousands of TLS connections, which is outside the heap, does not trigger full
+  // garbage collections in the client.
   const execArgv = ['--external-memory-accounted-in-global-limit']
   const child = fork(join(import.meta.dirname, 'load-client.ts'), { execArgv })
   const gone = new Promise<never>((_done, failed) =>
@@ -46,7 +46,7 @@ export function startLoadClient(): LoadClient {
   }
 }
 
-/** A plain WebSocket echo: processor time of its process and what its clients saw. */
+/** Measures a plain WebSocket echo: CPU time of its process, and latencies of its clients. */
 export async function measureEcho(
   options: EchoOptions,
   load: { devices: number; secs: number; window: number; messageBytes: number },
@@ -63,8 +63,8 @@ export async function measureEcho(
 }
 
 /**
- * Connections to a plain WebSocket server that then do nothing: memory of each in KiB, connections a second, processor time; and the
- * share of a core that the server takes when each sends a Ping every five seconds, over `pingSecs`.
+ * Measures idle connections to a plain WebSocket server: memory of each in KiB, connections per second and CPU time.
+ * Also the share of a core for answering a Ping of each every 5 s, over `pingSecs`.
  */
 export async function measureIdleSockets(
   options: EchoOptions,
@@ -97,7 +97,7 @@ async function startEcho(options: EchoOptions): Promise<{ child: ChildProcess; p
   return { child, port }
 }
 
-/** Rows by the driver alone, in statements of many: processor time of database and writer for each. */
+/** Inserts rows by the driver alone, many per statement; CPU time of database and writer for each. */
 export async function measureRows(
   hub: BenchHub,
   load: RowLoad,
@@ -111,11 +111,11 @@ export async function measureRows(
   return { microsecs: (used / run.rows) * 1e6, perSec: run.rows / run.secs }
 }
 
-/** Rows a second by COPY from files on two connections: what the database takes when there is no client at all. */
+/** Rows per second by COPY from files on two connections: the upper limit of the database without clients. */
 export async function measureCopy(hub: BenchHub, deviceIds: string[], round: number): Promise<number> {
   const rows = 100_000
   const folder = await mkdtemp(join(tmpdir(), 'muster-copy-'))
-  // The database's account reads them.
+  // The files are read under the database's own account.
   await chmod(folder, 0o755)
   try {
     const files = [0, 1].map(part => join(folder, `${part}.tsv`))
@@ -159,8 +159,8 @@ function line(deviceIds: string[], number: number, at: Date): string {
 }
 
 /**
- * Repeats a round until so many were quiet, at most two more than that, and keeps the quietest; tells the most foreign load among
- * those that count.
+ * Repeats a round until `count` of them were quiet, at most two more, and keeps the quietest. Also returns the largest
+ * foreign load among those kept.
  */
 export async function quietRounds<Row>(
   count: number,
@@ -174,14 +174,14 @@ export async function quietRounds<Row>(
   return { rows: kept.map(({ result }) => result), foreignCores: kept.at(-1)!.foreignCores }
 }
 
-/** The middle of a figure over rounds. */
+/** Median of a figure over rounds. */
 export function middle<Row>(rows: Row[], figure: (row: Row) => number): number {
   return median(rows.map(figure))
 }
 
-/** Memory of a Node process of a bench in KiB, after its garbage was collected (`collect-garbage.ts`). */
+/** Memory of a Node process in KiB after a garbage collection (`collect-garbage.ts`). */
 export async function residentAfterCollection(pid: number): Promise<number> {
-  // Twice: the first frees what the second can then give back.
+  // Two collections: the first frees memory that the second can return to the system.
   for (let time = 0; time < 2; time++) {
     process.kill(pid, 'SIGUSR2')
     await pause(1_500)
@@ -189,15 +189,15 @@ export async function residentAfterCollection(pid: number): Promise<number> {
   return residentKiB(pid)
 }
 
-/** Prints one goal: what was measured, what is the least, and whether it holds. */
-export function tellGoal(id: string, what: string, measured: string, gate: string, holds: boolean): void {
+/** Prints the row of a goal: measured value, limit, and whether it holds. */
+export function reportGoal(id: string, what: string, measured: string, gate: string, holds: boolean): void {
   process.stdout.write(
     `${id.padEnd(4)} ${what.padEnd(44)} ${measured.padEnd(34)} ${gate.padEnd(28)} ${holds ? 'holds' : 'MISSED'}\n`,
   )
 }
 
-/** Prints a figure that stands behind goals. */
-export function tell(what: string, figure: string): void {
+/** Prints a row with a supporting figure. */
+export function report(what: string, figure: string): void {
   process.stdout.write(`     ${what.padEnd(44)} ${figure}\n`)
 }
 

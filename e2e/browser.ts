@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { isInstalled } from '@muster/testkit/debian'
 import { type Browser, chromium } from 'playwright-core'
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--font-render-hinting=none']
@@ -10,10 +9,10 @@ const INSTALLED = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** A browser that runs here: one that is installed, else the one from npm, else, as root on Debian, the distribution's. */
+/** Starts a browser: an installed one, else the one from npm. `npm run test:setup` installs Debian's where neither runs. */
 export async function launchBrowser(): Promise<Browser> {
   const failures: string[] = []
-  for (const candidate of [installed, fromNpm, fromDebian]) {
+  for (const candidate of [installed, fromNpm]) {
     try {
       const path = await candidate()
       if (path) return await chromium.launch({ executablePath: path, args: FLAGS })
@@ -22,7 +21,7 @@ export async function launchBrowser(): Promise<Browser> {
     }
   }
   throw new Error(
-    `No Chromium runs here: install one (Debian: apt-get install chromium). Tried: ${failures.join('; ')}`,
+    `No Chromium runs here: \`npm run test:setup\` installs Debian's; elsewhere install one and set CHROME_PATH. Tried: ${failures.join('; ')}`,
   )
 }
 
@@ -35,8 +34,4 @@ async function fromNpm(): Promise<string> {
   process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs22.x'
   const { default: packaged } = await import('@sparticuz/chromium')
   return packaged.executablePath()
-}
-
-function fromDebian(): string | undefined {
-  return isInstalled('/usr/bin/chromium', 'chromium') ? installed() : undefined
 }

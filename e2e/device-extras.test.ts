@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
-import { newFolder, printedToken } from './hub-child.ts'
+import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
 
 /** Port that the console asks for; a device's pages stand there. */
@@ -22,7 +22,7 @@ const resources = new AsyncDisposableStack()
 beforeAll(async () => {
   stage = resources.use(await openStage())
   const { path } = resources.use(await newFolder())
-  device = ['--hub', stage.hub.url, '--token', printedToken(stage.hub), '--data', join(path, 'agent')]
+  device = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--data', join(path, 'agent')]
   agent = resources.use(startAgent(['run', ...device]))
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)

@@ -97,6 +97,25 @@ it('accepts a certificate and does nothing more, however long Enter is held', as
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
+it('S7: shows a device that stores more than one answer carries, and a large value on demand', async () => {
+  await set('dev.nexigon.ota.status', '{"state":"committing","currentVersion":"1.0"}')
+  await changeDatabase(
+    stage.hub,
+    `insert into device_property (device_id, name, value, value_json)
+     select '${DEVICE}', 'crane.large-' || n, to_json(repeat('x', 1000000)), null from generate_series(1, 12) n`,
+  )
+  await page.goto(address)
+  await page.getByText('COMMITTING', { exact: true }).waitFor()
+  const row = page.locator('.prop').filter({ hasText: 'crane.large-12' })
+  await row.scrollIntoViewIfNeeded()
+  await expectGoodScreen(page, 'property-cut')
+  await row.getByRole('button', { name: 'Show all 976.6 KiB' }).click()
+  await row.getByRole('button', { name: 'Show all 1,000,002 characters' }).waitFor()
+  await row.getByRole('button', { name: 'Copy value of crane.large-12' }).waitFor()
+  expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+  await changeDatabase(stage.hub, `delete from device_property where name ~ '^crane.large-|^dev.nexigon.ota'`)
+})
+
 it('keeps the name that Enter has saved, however often it is pressed', async () => {
   await page.goto(address)
   await page.getByPlaceholder('New name').fill('crane-gw-02')
@@ -130,7 +149,7 @@ it.each([
   'leads to the section that an address names, #%s, when everything above it is there',
   async (id, title) => {
     // What stands above comes last.
-    for (const action of ['devices_QueryProperties', 'devices_GetDetails'])
+    for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
       await page.route(`**/invoke/${action}`, async route => {
         await new Promise(later => setTimeout(later, 700))
         await route.continue()
@@ -156,7 +175,7 @@ it.each([
 )
 
 it('shows every section again once what it waits for is answered', async () => {
-  const url = '**/invoke/devices_QueryProperties'
+  const url = /invoke\/devices_(QueryProperties|GetProperty)$/
   let asked = 0
   await page.route(url, route => {
     asked++
@@ -179,9 +198,11 @@ it('shows every section again once what it waits for is answered', async () => {
     )
     .toBe(true)
   await page.unroute(url)
-  await again.first().click()
+  for (let failed = 3; failed > 0; failed--) {
+    await again.first().click()
+    await expect.poll(() => again.count()).toBe(failed - 1)
+  }
   await page.getByText('crane.limit-15').waitFor()
-  await expect.poll(() => again.count()).toBe(0)
 })
 
 it('says that the session has ended, with the way to sign in again', async () => {
@@ -193,8 +214,17 @@ it('says that the session has ended, with the way to sign in again', async () =>
   await page.route('**/invoke/devices_*', route =>
     route.fulfill({ status: 401, json: { kind: 'Forbidden', message: 'Not logged in' } }),
   )
-  await page.keyboard.press('r')
   const alert = page.getByRole('alert').filter({ hasText: 'Could not load the device.' })
+  // A request that was in flight before the route may answer a refresh as well.
+  await expect
+    .poll(
+      async () => {
+        await page.keyboard.press('r')
+        return alert.isVisible()
+      },
+      { interval: 500 },
+    )
+    .toBe(true)
   const link = alert.getByRole('link', { name: 'Log in' })
   expect(await link.getAttribute('href')).toBe(
     `/login?redirect=${encodeURIComponent(new URL(address).pathname)}`,
@@ -226,12 +256,12 @@ it('holds the name of a token of any length', async () => {
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
-it('leaves the pages of a project that is deleted while one looks at them', async () => {
+it('C6: leaves the pages of a project that is deleted while one looks at them', async () => {
   const { projectId } = await invoke(page, 'projects_Create', { organizationId, name: 'To go' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/tokens`)
   await page.getByText('Create a token to connect devices').waitFor()
   await invoke(page, 'projects_Delete', { projectId })
-  await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   expect(await page.getByRole('button', { name: 'New Token' }).count()).toBe(0)
   await page.getByRole('link', { name: 'All Projects' }).click()
   await page.getByRole('link', { name: 'First project' }).waitFor()

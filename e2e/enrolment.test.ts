@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { connectDevice } from '@muster/testkit'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
@@ -115,6 +116,55 @@ it('filters tokens in the address, and tells how old the list is', async () => {
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByText('Updated just now').waitFor()
   expect(stage.faults).toEqual([])
+})
+
+it('S3: shows and changes the limits of a token, and how many devices it refused', async () => {
+  const limits = { deviceLimit: 1 }
+  const created = await invoke(page, 'projects_CreateDeploymentToken', {
+    projectId,
+    name: 'Line 5',
+    flags: { autoAccept: true },
+    limits,
+  })
+  await connect('line-5-1', created.token)
+  await connect('line-5-2', created.token)
+  await page.goto(`${project}/tokens`)
+  const row = page.getByRole('row').filter({ hasText: 'Line 5' })
+  await row.getByText('1 of 1 enrolled').waitFor()
+  await row.getByText('Budget 9,999 of 10,000, +600/h').waitFor()
+  await row.getByText(/^\d+ refused$/).waitFor({ timeout: 20_000 })
+  await row.getByText(/Limit token-devices: found 2, expected at most 1 devices/).waitFor()
+  await expectGoodScreen(page, 'token-limits')
+
+  const dialog = page.getByRole('dialog', { name: 'Limits of Line 5' })
+  await row.getByRole('button', { name: 'Change limits of Line 5' }).click()
+  await dialog.getByLabel('Device limit').fill('none')
+  await dialog.getByRole('button', { name: 'Save Limits' }).click()
+  await dialog.getByText('Device limit must be a whole number from 1 to 2,000,000,000, or blank.').waitFor()
+  await expectGoodScreen(page, 'token-limits-dialog')
+  await dialog.getByLabel('Device limit').fill('50')
+  await dialog.getByLabel('Expires at').fill('2099-12-31T12:00')
+  await dialog.getByLabel('New devices at once').fill('40')
+  await dialog.getByRole('button', { name: 'Save Limits' }).click()
+  await row.getByText(/of 50 enrolled/).waitFor()
+  await row.getByText(/of 40, \+600\/h/).waitFor()
+  await row.getByText(/^Expires/).waitFor()
+
+  await connect('line-5-3', created.token)
+  await row.getByText(/^[23] of 50 enrolled$/).waitFor({ timeout: 20_000 })
+})
+
+it('S4: shows the unregistered links of a device', async () => {
+  const { token } = await invoke(page, 'projects_CreateDeploymentToken', {
+    projectId,
+    name: 'Line 6',
+    flags: { autoAccept: true },
+  })
+  await using link = await connectDevice({ url: stage.hub.url, token, register: false })
+  await page.goto(`${project}/devices/${link.deviceId}`)
+  const section = page.getByRole('region', { name: 'Connections' })
+  await section.getByText('1 unregistered link on this node').waitFor()
+  await expectGoodScreen(page, 'device-links', () => section.scrollIntoViewIfNeeded())
 })
 
 /** Runs an agent until the tests end. */

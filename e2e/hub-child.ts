@@ -8,7 +8,8 @@ import { createClient, type Invoke } from '@muster/actions/client'
 import { freePort, until } from '@muster/testkit'
 import pg from 'pg'
 
-const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
+/** What is started. */
+export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
 
 /** A folder that ends with its scope, which every account may enter. */
 export type Folder = AsyncDisposable & { path: string }
@@ -134,7 +135,9 @@ function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
 }
 
 /** The first administrator, as the first start wrote it down. */
-export async function adminOf(dataDir: string): Promise<{ url: string; email: string; password: string }> {
+export async function adminOf(
+  dataDir: string,
+): Promise<{ url: string; email: string; password: string; deploymentToken: string }> {
   return JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8'))
 }
 
@@ -156,11 +159,9 @@ export async function signedIn(hub: HubChild): Promise<Invoke> {
   return createClient({ baseUrl: hub.url, headers })
 }
 
-/** The deployment token in the commands that the first start printed. */
-export function printedToken({ stdout }: HubChild): string {
-  const token = /--token (\S+)/.exec(stdout())?.[1]
-  if (!token) throw new Error(`no token was printed: ${stdout()}`)
-  return token
+/** The deployment token of the first start. */
+export function firstToken({ dataDir }: Pick<HubChild, 'dataDir'>): string {
+  return JSON.parse(readFileSync(join(dataDir, 'initial-admin.json'), 'utf8')).deploymentToken
 }
 
 /** The folder of the embedded database below a data folder, wherever the hub keeps it. */

@@ -252,6 +252,77 @@ it('finds a package in its own repository only', async () => {
   }
 })
 
+it('C6: shows Page not Found, with the reason, for what is absent', async () => {
+  const { packages } = await invoke(page, 'repositories_QueryPackages', { repositoryId, limit: 1 })
+  const absent = 'x'.repeat(22)
+  const { packageId } = packages[0]!
+  const project = `projects/p_${absent}`
+  const repository = `repositories/${repositoryId}`
+  for (const path of [
+    project,
+    `${project}/tokens`,
+    `${project}/devices/d_${absent}`,
+    'projects/nonsense',
+    `projects/${projectId}/devices/d_${absent}`,
+    `projects/p_${absent}/devices/d_${'A'.repeat(22)}`,
+    `repositories/repo_${absent}`,
+    `repo_${absent}`,
+    `${repository}/packages/pkg_${absent}`,
+    `${repository}/packages/pkg_${absent}/versions/pkg_v_${absent}`,
+    `${repository}/packages/${packageId}/versions/pkg_v_${absent}`,
+    `${repository}/packages/${packageId}/versions/nonsense`,
+  ]) {
+    await page.goto(`${stage.hub.url}/${organizationId}/${path}`)
+    await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Show Error' }).click()
+    await page.getByText(/^ActionError: /).waitFor()
+    await page.getByRole('button', { name: 'Hide Error' }).waitFor()
+  }
+  await expectGoodScreen(page, 'version-absent')
+  await page.getByRole('link', { name: 'Go to the home page' }).click()
+  await page.waitForURL(`${stage.hub.url}/${organizationId}/projects`)
+})
+
+it('C6: shows a failure of the hub as one, with another try', async () => {
+  for (const [path, action] of [
+    [`projects/${projectId}/devices`, 'projects_GetDetails'],
+    [`repositories/${repositoryId}/packages`, 'repositories_GetDetails'],
+  ] as const) {
+    const mend = await failAction(page, action)
+    await page.goto(`${stage.hub.url}/${organizationId}/${path}`)
+    await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
+    await mend()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { level: 1, name: /^(Devices|Packages)$/ }).waitFor()
+  }
+})
+
+it('C5: corrects the organization in the address of a project and a repository', async () => {
+  const made = await invoke(page, 'organizations_Create', { name: 'Elsewhere harbor' })
+  const elsewhere = made.organizationId
+  const device = `projects/${projectId}/devices/d_${'A'.repeat(22)}`
+  const current = page.getByRole('button', { name: /^Organization / })
+  await page.goto(`${stage.hub.url}/${organizationId}/projects`)
+  await page.getByRole('link', { name: 'First project' }).waitFor()
+  const own = await current.innerText()
+  for (const [path, heading] of [
+    [`projects/${projectId}/devices?status=connected&q=none`, 'Devices'],
+    [`${device}#properties`, 'unnamed'],
+    [`repositories/${repositoryId}/packages?q=package-00`, 'Packages'],
+  ] as const) {
+    await page.goto(`${stage.hub.url}/${elsewhere}/projects`)
+    await expect.poll(() => current.innerText()).toContain('Elsewhere harbor')
+    await page.goto(`${stage.hub.url}/${elsewhere}/${path}`)
+    await page.waitForURL(`${stage.hub.url}/${organizationId}/${path}`)
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+    await expect.poll(() => current.innerText()).toBe(own)
+    // The wrong address is not in the history.
+    await page.goBack()
+    await page.waitForURL(`${stage.hub.url}/${elsewhere}/projects`)
+  }
+})
+
 it('works without the banner when its code cannot be loaded', async () => {
   await page.route('**/api/config.json', route => route.fulfill({ json: { banner: { text: 'Soon away' } } }))
   await page.route('**/assets/BannerText*', route => route.abort())
@@ -267,6 +338,8 @@ it('stays where the hub is away and a page or the search has yet to be loaded, a
   await page.keyboard.press('Control+k')
   const told = page.getByRole('alert').filter({ hasText: 'Could not open the search' })
   await told.getByText('The hub could not be reached.').waitFor()
+  // Chromium remembers that code could not be loaded and loads the page anew later, which ends the notice as well.
+  await told.getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   await page.getByRole('link', { name: 'Security' }).click()
   await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
@@ -281,7 +354,6 @@ it('stays where the hub is away and a page or the search has yet to be loaded, a
   await page.getByRole('dialog', { name: 'Jump to' }).waitFor()
   await page.keyboard.press('Control+k')
   await page.getByRole('dialog', { name: 'Jump to' }).waitFor({ state: 'detached' })
-  await told.getByRole('button', { name: 'Dismiss' }).click()
 })
 
 it('loads the whole page anew where the hub has other files', async () => {

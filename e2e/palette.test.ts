@@ -2,7 +2,7 @@ import { until } from '@muster/testkit/until'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
-import { printedToken } from './hub-child.ts'
+import { firstToken } from './hub-child.ts'
 import {
   expectGoodScreen,
   failAction,
@@ -22,7 +22,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   stage = resources.use(await openStage())
-  const fleet = ['--hub', stage.hub.url, '--token', printedToken(stage.hub), '--count', '3', '--no-outages']
+  const fleet = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--count', '3', '--no-outages']
   resources.use(startAgent(['simulate', ...fleet]))
   page = await stage.newPage()
   await signIn(page, stage, stage.admin)

@@ -92,6 +92,21 @@ it('withdraws an invitation', async () => {
   await rowOf(admin, 'wrong@halden.example').waitFor({ state: 'detached' })
 })
 
+it('C13: tells the invited on their first page and in the account menu', async () => {
+  await mira.goto(stage.hub.url)
+  await mira.getByText('Create your first project').waitFor()
+  await mira.getByRole('heading', { name: `You are invited to ${await organizationName()}` }).waitFor()
+  await expectGoodScreen(mira, 'projects-invited')
+  await openAccountMenu(mira)
+  await expect
+    .poll(() => mira.getByRole('menuitem', { name: 'Invitations', exact: true }).innerText())
+    .toMatch(/^Invitations\s*1$/)
+  await mira.keyboard.press('Escape')
+  await expectGoodMenu(mira, 'account-invited', openAccountMenu)
+  await mira.getByRole('link', { name: 'View invitation' }).click()
+  await mira.waitForURL(/\/user\/invitations$/)
+})
+
 it('lets the invited join, and the organization is in the switcher at once', async () => {
   await openAccountMenu(mira)
   await mira.getByRole('menuitem', { name: 'Invitations' }).click()

@@ -92,12 +92,27 @@ it('shows a failed sign-up with its message and keeps what was typed', async () 
   await mend()
 })
 
-it('shows what the hub refuses beyond the rules of the form', async () => {
+it('C10: shows what the hub refuses beyond the rules of the form at the fields, until they change', async () => {
+  const button = page.getByRole('button', { name: 'Create account' })
+  const password = page.getByLabel('Password (required)', { exact: true })
+  const alert = page.getByRole('alert')
   await page.getByLabel('Full name').fill('<b>\u202e🛰</b>'.repeat(1000))
-  await page.getByRole('button', { name: 'Create account' }).click()
-  const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
-  await box.getByText('displayName: must have at most 64 characters', { exact: false }).waitFor()
+  await button.click()
+  await alert.getByText('Must have at most 64 characters.', { exact: true }).waitFor()
+  expect(await page.getByLabel('Full name').getAttribute('aria-invalid')).toBe('true')
   await page.getByLabel('Full name').fill('Mira Okafor')
+  await alert.waitFor({ state: 'detached' })
+
+  await password.fill('password1')
+  await page.getByLabel('Confirm password (required)').fill('password1')
+  await button.click()
+  await alert
+    .getByText('This password is one of the most common ones: choose another.', { exact: true })
+    .waitFor()
+  await page.waitForFunction('document.activeElement.name === "password"')
+  expect(await page.getByText('Please try again later.').count()).toBe(0)
+  expect(await button.isDisabled()).toBe(true)
+  await expectGoodScreen(page, 'signup-common-password')
 })
 
 it('takes a person from signing up by the mailed link to an organization of their own', async () => {
@@ -225,6 +240,26 @@ it('shows the placeholders of the spec', async () => {
   await other.getByRole('link', { name: 'Log in' }).click()
   await other.waitForURL(/\/login$/)
   await expectGoodScreen(other, 'login')
+  await other.context().close()
+})
+
+it('loads no code of signed-in pages on public pages', async () => {
+  const other = await stage.newPage()
+  const files: string[] = []
+  other.on('request', request => files.push(new URL(request.url()).pathname))
+  for (const path of [
+    '/login',
+    '/signup/',
+    '/signup/verify',
+    '/confirm-email',
+    '/reset-password',
+    '/set-password',
+  ]) {
+    await other.goto(`${stage.hub.url}${path}`)
+    await other.getByRole('heading', { level: 1 }).waitFor()
+  }
+  expect(files).toContainEqual(expect.stringMatching(/^\/assets\/public-/))
+  expect(files.filter(file => /^\/assets\/(app|Shell)-/.test(file))).toEqual([])
   await other.context().close()
 })
 

@@ -176,6 +176,52 @@ it('asks for the current password when the sign-in is no longer recent', async (
   await page.getByRole('row', { name: /Later/ }).waitFor()
 })
 
+it('S8: shows when and from where a token was used last, and when it ends', async () => {
+  await page.getByRole('button', { name: 'New Token' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name (required)').fill('For a month')
+  await dialog.getByLabel('Expires (optional)').selectOption('In 30 days')
+  await dialog.getByRole('button', { name: 'Create Token' }).click()
+  const password = dialog.getByLabel('Current password (required)', { exact: true })
+  await password.fill(admin.password)
+  await dialog.getByRole('button', { name: 'Create Token' }).click()
+  const secret = await dialog.locator('.secret code').innerText()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  const row = page.getByRole('row', { name: /For a month/ })
+  await row.getByText(/^in 4 weeks$/).waitFor()
+  const invoke = createClient({ baseUrl: stage.hub.url, headers: { authorization: `Bearer ${secret}` } })
+  await invoke('actor_GetActor', {})
+  // The list is asked for again now and then; here at once.
+  await expect
+    .poll(
+      async () => {
+        await page.reload()
+        return row.getByText('127.0.0.1').count()
+      },
+      { timeout: 15_000 },
+    )
+    .toBe(1)
+  await changeDatabase(
+    stage.hub,
+    "update user_token set expires_at = now() - interval '1 hour' where name = 'Later'",
+  )
+  await page.reload()
+  await page.getByRole('row', { name: /Later/ }).getByText('Expired').waitFor()
+  await expectGoodScreen(page, 'security-tokens')
+})
+
+it('S8: deletes the tokens with a change of the password, as is ticked', async () => {
+  await page.getByLabel('New password (required)', { exact: true }).fill('a fourth password')
+  await page.getByLabel('Confirm password (required)', { exact: true }).fill('a fourth password')
+  expect(await page.getByLabel('Delete all tokens of this account (optional)').isChecked()).toBe(true)
+  await page.getByRole('button', { name: 'Change Password' }).click()
+  await page.getByLabel('Current password (required)', { exact: true }).fill(admin.password)
+  await page.getByRole('button', { name: 'Change Password' }).click()
+  await page.getByText('Password changed. Every other session and every token has ended.').waitFor()
+  await page.getByText('No tokens yet.').waitFor()
+  admin = { ...admin, password: 'a fourth password' }
+})
+
 it('ends a session elsewhere at once, and its own like signing out', async () => {
   const elsewhere = await stage.newPage()
   await signIn(elsewhere, stage, admin)

@@ -2,7 +2,7 @@ import { newDatedId } from '@muster/actions'
 import { ConnectionRefused, connectDevice, type FakeDevice } from '@muster/testkit/device'
 import { until } from '@muster/testkit/until'
 import { expect, it } from 'vitest'
-import { databaseOf, type HubChild, newFolder, printedToken, startedHub } from './hub-child.ts'
+import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 const DEVICES = 300
 const REPORTING = 20
@@ -85,7 +85,7 @@ class StormDevice {
 it('a fleet whose hub is killed comes back whole: nobody refused, lost or doubled, no acknowledged event missing', async () => {
   await using folder = await newFolder()
   const hub = await startedHub({ dataDir: `${folder.path}/data` })
-  const token = printedToken(hub)
+  const token = firstToken(hub)
   await using stack = new AsyncDisposableStack()
   const fleet: StormDevice[] = []
   const connectSome = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { newDatedId } from '@muster/actions'
 import { connectDevice, type FakeDevice, smallDisk } from '@muster/testkit'
 import { until } from '@muster/testkit/until'
 import { expect, it } from 'vitest'
-import { databaseOf, printedToken, startedHub } from './hub-child.ts'
+import { databaseOf, firstToken, startedHub } from './hub-child.ts'
 
 const DISK_MIB = 512
 /** Random, so that the database cannot make it smaller. */
@@ -18,7 +18,7 @@ it('a hub whose database finds the disk full acknowledges nothing, lives, and go
   await using disk = await smallDisk(DISK_MIB)
   if (!disk) return context.skip('needs the right to mount a file system')
   await using hub = await startedHub({ dataDir: join(disk.path, 'data') })
-  const options = { url: hub.url, token: printedToken(hub) }
+  const options = { url: hub.url, token: firstToken(hub) }
   let device: FakeDevice = await connectDevice(options)
   const { identity, deviceId } = device
   await using _ = { [Symbol.asyncDispose]: () => device[Symbol.asyncDispose]() }

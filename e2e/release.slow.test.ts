@@ -8,12 +8,12 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { type CuttingProxy, cuttingProxy, type Muster, muster } from '@muster/testkit'
-import { isInstalled } from '@muster/testkit/debian'
+import { hasPrograms } from '@muster/testkit/programs'
 import { until } from '@muster/testkit/until'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAgent } from './agent-child.ts'
-import { newFolder, printedToken } from './hub-child.ts'
+import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
 const MIB = 1024 * 1024
@@ -24,7 +24,7 @@ const ROOT = join(import.meta.dirname, '..')
 const PATIENCE_MS = 300_000
 
 /** The update script needs them. */
-const scenario = it.skipIf(!isInstalled('/usr/bin/jq', 'jq') || !isInstalled('/usr/bin/curl', 'curl'))
+const scenario = it.skipIf(!hasPrograms('jq', 'curl'))
 
 let stage: Stage
 let page: Page
@@ -77,7 +77,7 @@ async function deviceFiles(): Promise<string> {
     config,
     [
       `hub-url = "${stage.hub.url}"`,
-      `token = "${printedToken(stage.hub)}"`,
+      `token = "${firstToken(stage.hub)}"`,
       'fingerprint-script = "fingerprint"',
       'ssl-cert = "cert.pem"',
       'ssl-key = "key.pem"',

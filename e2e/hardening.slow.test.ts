@@ -9,7 +9,7 @@ import { until } from '@muster/testkit/until'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { HOSTILE_NAMES, HOSTILE_TEXTS } from './hostile-texts.ts'
-import { databaseOf, type HubChild, newFolder, printedToken, startedHub } from './hub-child.ts'
+import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
 import { openStage, type Stage, signIn } from './people.ts'
 
 /** Everything that must not happen on any page: scripts that ran, dialogs, what the policy had to stop. */
@@ -336,7 +336,7 @@ it('starts with secrets of its own, on this machine only, and closed to whom it 
     [stage.hub, other].map(async hub => {
       const read = (name: string) => readFile(join(hub.dataDir, name), 'utf8')
       const { password } = JSON.parse(await read('initial-admin.json')) as { password: string }
-      return [password, printedToken(hub), await read('instance-key'), await read('database.json')]
+      return [password, firstToken(hub), await read('instance-key'), await read('database.json')]
     }),
   )
   for (const [index, secret] of first!.entries()) {

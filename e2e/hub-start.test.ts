@@ -1,0 +1,380 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
+import { createLog } from '@muster/hub/log'
+import { freePort, smallDisk, until } from '@muster/testkit'
+import { connectDevice } from '@muster/testkit/device'
+import { describe, expect, it } from 'vitest'
+import { expectNothingLeft, socketDirOf } from './ended-hub.ts'
+import {
+  adminOf,
+  databaseHome,
+  databaseOf,
+  descendantsOf,
+  firstToken,
+  type HubChildOptions,
+  newFolder,
+  proportionalBytes,
+  signedIn,
+  spawnHub,
+  startedHub,
+} from './hub-child.ts'
+
+const MIB = 1024 * 1024
+const isRoot = process.getuid?.() === 0
+
+describe('the first start', () => {
+  it('says where the hub is and how to go on, keeps the sign-in in a file, and the second start is fast', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await spawnHub({ dataDir })
+    // It is alive before it is ready, and says that it is not ready.
+    const seen = new Set<string>()
+    await until(
+      'it is ready',
+      async () => {
+        const statusOf = (path: string, method = 'GET'): Promise<number | undefined> =>
+          fetch(`${hub.url}/${path}`, { method }).then(
+            answer => answer.status,
+            () => undefined,
+          )
+        // One after the other: what is said to be ready is so for who asks then.
+        const health = await statusOf('healthz')
+        const ready = await statusOf('readyz')
+        const action = await statusOf('api/v1/actions/invoke/actor_GetActor', 'POST')
+        seen.add(`${health} ${ready} ${action}`)
+        return ready === 200
+      },
+      60_000,
+    )
+    const firstMs = performance.now() - hub.startedAt
+    expect([...seen]).toContain('200 503 503')
+    expect([...seen].filter(answers => /^(\d+|undefined) 200/.test(answers))).toEqual(['200 200 200'])
+    await hub.ready()
+
+    const stdout = hub.stdout()
+    expect(stdout).toContain(
+      `Muster is running at http://localhost:${hub.port} (listening on 127.0.0.1:${hub.port})`,
+    )
+    const token = firstToken(hub)
+    // S12: standard output is no terminal here, so it may be a log.
+    const agent = `npm run agent -- %s --hub http://localhost:${hub.port} --token "$(node -p "require('${dataDir}/initial-admin.json').deploymentToken")"`
+    expect(stdout).toContain(`\n  ${agent.replace('%s', 'run')}\n`)
+    expect(stdout).toContain(`\n  ${agent.replace('%s', 'simulate')} --count 10\n`)
+    const file = join(dataDir, 'initial-admin.json')
+    expect(stdout).toContain(file)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(join(dataDir, 'database.json')).mode & 0o777).toBe(0o600)
+    const admin = await adminOf(dataDir)
+    expect(Object.keys(admin)).toEqual(['url', 'email', 'password', 'deploymentToken'])
+    expect(admin.url).toBe(`http://localhost:${hub.port}`)
+    expect(admin.password).toMatch(/^(\w{4}-){3}\w{4}$/)
+    expect(stdout + hub.stderr()).not.toContain(admin.password)
+    expect(stdout + hub.stderr()).not.toContain(token)
+
+    // What the file says works as it is.
+    const device = await connectDevice({ url: hub.url, token })
+    const invoke = await signedIn(hub)
+    const { organizations } = await invoke('users_QueryOrganizations', {
+      userId: ((await invoke('actor_GetActor', {})).actor as { userId: string }).userId as never,
+    })
+    expect(organizations).toHaveLength(1)
+    await device[Symbol.asyncDispose]()
+
+    // The hub works with a role that owns nothing.
+    await using database = await databaseOf(dataDir)
+    const { rows: roles } = await database.query(
+      `select distinct usename as role from pg_stat_activity where application_name = 'muster'`,
+    )
+    expect(roles).toEqual([{ role: 'muster_hub' }])
+
+    const bytes = proportionalBytes([hub.pid, ...descendantsOf(hub.pid)])
+    const socketDir = await socketDirOf(dataDir)
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    await expectNothingLeft(dataDir, socketDir)
+
+    await using again = await startedHub({ dataDir })
+    const secondMs = performance.now() - again.startedAt
+    expect(await adminOf(dataDir)).toEqual(admin)
+    expect(again.stdout()).not.toContain('--token')
+    expect(again.stdout()).toContain(file)
+    await signedIn(again)
+    process.stdout.write(
+      `first start ${Math.round(firstMs)} ms, second start ${Math.round(secondMs)} ms, idle ${(bytes / MIB).toFixed(1)} MiB (PSS)\n`,
+    )
+    expect(secondMs).toBeLessThan(5_000)
+    expect(bytes).toBeLessThan(250 * MIB)
+  })
+
+  it('that is stopped half-way leaves nothing in the way of the next', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    for (const [signal, after] of [
+      ['SIGKILL', 'data.init'],
+      ['SIGTERM', 'data'],
+      ['SIGKILL', 'data/postmaster.pid'],
+    ] as const) {
+      const hub = await spawnHub({ dataDir })
+      await until(`${after} exists`, async () => existsSync(join(await databaseHome(dataDir), after)), 30_000)
+      hub.kill(signal)
+      await hub.exited
+    }
+    await using hub = await startedHub({ dataDir })
+    await signedIn(hub)
+  })
+})
+
+describe('a start that cannot work', () => {
+  /** Runs the hub until it gives up; expects one line that says why. */
+  async function complaint(start: HubChildOptions): Promise<string> {
+    const hub = await spawnHub(start)
+    const { code, signal } = await hub.exited
+    const lines = hub
+      .stderr()
+      .split('\n')
+      .filter(line => line !== '' && !line.startsWith('{"level":"info"'))
+    expect({ code, signal, lines }).toMatchObject({ code: 1, signal: null, lines: [expect.any(String)] })
+    expect(performance.now() - hub.startedAt).toBeLessThan(15_000)
+    expect(hub.stdout()).toBe('')
+    return lines[0]!
+  }
+
+  it('with a port that is taken', async () => {
+    await using folder = await newFolder()
+    const other = createServer().listen(0, '127.0.0.1')
+    await until('it listens', () => other.listening)
+    const { port } = other.address() as { port: number }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), port })).toBe(
+      `MUSTER_PORT: found 127.0.0.1:${port}, which another program uses, expected a free port.`,
+    )
+    other.close()
+  })
+
+  it('with an address that is not of this machine', async () => {
+    await using folder = await newFolder()
+    const env = { MUSTER_HOST: '203.0.113.1' }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), env })).toMatch(
+      /^MUSTER_HOST: found 203\.0\.113\.1 \(EADDRNOTAVAIL\), expected an address or a name of this machine\.$/,
+    )
+  })
+
+  it('with a folder that cannot be written', async () => {
+    await using folder = await newFolder()
+    await writeFile(join(folder.path, 'file'), '')
+    for (const dataDir of ['/proc/muster', join(folder.path, 'file'), join(folder.path, 'file/data')])
+      expect(await complaint({ dataDir })).toMatch(
+        new RegExp(
+          `^MUSTER_DATA_DIR: found ${dataDir} \\(E\\w+\\), expected a folder that can be written\\.$`,
+        ),
+      )
+  })
+
+  it.runIf(isRoot)('with a folder of somebody else', async () => {
+    await using folder = await newFolder()
+    const account = { uid: 65534, gid: 65534 }
+    expect(await complaint({ dataDir: join(folder.path, 'data'), account })).toMatch(
+      /^MUSTER_DATA_DIR: found .*\/data \(EACCES\), expected a folder that can be written\.$/,
+    )
+  })
+
+  it.runIf(isRoot)('O2: with a database that one start as root gave to another account', async () => {
+    await using folder = await newFolder()
+    // The account daemon: PostgreSQL wants one that has a name.
+    const account = { uid: 1, gid: 1 }
+    const dataDir = join(folder.path, 'data')
+    await mkdir(dataDir)
+    await chown(dataDir, account.uid, account.gid)
+    const own = await startedHub({ dataDir, account })
+    const admin = await adminOf(dataDir)
+    await own[Symbol.asyncDispose]()
+    const asRoot = await startedHub({ dataDir })
+    await asRoot[Symbol.asyncDispose]()
+    const home = await databaseHome(dataDir)
+    const before = await readdir(home)
+    const { uid } = statSync(join(home, 'data'))
+    expect(await complaint({ dataDir, account })).toBe(
+      `${home}/data/PG_VERSION belongs to another account (user id ${uid}, the hub runs as 1): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R 1 ${dataDir}`,
+    )
+    expect(await readdir(home)).toEqual(before)
+    // What it says to do helps.
+    spawnSync('chown', ['-R', '1', dataDir])
+    await using again = await startedHub({ dataDir, account })
+    expect(await adminOf(dataDir)).toEqual(admin)
+    await signedIn(again)
+  })
+
+  it('with a disk that is full', async context => {
+    await using disk = await smallDisk(40)
+    if (!disk) return context.skip('needs the right to mount a file system')
+    const dataDir = join(disk.path, 'data')
+    // The database's programs do not fit.
+    expect(await complaint({ dataDir })).toMatch(/^ENOSPC: no space left on device, copyfile .*$/)
+    await writeFile(join(disk.path, 'filler'), Buffer.alloc(64 * MIB)).catch(() => {})
+    expect(await complaint({ dataDir })).toBe('ENOSPC: no space left on device, write')
+    expect(await readdir(dataDir)).toEqual(['instance-key', 'postgres'])
+  })
+
+  it('with a folder that another hub uses', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    await using hub = await startedHub({ dataDir })
+    expect(await complaint({ dataDir })).toBe(
+      `MUSTER_DATA_DIR: found ${dataDir} in use by the hub with process id ${hub.pid}, expected a folder of this hub's own.`,
+    )
+    expect((await fetch(`${hub.url}/readyz`)).status).toBe(200)
+    await using _database = await databaseOf(dataDir)
+  })
+
+  it('twice at the same moment, which one of them survives', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hubs = await Promise.all(Array.from({ length: 4 }, () => spawnHub({ dataDir })))
+    const over = await Promise.all(
+      hubs.map(hub => Promise.race([hub.exited, hub.ready().then(() => undefined)]).catch(() => hub.exited)),
+    )
+    expect(over.filter(end => end === undefined)).toHaveLength(1)
+    expect(over.filter(end => end?.code === 1)).toHaveLength(3)
+    for (const [index, hub] of hubs.entries())
+      if (over[index]) expect(hub.stderr()).toContain('in use by the hub')
+    await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+  })
+
+  it.each([
+    ['MUSTER_PORT', 'http', 'MUSTER_PORT: found "http", expected a port number.'],
+    [
+      'MUSTER_LOG_LEVEL',
+      'loud',
+      'MUSTER_LOG_LEVEL: found "loud", expected one of trace, debug, info, warn, error, silent.',
+    ],
+    [
+      'MUSTER_PUBLIC_URL',
+      'hub.example',
+      'MUSTER_PUBLIC_URL: found "hub.example", expected an http:// or https:// URL without a path.',
+    ],
+    [
+      'MUSTER_DATABASE_URL',
+      'mysql://x',
+      'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL.',
+    ],
+  ])('with a wrong setting: %s=%s', async (name, value, line) => {
+    await using folder = await newFolder()
+    expect(await complaint({ dataDir: join(folder.path, 'data'), env: { [name]: value } })).toBe(line)
+    expect(existsSync(join(folder.path, 'data'))).toBe(false)
+  })
+
+  it.each([['--dmo'], ['serve'], ['--demo=1'], ['-d']])(
+    'with an option that there is none of: %s',
+    async option => {
+      await using folder = await newFolder()
+      const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
+      expect(line).toContain(option.replace('=1', ''))
+      expect(line).not.toContain('    at ')
+    },
+  )
+
+  it('says how it is started when asked, and does not start', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hub = await spawnHub({ dataDir, options: ['--help'] })
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    expect(hub.stdout()).toMatch(/^Usage: muster-hub \[--demo\]\n/)
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('with a database that cannot be reached', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const port = await freePort()
+    // Somebody who takes connections and says nothing.
+    const mute = createServer(() => {}).listen(0, '127.0.0.1')
+    await until('it listens', () => mute.listening)
+    const { port: mutePort } = mute.address() as { port: number }
+    const urls = [
+      `postgresql://a:b@127.0.0.1:${port}/c`,
+      'postgresql://a:b@nowhere.invalid/c',
+      `postgresql://a:b@${encodeURIComponent(folder.path)}/c`,
+      `postgresql://a:b@127.0.0.1:${mutePort}/c`,
+    ]
+    const lines = await Promise.all(
+      urls.map((url, index) =>
+        complaint({ dataDir: `${dataDir}${index}`, env: { MUSTER_DATABASE_URL: url } }),
+      ),
+    )
+    for (const line of lines)
+      expect(line).toMatch(/^MUSTER_DATABASE_URL: found .*, expected a reachable PostgreSQL/)
+    mute.close()
+  })
+})
+
+describe('a PostgreSQL of one’s own', () => {
+  it('gets the same schema and serves several hubs that start at the same moment', async () => {
+    await using folder = await newFolder()
+    const base = join(folder.path, 'other')
+    await mkdir(base, { mode: 0o755 })
+    await using other = await startEmbeddedDatabase(base, createLog('error'))
+    const { host, user, password, database } = other.access.owner as Record<string, string>
+    const login = `${user}:${password}@${encodeURIComponent(host!)}`
+    const env = {
+      MUSTER_DATABASE_URL: `postgresql://${login}/${database}`,
+      MUSTER_INSTANCE_KEY: 'ab'.repeat(32),
+    }
+
+    const hubs = await Promise.all(
+      ['a', 'b', 'c'].map(name =>
+        spawnHub({ dataDir: join(folder.path, name), env: { ...env, MUSTER_NODE_NAME: name } }),
+      ),
+    )
+    await Promise.all(hubs.map(hub => hub.ready()))
+    const first = hubs.filter(({ dataDir }) => existsSync(join(dataDir, 'initial-admin.json')))
+    expect(first).toHaveLength(1)
+    expect(hubs.map(hub => hub.logged('migrated').length).toSorted()).toEqual([0, 0, expect.any(Number)])
+    for (const { dataDir, stdout } of hubs) {
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+      const hasFile = existsSync(join(dataDir, 'initial-admin.json'))
+      expect(stdout().includes('initial-admin.json')).toBe(hasFile)
+    }
+    const token = firstToken(first[0]!)
+    await using device = await connectDevice({ url: hubs[2]!.url, token })
+    const { deviceId } = device
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    const invoke = await signedIn(first[0]!)
+    expect(await invoke('devices_GetDetails', { deviceId })).toMatchObject({
+      isConnected: true,
+      connections: [{ nodeName: 'c' }],
+    })
+
+    const stranger = await spawnHub({
+      dataDir: join(folder.path, 'e'),
+      env: { ...env, MUSTER_INSTANCE_KEY: '' },
+    })
+    expect((await stranger.exited).code).toBe(1)
+    expect(stranger.stderr()).toBe(
+      'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.\n',
+    )
+    await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+    const changed = { ...env, MUSTER_INSTANCE_KEY: 'cd'.repeat(32) }
+    await (await startedHub({ dataDir: join(folder.path, 'a'), env: changed }))[Symbol.asyncDispose]()
+
+    const wrong = `postgresql://${user}:wrong@${encodeURIComponent(host!)}`
+    for (const [url, why] of [
+      [`${wrong}/${database}`, 'password authentication failed'],
+      [`postgresql://${login}/nothing`, 'database "nothing" does not exist'],
+      [`postgresql://${user}@${encodeURIComponent(host!)}/${database}`, 'password'],
+      [
+        `postgresql://muster_hub:${(other.access.hub as { password: string }).password}@${encodeURIComponent(host!)}/${database}`,
+        "tables are another user's",
+      ],
+    ] as const) {
+      const hub = await spawnHub({ dataDir: join(folder.path, 'd'), env: { MUSTER_DATABASE_URL: url } })
+      expect((await hub.exited).code).toBe(1)
+      const lines = hub.stderr().trim().split('\n')
+      expect(lines).toEqual([expect.stringMatching(/^MUSTER_DATABASE_URL: found .*, expected /)])
+      expect(lines[0]).toContain(why)
+      expect(lines[0]).not.toContain(password!)
+    }
+  })
+})

@@ -1,0 +1,263 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { ActionName, ActionOutput } from '@muster/actions'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { agentCommand, startAgent } from './agent-child.ts'
+import { changeDatabase, firstToken, newFolder } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+
+const resources = new AsyncDisposableStack()
+let stage: Stage
+/** Options of every command of the device's agent. */
+let agent: string[]
+let page: Page
+let organizationId: string
+let projectUrl: string
+let deviceId: string
+
+beforeAll(async () => {
+  const { path } = resources.use(await newFolder())
+  const consoleConfig = join(path, 'console.json')
+  await writeFile(consoleConfig, JSON.stringify({ banner: { text: '<b>Works</b> on <u>Sunday</u>' } }))
+  stage = resources.use(
+    await openStage({ MUSTER_INSTANCE_NAME: 'Halden cranes', MUSTER_CONFIG_JSON: consoleConfig }),
+  )
+  agent = ['--hub', stage.hub.url, '--token', firstToken(stage.hub), '--data', join(path, 'agent')]
+  resources.use(startAgent(['run', ...agent]))
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  organizationId = await organizationOf(page)
+  await page.getByRole('link', { name: 'First project' }).click()
+  await page.getByRole('row').getByRole('link', { name: 'View' }).click()
+  await page.locator('.dhead').getByText('Connected', { exact: true }).waitFor()
+  const [projectPath, id] = page.url().split('/devices/')
+  projectUrl = projectPath!
+  deviceId = id!
+})
+
+afterAll(() => resources.disposeAsync())
+
+it('C1: shows words that it does not know as they are, in neutral colour, on pages that stay whole', async () => {
+  // One action and one job, the mail.
+  await invoke(page, 'organizations_InviteMember', { organizationId, email: 'mira@test.example' })
+  await agentCommand(['events', 'emit', '--severity', 'info', '"Wind"', ...agent])
+  await rewriteAnswer(page, 'devices_GetDetails', details => {
+    for (const certificate of details.certificates) certificate.status = 'Suspended' as never
+  })
+  await rewriteAnswer(page, 'devices_QueryEvents', answer => {
+    for (const event of answer.events) event.severity = 'Notice' as never
+  })
+  await page.goto(`${projectUrl}/devices/${deviceId}`)
+  await neutralBadge('Suspended').waitFor()
+  await page.locator('.ev.dbg').getByText('Notice', { exact: true }).waitFor()
+
+  await rewriteAnswer(page, 'projects_QueryAuditLog', answer => {
+    for (const event of answer.events) {
+      event.actor = { actor: 'Robot' } as never
+      delete event.actorName
+    }
+  })
+  await page.goto(`${projectUrl}/log`)
+  await neutralBadge('Robot').first().waitFor()
+
+  await rewriteAnswer(page, 'jobs_Query', answer => {
+    for (const job of answer.jobs) job.status = 'Paused' as never
+  })
+  await page.goto(`${stage.hub.url}/admin/jobs`)
+  await neutralBadge('Paused').first().waitFor()
+
+  await rewriteAnswer(page, 'audit_QueryAuditLogActions', answer => {
+    for (const action of answer.actions) action.status = 'Deferred' as never
+  })
+  await page.goto(`${stage.hub.url}/admin/actions`)
+  await neutralBadge('Deferred').first().waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+it('S1: asks for the current password in place when the sign-in is too old for a new one', async () => {
+  await changeDatabase(stage.hub, "update session set created_at = created_at - interval '20 minutes'")
+  await page.goto(`${stage.hub.url}/settings/security`)
+  const current = page.getByLabel('Current password (required)', { exact: true })
+  const change = page.getByRole('button', { name: 'Change Password' })
+  await page.getByLabel('New password (required)', { exact: true }).fill('a new password')
+  await page.getByLabel('Confirm password (required)', { exact: true }).fill('a new password')
+  expect(await current.count()).toBe(0)
+  await change.click()
+  await page
+    .getByRole('alert')
+    .getByText(/sign-in is too old/)
+    .waitFor()
+  await expectGoodScreen(page, 'security-current-password-for-new')
+  await current.fill('wrong')
+  await change.click()
+  await page.getByRole('alert').getByText('The current password is wrong.', { exact: true }).waitFor()
+  await current.fill(stage.admin.password)
+  await change.click()
+  await page.getByText('Password changed. Every other session and every token has ended.').waitFor()
+  await current.waitFor({ state: 'detached' })
+  stage.admin.password = 'a new password'
+})
+
+it('C18: names the product and the instance on the sign-in page and in titles', async () => {
+  const stranger = await stage.newPage()
+  const warned = stranger.waitForEvent('console', message => message.text().includes('banner'))
+  await stranger.goto(`${stage.hub.url}/login`)
+  const account = stranger.getByRole('region', { name: 'Account' })
+  await account.getByText('Muster', { exact: true }).waitFor()
+  await account.getByText('Halden cranes', { exact: true }).waitFor()
+  await expect.poll(() => stranger.title()).toBe('Log in · Halden cranes · Muster')
+  await expectGoodScreen(stranger, 'login')
+  // C16: unlisted tags of the banner vanish with a warning, here and at the start of the hub.
+  expect((await warned).text()).toContain('<u>')
+  expect(stage.hub.logged('the console does not show this element of the banner')).toMatchObject([
+    { tag: 'u' },
+  ])
+  // A stranger at an unknown address has no bar.
+  await stranger.goto(`${stage.hub.url}/nope`)
+  await stranger.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
+  expect(await stranger.getByRole('button', { name: /Account menu/ }).count()).toBe(0)
+  await stranger.context().close()
+})
+
+it('C16: keeps the top bar at an unknown address, and names the organization in titles where it means something', async () => {
+  await page.goto(`${stage.hub.url}/nope`)
+  await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
+  await page.getByRole('button', { name: /Account menu/ }).waitFor()
+  await expectGoodScreen(page, 'not-found-signed-in')
+  const titleAt = async (path: string, name: string) => {
+    await page.goto(`${stage.hub.url}${path}`)
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    return page.title()
+  }
+  // The name of the instance comes with config.json, which may be there after the heading.
+  await expect
+    .poll(() => titleAt('/settings/profile', 'Profile'))
+    .toBe('Profile · Settings · Halden cranes · Muster')
+  await expect
+    .poll(() => titleAt('/user/invitations', 'Invitations'))
+    .toBe('Invitations · Halden cranes · Muster')
+  const members = `/${organizationId}/settings/members`
+  await expect
+    .poll(() => titleAt(members, 'Members'))
+    .toBe('Members · Settings · My organization · Halden cranes · Muster')
+})
+
+it('C16: marks the chosen segment and the current entries in forced colours', async () => {
+  await page.emulateMedia({ forcedColors: 'active' })
+  await page.goto(`${projectUrl}/devices`)
+  await page.getByRole('button', { name: 'All', exact: true }).waitFor()
+  const outlineOf = (selector: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector('${selector}')).outlineStyle`)
+  for (const selector of ['.seg [aria-pressed="true"]', '.nav [aria-current]', '.side nav [aria-current]'])
+    expect({ selector, outline: await outlineOf(selector) }).toEqual({ selector, outline: 'solid' })
+  expect(await outlineOf('.seg [aria-pressed="false"]')).toBe('none')
+  await page.emulateMedia({ forcedColors: null })
+})
+
+it('C16: shows the tag that a filter found, whole digests where there is room, and ids in two halves', async () => {
+  const create = { organizationId, name: 'images' }
+  const made = await invoke(page, 'repositories_Create', create)
+  if (made.result !== 'Created') throw new Error(made.result)
+  const { repositoryId } = made
+  const kept = await invoke(page, 'repositories_CreatePackage', { repositoryId, name: 'crane' })
+  if (kept.result !== 'Created') throw new Error(kept.result)
+  const { packageId } = kept
+  const tags = ['a', 'b', 'c', 'd', 'e', 'zulu'].map(tag => ({ tag }))
+  await invoke(page, 'repositories_CreateVersion', { packageId, tags })
+  const digest = `sha256_${'5'.repeat(64)}`
+  await invoke(page, 'repositories_CreateAsset', { repositoryId, size: 5, digest })
+  const base = `${stage.hub.url}/${organizationId}/repositories/${repositoryId}`
+  await page.goto(`${base}/packages/${packageId}?q=ZUL`)
+  await page.getByRole('listitem').getByText('zulu', { exact: true }).waitFor()
+  await expectGoodScreen(page, 'versions-filtered')
+
+  await page.goto(`${base}/assets`)
+  const cut = page.getByRole('row').getByText(digest, { exact: true })
+  await cut.waitFor()
+  expect(await cut.evaluate(element => element.scrollWidth - element.clientWidth)).toBe(0)
+  await expectGoodScreen(page, 'assets-digest')
+
+  // The sidebar is narrowest here.
+  await page.setViewportSize({ width: 1000, height: 800 })
+  const id = page.locator('.side .idt')
+  expect(await id.innerText()).toBe(repositoryId)
+  const lines = await page.evaluate<number[]>(`
+    [...document.querySelector('.side .idt').childNodes].flatMap(node => {
+      const range = document.createRange()
+      range.selectNodeContents(node)
+      return [...range.getClientRects()].map(({ width }) => width).filter(Boolean)
+    })`)
+  expect(lines).toHaveLength(2)
+  expect(Math.min(...lines)).toBeGreaterThan(Math.max(...lines) * 0.9)
+  await page.setViewportSize({ width: 1440, height: 1000 })
+})
+
+it('C16: waits without a pulse as long as there is no token, and says what the filter finds', async () => {
+  const { projectId } = await invoke(page, 'projects_Create', { organizationId, name: 'Empty' })
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices`)
+  await page.getByText('Waiting for the first device…', { exact: true }).waitFor()
+  expect(await page.locator('li .live').count()).toBe(0)
+  await expectGoodScreen(page, 'install-guide')
+  await page.getByRole('button', { name: 'Create Token' }).click()
+  await page.locator('li .live').waitFor()
+  await page.goto(`${projectUrl}/devices`)
+  await page.getByPlaceholder('Filter by name, host name or id', { exact: true }).waitFor()
+})
+
+it('C17: asks everything once at a fresh load, though the live stream opens late', async () => {
+  const asked: string[] = []
+  const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>()
+  await page.route('**/api/v1/live', async route => {
+    await setTimeout(300)
+    await route.continue()
+  })
+  page.on('response', response => response.url().endsWith('/live') && opened())
+  page.on('request', request => {
+    const [, action] = /\/invoke\/(\w+)$/.exec(request.url()) ?? []
+    if (action) asked.push(`${action} ${request.postData()}`)
+  })
+  await page.goto(`${projectUrl}/tokens`)
+  await page.getByRole('row').nth(1).waitFor()
+  await isOpen
+  // Longer than what was asked too early waits for its second time.
+  await setTimeout(1_000)
+  expect(asked.length).toBeGreaterThan(3)
+  expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted())
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+it('C11: calls a device without a name "unnamed" with its host name beside it, everywhere', async () => {
+  const { hostname = '' } = await invoke(page, 'devices_GetDetails', { deviceId })
+  expect(hostname).not.toBe('')
+  const text = `unnamed (${hostname})`
+  await page.goto(`${projectUrl}/devices`)
+  const fleet = page.getByRole('region', { name: 'Fleet' })
+  await fleet.getByRole('link', { name: `unnamed ${hostname}`, exact: true }).waitFor()
+  await expectGoodScreen(page, 'devices-unnamed')
+  await fleet.getByRole('link').click()
+  await page.getByRole('heading', { level: 1, name: `unnamed ${hostname}`, exact: true }).waitFor()
+  await page.getByRole('navigation', { name: 'Breadcrumb' }).getByText(text, { exact: true }).waitFor()
+  expect(await page.title()).toMatch(new RegExp(`^unnamed \\(${hostname}\\) · First project`))
+  await expectGoodScreen(page, 'device-unnamed')
+  await page.getByRole('button', { name: 'Delete Device' }).click()
+  await page.getByText(`Device ${text} deleted.`, { exact: true }).waitFor()
+})
+
+/** Changes what the hub answers before the page reads it. */
+async function rewriteAnswer<N extends ActionName>(
+  on: Page,
+  name: N,
+  change: (answer: ActionOutput<N>) => void,
+) {
+  await on.route(`**/invoke/${name}`, async route => {
+    const response = await route.fetch()
+    const answer = (await response.json()) as ActionOutput<N>
+    change(answer)
+    await route.fulfill({ response, json: answer })
+  })
+}
+
+/** A badge whose only class is the neutral one. */
+const neutralBadge = (word: string) => page.locator('[class="badge"]').getByText(word, { exact: true })
