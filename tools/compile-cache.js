@@ -1,8 +1,8 @@
-// Imported first by what people start: keeps what was compiled. Taking the types out of TypeScript takes as long as all the rest of
-// a start and 25 MiB; compiled code is found by the text that it was made of. In this folder, since what lies there is run.
+// First import of all programs: stores compiled code. Stripping types takes half of a start and 25 MiB. Cached code is
+// found by the text of its source. The cache is in this folder, because code in it is executed.
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 
 enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/muster'))
-// It is written at the end of a process, which may be its death.
+// Node writes the cache when the process exits, but a killed process never does.
 setTimeout(flushCompileCache, 10_000).unref()

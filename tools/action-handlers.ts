@@ -1,0 +1,33 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * Text of `apps/hub/src/actions/index.ts`: binds the handler of each file to the wire name of its action. The compiler compares the
+ * result with the contract. Throws for a file that does not export exactly one handler under its wire name.
+ */
+export async function actionHandlers(folder: string): Promise<string> {
+  const files = (await readdir(folder, { recursive: true }))
+    .filter(file => file.includes('/') && file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    // The order in which Biome keeps imports.
+    .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
+  const bound = await Promise.all(
+    files.map(async file => {
+      const text = await readFile(join(folder, file), 'utf8')
+      const exported = [...text.matchAll(/^export const (\w+) = handler\(\s*'(\w+)'/gm)]
+      const [, name, wireName] = exported[0] ?? []
+      if (exported.length !== 1 || name !== wireName)
+        throw new Error(
+          `${file} must export one handler: export const some_Action = handler('some_Action', …)`,
+        )
+      return { file, name: name! }
+    }),
+  )
+  return `// Written by \`npm run gen\` from the files below this folder.
+import type { Handlers } from '../handler.ts'
+${bound.map(({ file, name }) => `import { ${name} } from './${file}'`).join('\n')}
+
+export const handlers: Handlers = {
+${bound.map(({ name }) => `  ${name},`).join('\n')}
+}
+`
+}

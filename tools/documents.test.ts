@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { unknownSettings } from '@muster/hub/config'
+import { expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const HAND_WRITTEN = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+/** Anchors that GitHub generates for a document's headings. */
+function anchorsOf(path: string): string[] {
+  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .replace(/`|\[|\]\(.*?\)/g, '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-'),
+  )
+}
+
+it.each(HAND_WRITTEN)('S19: links of %s lead to existing files and headings', path => {
+  for (const [, target] of textOf(path).matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^(https?|mailto):/.test(target!)) continue
+    const [file, anchor] = target!.split('#') as [string, string | undefined]
+    const linked = file === '' ? path : join(dirname(path), file)
+    expect(existsSync(join(ROOT, linked)), `${path}: ${target}`).toBe(true)
+    if (anchor !== undefined && linked.endsWith('.md')) expect(anchorsOf(linked), target).toContain(anchor)
+  }
+})
+
+it('S19: the security pages exist, name existing settings, and are linked from the README', () => {
+  expect(textOf('README.md')).toContain('](SECURITY.md)')
+  expect(textOf('README.md')).toContain('](docs/hardening.md)')
+  expect(textOf('docs/operating.md')).toContain('](hardening.md)')
+  // Vulnerabilities are reported through GitHub's form. An unread mail address would be worse than none.
+  expect(textOf('SECURITY.md')).not.toMatch(/\w@\w/)
+  const named = [...`${textOf('SECURITY.md')}${textOf('docs/hardening.md')}`.matchAll(/MUSTER_[A-Z0-9_]+/g)]
+  expect(named.length).toBeGreaterThan(20)
+  expect(unknownSettings(Object.fromEntries(named.map(([name]) => [name, ''])))).toEqual([])
+})

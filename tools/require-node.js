@@ -1,0 +1,21 @@
+// First import of all programs: checks the version before any code that an older Node cannot parse. `tools/package.ts`
+// puts this text at the start of packed files, so its names are in a block.
+{
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major < 24) {
+    process.stderr.write(
+      `Muster needs Node 24 or newer, found ${process.versions.node} (${process.execPath}). In a checkout npm start, npm run agent and npm run cli bring their own.\n`,
+    )
+    process.exit(1)
+  }
+  // Node before 24.5 reads the system's certificate authorities only with an option at start, and before 24.3 it warns
+  // about type stripping. 24.0.0 is the newest Node 24 on npm for macOS.
+  const options = ['--use-system-ca', '--disable-warning=ExperimentalWarning']
+  if (major === 24 && minor < 5 && !options.every(option => process.execArgv.includes(option)))
+    process.execve(
+      process.execPath,
+      [process.execPath, ...options, ...process.execArgv, ...process.argv.slice(1)],
+      // process.execve() of Node 24.0.0 does not pass the environment on by default.
+      process.env,
+    )
+}
