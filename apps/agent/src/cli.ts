@@ -2,13 +2,14 @@ import type { Readable } from 'node:stream'
 import { withoutSecrets } from '@muster/actions'
 import { VERSION } from '@muster/actions/version'
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
+import type { CommandContext } from './command-context.ts'
 import { addDeviceCommands } from './commands/device.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSimulateCommand } from './commands/simulate.ts'
 import { DEFAULT_CONFIG_PATH } from './config.ts'
-import { createLog, LOG_LEVELS, type Log, type LogLevel } from './log.ts'
+import { createLog, LOG_LEVELS, type LogLevel } from './log.ts'
 import { adviceOn } from './refusal.ts'
 
 /** Output, input and stop signal of the command line. */
@@ -18,16 +19,6 @@ export type CliStreams = {
   /** Returns standard input; called only by commands that read it. */
   input: () => Readable
   signal: AbortSignal
-}
-
-/** The parts of the command line that commands use. */
-export type CommandContext = {
-  signal: AbortSignal
-  input: () => Readable
-  /** Prints a result on standard output. */
-  print: (line: string) => void
-  /** A log at the level of the option `--log-level`. */
-  log: (command: Command) => Log
 }
 
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const

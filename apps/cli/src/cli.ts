@@ -1,15 +1,8 @@
-import type { Readable } from 'node:stream'
-import {
-  ActionError,
-  type ActionInput,
-  type ActionName,
-  type ActionOutput,
-  createClient,
-  withoutSecrets,
-} from '@muster/actions/client'
+import { ActionError, createClient, withoutSecrets } from '@muster/actions/client'
 import { parseExact } from '@muster/actions/exact-json'
 import { VERSION } from '@muster/actions/version'
 import { Command, CommanderError, Option } from 'commander'
+import type { CliStreams, CommandContext } from './command-context.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDeviceCommands } from './commands/devices.ts'
 import { addForwardCommand } from './commands/forward.ts'
@@ -17,42 +10,11 @@ import { addLoginCommand } from './commands/login.ts'
 import { addOrganizationCommands } from './commands/organizations.ts'
 import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
-import { type Access, readAccess } from './config.ts'
+import { type Access, type GlobalOptions, readAccess } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { printedJson } from './printed-json.ts'
-import { type Column, harmless, table } from './table.ts'
+import { harmless, table } from './table.ts'
 import { trustSystemAuthorities } from './trust.ts'
-
-/** Input, output and stop signal of the command line. */
-export type CliStreams = {
-  out: (text: string) => void
-  err: (text: string) => void
-  /** Writes questions and typed characters to the person's terminal. */
-  ask: (text: string) => void
-  /** Returns standard input; called only by commands that read it. */
-  input: () => Readable
-  /** True when standard error is a terminal: shows progress bars instead of lines. */
-  isTerminal: boolean
-  environment: NodeJS.ProcessEnv
-  signal: AbortSignal
-}
-
-/** The parts of the command line that commands use. */
-export type CommandContext = Omit<CliStreams, 'out'> & {
-  /** Hub and token from options, environment or configuration files. */
-  access: (command: Command) => Promise<Access>
-  /** Runs an action at a hub. */
-  invokeAt: <N extends ActionName>(access: Access, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
-  /** Runs an action at the hub of `access`. */
-  invoke: <N extends ActionName>(command: Command, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
-  /** Prints a result: as one JSON value with `--json`, else as `text`. */
-  print: (command: Command, value: unknown, text?: string) => void
-  /** Prints rows: as JSON with `--json`, else as a table. */
-  printTable: <Row>(command: Command, rows: readonly Row[], columns: readonly Column<Row>[]) => void
-}
-
-/** Options of every command. */
-export type GlobalOptions = { hub?: string; token?: string; config?: string; json?: boolean }
 
 /** Runs one command line, without the program's name; returns the exit code (errors.ts). */
 export async function runCli(argv: readonly string[], given: CliStreams): Promise<number> {

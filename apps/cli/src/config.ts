@@ -2,8 +2,10 @@ import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { withoutSecrets } from '@muster/actions/client'
-import type { GlobalOptions } from './cli.ts'
 import { CliError, EXIT } from './errors.ts'
+
+/** Options of every command. */
+export type GlobalOptions = { hub?: string; token?: string; config?: string; json?: boolean }
 
 /** Address of a hub and a user token for it. */
 export type Access = { hubUrl: string; token: string }

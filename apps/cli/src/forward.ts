@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as wait } from 'node:timers/promises'
 import { ActionError } from '@muster/actions/client'
 import { Backoff, ChannelRejectedError, type Link, pipeSocket } from '@muster/link'
-import type { CommandContext } from './cli.ts'
+import type { CommandContext } from './command-context.ts'
 import type { Access } from './config.ts'
 import { CliError, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { openLink } from './hub-link.ts'

@@ -1,6 +1,6 @@
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/client'
 import type { Command } from 'commander'
-import type { CommandContext } from './cli.ts'
+import type { CommandContext } from './command-context.ts'
 
 /** Names of the actions that answer page by page. */
 type ListAction = { [N in ActionName]: 'nextCursor' extends keyof ActionOutput<N> ? N : never }[ActionName]

@@ -1,6 +1,6 @@
 import { isRepositoryId, parseRepositoryPath, type RepositoryPath } from '@muster/actions/client'
 import type { Command } from 'commander'
-import type { CommandContext } from './cli.ts'
+import type { CommandContext } from './command-context.ts'
 import { CliError, EXIT } from './errors.ts'
 
 /** Resolves a repository's name or id to its id. Throws `CliError` if there is none. */

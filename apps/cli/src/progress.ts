@@ -1,5 +1,5 @@
 import type { MultiBar, SingleBar } from 'cli-progress'
-import type { CommandContext } from './cli.ts'
+import type { CommandContext } from './command-context.ts'
 import { plain } from './table.ts'
 
 /** Shows the progress of transfers. */

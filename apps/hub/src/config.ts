@@ -4,15 +4,13 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { BANNER_TAGS, isLoopback, MAX_INSTANCE_NAME_LENGTH, S3 } from '@muster/actions'
 import { z } from 'zod'
-import type { TlsFiles } from './http/tls.ts'
+import { ConfigError } from './config-error.ts'
 import { LIMIT_NAMES, LIMITS, type LimitValues, settingOf } from './limits/limits.ts'
 import { LOG_LEVELS } from './runtime/log.ts'
-import { normalS3Settings, type S3Settings } from './storage/s3.ts'
+import { normalS3Settings, type S3Settings } from './storage/s3-settings.ts'
 
-/** A setting that cannot be used: says which, what was found and what is expected. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
+/** Files of the hub's own certificate, in PEM: the chain and its key. */
+export type TlsFiles = { certPath: string; keyPath: string }
 
 /** A whole number in plain digits: what looks like one only to a machine is a typing mistake. */
 function wholeNumber(min: number, max: number, expected: string) {

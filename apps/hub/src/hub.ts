@@ -9,10 +9,12 @@ import type pg from 'pg'
 import { handlers } from './actions/index.ts'
 import { joinCluster } from './cluster/node.ts'
 import { requireSharedKey } from './cluster/shared-key.ts'
-import { type Config, ConfigError } from './config.ts'
+import type { Config } from './config.ts'
+import { ConfigError } from './config-error.ts'
+import type { Core } from './core.ts'
 import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './credentials/instance-key.ts'
 import { Jwts } from './credentials/jwts.ts'
-import { type Db, openDatabase } from './database/client/connection.ts'
+import { openDatabase } from './database/client/connection.ts'
 import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
 import { checkExternalDatabase, externalConnection } from './database/server/external.ts'
@@ -21,7 +23,6 @@ import { Readiness } from './database/server/readiness.ts'
 import { EarlyUpgrades } from './gateway/early-upgrades.ts'
 import { createGateway, refusePlainRequests } from './gateway/gateway.ts'
 import { Presence } from './gateway/presence.ts'
-import type { Services } from './handler.ts'
 import { createDeviceServer, createServer } from './http/server.ts'
 import { watchTls } from './http/tls.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
@@ -41,14 +42,15 @@ import { LiveHub } from './live/live-hub.ts'
 import { createMailer } from './mail/mailer.ts'
 import { securityHeaders } from './net/security-headers.ts'
 import { ProxyHosts } from './proxy/hosts.ts'
-import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
+import { createHttpProxy } from './proxy/http-proxy.ts'
 import { ProxyTokens } from './proxy/proxy-tokens.ts'
+import { lockDataDir } from './runtime/data-lock.ts'
 import { processDescriptors } from './runtime/descriptors.ts'
 import type { Logger } from './runtime/log.ts'
+import type { Services } from './services.ts'
 import { Sessions } from './sessions/sessions.ts'
 import { TokenUses } from './sessions/token-uses.ts'
 import { bootstrap, type FirstRun } from './startup/bootstrap.ts'
-import { lockDataDir } from './startup/data-lock.ts'
 import { BlobUrls } from './storage/blob-urls.ts'
 import { Blobs, type BlobsOptions } from './storage/blobs.ts'
 import { GuardedHttpClient } from './storage/guarded-http-client.ts'
@@ -63,23 +65,6 @@ export type { JobData, JobName } from './jobs/jobs.ts'
 const DRAIN_TIMEOUT_MS = 5_000
 /** Backlog of the listening socket. A whole fleet reconnects at once; a dropped SYN is repeated only a second later. */
 const BACKLOG = 4096
-
-/** What the doors lead to once the hub is ready. */
-export type Core = {
-  db: Db
-  pipeline: Pipeline
-  sessions: Sessions
-  jwts: Jwts
-  live: LiveHub
-  limits: RateLimits
-  /** Web pages of devices, under hosts of their own. */
-  proxy: HttpProxy
-  /** Bytes of repositories, and the hub's own signed addresses for them. */
-  blobs: Blobs
-  blobUrls: BlobUrls
-  nodeId: string
-  readiness: Readiness
-}
 
 export type Hub = AsyncDisposable &
   Core & {

@@ -19,7 +19,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { handlers } from './actions/index.ts'
 import { sweepOrphanedActions } from './audit/actions.ts'
 import { type Caller, SYSTEM } from './caller.ts'
-import type { CommandContext, Handlers } from './handler.ts'
+import type { CommandContext } from './command-context.ts'
+import type { Handlers } from './handler.ts'
 import { createPipeline, type Pipeline } from './invoke.ts'
 
 const captured = capturedLog()

@@ -23,18 +23,20 @@ import {
 } from './audit/actions.ts'
 import { recordEvent } from './audit/events.ts'
 import { actorId, type Caller, personOf } from './caller.ts'
+import type { CommandContext } from './command-context.ts'
 import { verifyPassword } from './credentials/passwords.ts'
 import { BATCHED_WRITES } from './database/client/batched-writes.ts'
 import type { Db } from './database/client/connection.ts'
 import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './database/client/errors.ts'
 import { retryWhileUnavailable } from './database/client/retry-while-unavailable.ts'
 import { expectedError } from './expected-error.ts'
-import type { CommandContext, Handlers, Services } from './handler.ts'
+import type { Handlers } from './handler.ts'
 import { LimitReached } from './limits/limit-reached.ts'
 import { LongQueries } from './limits/long-queries.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
 import type { LiveHub } from './live/live-hub.ts'
 import type { Logger } from './runtime/log.ts'
+import type { Services } from './services.ts'
 
 type PipelineOptions = {
   db: Db

@@ -3,14 +3,8 @@ import { dirname } from 'node:path'
 import { isatty } from 'node:tty'
 import { parseArgs } from 'node:util'
 import { runAuditCommand, UsageError } from './audit/verify-command.ts'
-import {
-  type Config,
-  ConfigError,
-  loadConfig,
-  settingWarnings,
-  unknownSettings,
-  unshownBannerTags,
-} from './config.ts'
+import { type Config, loadConfig, settingWarnings, unknownSettings, unshownBannerTags } from './config.ts'
+import { ConfigError } from './config-error.ts'
 import { EmbeddedDatabaseError } from './database/server/embedded-home.ts'
 import { MigrationError } from './database/server/migrate.ts'
 import { createHub } from './hub.ts'

@@ -1,7 +1,8 @@
-import type { ChannelCore } from './channel-core.ts'
+import type { LinkEnd } from './errors.ts'
 import type { LinkLimits } from './limits.ts'
-import type { PeerAge } from './link.ts'
 import type { Outgoing } from './outgoing.ts'
+import type { PeerAge } from './peer-age.ts'
+import type { ReceiveWindow } from './receive-window.ts'
 import type { Wheel } from './wheel.ts'
 
 /** The parts of a link that its channels use. */
@@ -28,7 +29,28 @@ export interface ChannelHost {
    */
   hasPeerTaken(position: number): boolean
   /** Runs a hook of the application. Whatever it throws closes only this channel. */
-  guard(channel: ChannelCore, hook: () => void): void
+  guard(channel: ChannelState, hook: () => void): void
   /** Removes a channel whose directions are both over on this side. */
-  channelDied(channel: ChannelCore): void
+  channelDied(channel: HostedChannel): void
+}
+
+/** State that both directions of a channel share. */
+export interface ChannelState {
+  readonly host: ChannelHost
+  readonly remoteId: number
+  /** Set when the link ended before the channel did. */
+  readonly linkEnd: LinkEnd | undefined
+  /** Ends both directions at once. */
+  close(): void
+  /** Removes the channel from the link once both directions are over. */
+  settle(): void
+}
+
+/** The parts of a channel that its link uses when it is removed. */
+export interface HostedChannel {
+  readonly localId: number
+  /** True when this side opened the channel. */
+  readonly isOwn: boolean
+  readonly input: { readonly hasPeerEnded: boolean; readonly window: ReceiveWindow }
+  readonly output: { readonly hasPeerStopped: boolean }
 }

@@ -1,6 +1,6 @@
 import { ByteQueue } from './byte-queue.ts'
 import { emptyBytes } from './bytes.ts'
-import type { ChannelCore } from './channel-core.ts'
+import type { ChannelState } from './channel-host.ts'
 import { LinkEndedError } from './errors.ts'
 import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
@@ -28,7 +28,7 @@ export class ChannelInput implements WheelEntry {
   hasSentStop = false
   /** The application has seen the end. */
   hasReadEnd = false
-  readonly #core: ChannelCore
+  readonly #core: ChannelState
   // The frame being offered to onReadable, and the bytes that the application has not read yet.
   #arriving: Uint8Array | undefined = undefined
   #inbox: ByteQueue | undefined = undefined
@@ -36,7 +36,7 @@ export class ChannelInput implements WheelEntry {
   /** Wheel round in which the idle time had first passed, 0 before. */
   #idleRound = 0
 
-  constructor(core: ChannelCore) {
+  constructor(core: ChannelState) {
     this.#core = core
   }
 

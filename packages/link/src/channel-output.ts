@@ -1,6 +1,6 @@
 import { ByteQueue } from './byte-queue.ts'
 import { emptyBytes } from './bytes.ts'
-import type { ChannelCore } from './channel-core.ts'
+import type { ChannelState } from './channel-host.ts'
 import { ChannelClosedError, LinkEndedError } from './errors.ts'
 import { allocateData, encodeFrame, FRAME } from './frames.ts'
 import type { DataSource } from './outgoing.ts'
@@ -33,7 +33,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   isAnswers = false
   /** Data was sent since the peer's last Adjust, so its next Adjust is a reaction to that data. */
   hasSentSinceAdjust = false
-  readonly #core: ChannelCore
+  readonly #core: ChannelState
   readonly #window: SendWindow
   #queue: ByteQueue | undefined = undefined
   #writers: Writer[] | undefined = undefined
@@ -49,7 +49,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #peakFrames: number
   #peakBytes: number
 
-  constructor(core: ChannelCore, frameCredit: number, byteCredit: number) {
+  constructor(core: ChannelState, frameCredit: number, byteCredit: number) {
     this.#core = core
     this.#window = new SendWindow(frameCredit, byteCredit)
     this.#peakFrames = frameCredit

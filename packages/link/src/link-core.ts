@@ -1,16 +1,17 @@
 import { decodeLossyText, emptyBytes, encodeBoundedText } from './bytes.ts'
 import { Channel } from './channel.ts'
 import { ChannelCore } from './channel-core.ts'
-import type { ChannelHost } from './channel-host.ts'
+import type { ChannelHost, ChannelState, HostedChannel } from './channel-host.ts'
 import type { Clock } from './clock.ts'
 import { FrameError, type LinkEnd, LinkEndedError } from './errors.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC, readId, readU32, TAG } from './frames.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type LinkLimits, resolveLimits } from './limits.ts'
-import type { Link, LinkOptions, PeerAge } from './link.ts'
+import type { LinkOptions } from './link-options.ts'
 import type { OpenOptions } from './opening.ts'
 import { type AcceptedChannel, Opens, type OpensHost } from './opens.ts'
 import { Outgoing } from './outgoing.ts'
+import type { PeerAge } from './peer-age.ts'
 import { RateCounts } from './rate-counts.ts'
 import type { IncomingRequest } from './request.ts'
 import { Requests, type RequestsHost } from './requests.ts'
@@ -45,7 +46,6 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
   wheelPrevious: WheelEntry | undefined = undefined
-  readonly link: Link
   readonly limits: LinkLimits
   readonly wheel: Wheel
   readonly outgoing: Outgoing
@@ -75,8 +75,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   #ended: Promise<LinkEnd> | undefined = undefined
   #resolveEnded: ((end: LinkEnd) => void) | undefined = undefined
 
-  constructor(link: Link, transport: Transport, options: LinkOptions, clock: Clock, wheel: Wheel) {
-    this.link = link
+  constructor(transport: Transport, options: LinkOptions, clock: Clock, wheel: Wheel) {
     this.limits = resolveLimits(options.limits)
     this.wheel = wheel
     this.outgoing = new Outgoing(transport, this.limits)
@@ -245,7 +244,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return false
   }
 
-  guard(channel: ChannelCore, hook: () => void): void {
+  guard(channel: ChannelState, hook: () => void): void {
     try {
       hook()
     } catch (error) {
@@ -254,7 +253,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     }
   }
 
-  channelDied(channel: ChannelCore): void {
+  channelDied(channel: HostedChannel): void {
     if (this.end !== undefined) return
     this.#channels?.delete(channel.localId)
     if (channel.isOwn) this.ownChannels--

@@ -1,12 +1,10 @@
 import type { Channel } from './channel.ts'
-import type { Link } from './link.ts'
 import type { WheelEntry } from './wheel.ts'
 
 /** A channel request of the peer. The application must accept or reject it, at once or later. */
 export interface ChannelRequest {
   /** Requested endpoint, for instance `executor` (protocol 3.1); always valid UTF-8. */
   readonly endpoint: string
-  readonly link: Link
   /** False once it was decided, timed out, or the link ended. */
   readonly isPending: boolean
   /**
@@ -20,7 +18,6 @@ export interface ChannelRequest {
 
 /** Callbacks of a request that carry out its decision. */
 export interface RequestOwner {
-  readonly link: Link
   accept(request: IncomingRequest): Channel
   reject(request: IncomingRequest, reason: string): void
 }
@@ -51,10 +48,6 @@ export class IncomingRequest implements ChannelRequest, WheelEntry {
     this.senderId = requested.senderId
     this.frameCredit = requested.frameCredit
     this.byteCredit = requested.byteCredit
-  }
-
-  get link(): Link {
-    return this.#owner.link
   }
 
   accept(): Channel {

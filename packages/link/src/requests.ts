@@ -2,13 +2,12 @@ import { decodeText, encodeBoundedText } from './bytes.ts'
 import type { Channel } from './channel.ts'
 import { encodeFrame, FRAME, type Frame } from './frames.ts'
 import type { LinkLimits } from './limits.ts'
-import type { Link, LinkOptions } from './link.ts'
+import type { LinkOptions } from './link-options.ts'
 import { IncomingRequest, type RequestOwner } from './request.ts'
 import type { Wheel } from './wheel.ts'
 
 /** The parts of a link that the peer's requests use. */
 export interface RequestsHost {
-  readonly link: Link
   readonly wheel: Wheel
   readonly limits: LinkLimits
   /** Channels open or requested, both directions together. */
@@ -37,10 +36,6 @@ export class Requests implements RequestOwner {
   /** Requests that wait for a decision. */
   get pending(): number {
     return this.#pending === undefined ? 0 : this.#pending.size
-  }
-
-  get link(): Link {
-    return this.#host.link
   }
 
   /** Handles a ChannelRequest. */

@@ -1,6 +1,6 @@
 import { PropertyName } from '@muster/actions'
 import type { Command } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
 import { getProperty, issueToken, printDeviceId, removeProperty, setProperty } from '../one-shot.ts'
 import { argument, oneShotsFor, withIdentityOptions } from './identity-options.ts'

@@ -1,6 +1,6 @@
 import { Timestamp } from '@muster/actions'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type JsonText, parseJsonText } from '../json-text.ts'
 import { type EventOptions, emitEvent, SEVERITIES } from '../one-shot.ts'
 import { argument, oneShotsFor, withIdentityOptions } from './identity-options.ts'

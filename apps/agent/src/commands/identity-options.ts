@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type AgentConfig, configFromOptions, DEFAULT_CONFIG_PATH, readConfigFile } from '../config.ts'
 import { type OneShot, runOneShot } from '../one-shot.ts'
 import { trustSystemAuthorities } from '../trust.ts'

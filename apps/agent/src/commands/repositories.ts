@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { issueUrl, resolveRepository, resolveVersion, versionInfo } from '../one-shot.ts'
 import { oneShotsFor, withIdentityOptions } from './identity-options.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { runAgent } from '../agent.ts'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { configOf, withIdentityOptions } from './identity-options.ts'
 
 /** Adds `run`, which keeps this device connected to its hub. */

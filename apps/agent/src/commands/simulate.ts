@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Command } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { configFromOptions } from '../config.ts'
 import type { Log } from '../log.ts'
 import { simulateFleet } from '../simulator/fleet.ts'

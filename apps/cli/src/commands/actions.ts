@@ -3,7 +3,7 @@ import { type ActionName, actions, findAction } from '@muster/actions'
 import { isJsonObject, parseExact } from '@muster/actions/exact-json'
 import { openApiDocument } from '@muster/actions/openapi'
 import type { Command } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { CliError, EXIT } from '../errors.ts'
 
 type FieldSchema = { type?: string | string[]; enum?: unknown[]; anyOf?: FieldSchema[]; description?: string }

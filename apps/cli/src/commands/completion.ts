@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 
 /** Completion scripts. The shell runs `muster complete` for the candidates; the last word is the one being typed. */
 const SCRIPTS = {

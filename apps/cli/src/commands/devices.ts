@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import { boolean, json, wholeNumber } from '../arguments.ts'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { CliError } from '../errors.ts'
 import { readList } from '../lists.ts'
 import { printedJson } from '../printed-json.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { jsonObject } from '../arguments.ts'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { CliError } from '../errors.ts'
 import { assetOf } from '../paths.ts'
 

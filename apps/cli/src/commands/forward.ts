@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import type { Mapping } from '../forward.ts'
 
 /** `muster forward`: forwards ports of this machine to ports of a device (protocol 3.4). */

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import type { Command } from 'commander'
-import type { CommandContext, GlobalOptions } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
+import type { GlobalOptions } from '../config.ts'
 import { homeConfigPath, originOf, userToken, writeAccess } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 

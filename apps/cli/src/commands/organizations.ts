@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 
 /** `muster organizations`: the organizations of the token's person. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { boolean, wholeNumber } from '../arguments.ts'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { jsonObject } from '../arguments.ts'
-import type { CommandContext } from '../cli.ts'
+import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { packageIdOf, versionIdOf, versionPath } from '../paths.ts'
 import { addFileCommands } from './files.ts'

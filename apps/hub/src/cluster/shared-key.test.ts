@@ -1,6 +1,6 @@
 import { capturedLog, scratchDatabase, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 
 const KEY = 'ab'.repeat(32)
 const OTHER = 'cd'.repeat(32)

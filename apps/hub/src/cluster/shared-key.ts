@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'

@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 
 /** Gives a key of 32 bytes for one purpose; none tells anything about another or about the instance's own. */
 export type InstanceKey = (purpose: string) => Buffer

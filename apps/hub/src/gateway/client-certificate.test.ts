@@ -3,7 +3,8 @@ import { networkInterfaces } from 'node:os'
 import { connectDevice, deviceIdentity, testHub } from '@muster/testkit'
 import { describe, expect, it } from 'vitest'
 import { type Config, loadConfig } from '../config.ts'
-import { certificateReader, remoteReader } from './client-certificate.ts'
+import { remoteReader } from '../net/trusted-proxy.ts'
+import { certificateReader } from './client-certificate.ts'
 
 const NOT_BELIEVED = {
   status: 403,

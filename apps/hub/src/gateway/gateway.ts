@@ -29,11 +29,12 @@ import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import { endWith } from '../net/last-answer.ts'
 import { bareAnswer, securityHeaders } from '../net/security-headers.ts'
+import { remoteReader } from '../net/trusted-proxy.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
-import { certificateReader, remoteReader } from './client-certificate.ts'
+import { certificateReader } from './client-certificate.ts'
 import { DeviceConnection, type DeviceServices, logEnd, MAX_PING_INTERVAL_MS } from './device-connection.ts'
 import { watchRights } from './ended-rights.ts'
 import { EnrolmentBudget } from './enrolment-budget.ts'
@@ -301,7 +302,7 @@ export function createGateway(options: GatewayOptions): Gateway {
               execute(connected.caller, link, remote, name, input, callerNow(connected, link, remote)),
             executorOptions,
           )
-        else void forwardTo(connected, request, remote)
+        else void forwardTo(connected, link, request, remote)
       },
       onError: error => log.error({ ...about, err: error }, 'link failed'),
       onEnded: end => {
@@ -315,11 +316,12 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   async function forwardTo(
     connected: Connected & { kind: 'person' },
+    link: Link,
     request: ChannelRequest,
     remote: string,
   ): Promise<void> {
     try {
-      await relay(request, { db, devices, callerNow: () => callerNow(connected, request.link, remote) })
+      await relay(request, link, { db, devices, callerNow: () => callerNow(connected, link, remote) })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')

@@ -24,6 +24,7 @@ type RelayOptions = {
  */
 export async function relay(
   request: ChannelRequest,
+  link: Link,
   { db, devices, callerNow }: RelayOptions,
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
@@ -52,7 +53,7 @@ export async function relay(
     return request.reject(`connection refused by device: ${reason}`)
   }
   try {
-    await recordOnce(db, request.link, right, deviceId, Number(port))
+    await recordOnce(db, link, right, deviceId, Number(port))
   } catch (error) {
     device.close()
     throw error

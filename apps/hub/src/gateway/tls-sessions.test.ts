@@ -13,7 +13,7 @@ import {
   testHub,
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TlsFiles } from '../http/tls.ts'
+import type { TlsFiles } from '../config.ts'
 
 // A device that comes back with a ticket proves nothing anew: what it may do is asked of the database each time.
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { ask, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Config, loadConfig } from '../config.ts'
-import type { Core } from '../hub.ts'
+import type { Core } from '../core.ts'
 import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { ask, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
-import type { Core } from '../hub.ts'
+import type { Core } from '../core.ts'
 import { createLog } from '../runtime/log.ts'
 import { createServer } from './server.ts'
 

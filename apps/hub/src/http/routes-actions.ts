@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { ActionError, findAction, MAX_ACTION_BODY_BYTES } from '@muster/actions'
 import type { FastifyInstance, FastifyRequest, RequestPayload } from 'fastify'
 import { actorId } from '../caller.ts'
-import type { Core } from '../hub.ts'
+import type { Core } from '../core.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
 import {
   callerOfRequest,

@@ -4,7 +4,7 @@ import { jsonDepth, parseExact, stringify } from '@muster/actions/exact-json'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { actorId } from '../caller.ts'
-import type { Core } from '../hub.ts'
+import type { Core } from '../core.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
 type Row = Record<string, unknown>

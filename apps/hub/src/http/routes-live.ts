@@ -2,8 +2,8 @@ import { ActionError, type LiveChange } from '@muster/actions'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { type PersonCaller, personOf } from '../caller.ts'
+import type { Core } from '../core.ts'
 import type { Db } from '../database/client/connection.ts'
-import type { Core } from '../hub.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
 /** Interval of keep-alive messages on a stream, in milliseconds. */

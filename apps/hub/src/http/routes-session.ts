@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { recordAuditAction } from '../audit/actions.ts'
 import { ANONYMOUS } from '../caller.ts'
+import type { Core } from '../core.ts'
 import {
   refuseWhenCrowded,
   strongerHash,
@@ -11,7 +12,6 @@ import {
 } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
 import { hasEmail } from '../database/queries/accounts/accounts.ts'
-import type { Core } from '../hub.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
 import { refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 import { textOf } from './routes-actions.ts'

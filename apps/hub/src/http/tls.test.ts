@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { capturedLog, connectDevice, deviceIdentity, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ConfigError, loadConfig } from '../config.ts'
-import { readTls, type TlsFiles, tlsOptions, useTicketKeys, watchTls } from './tls.ts'
+import { loadConfig, type TlsFiles } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
+import { readTls, tlsOptions, useTicketKeys, watchTls } from './tls.ts'
 
 let folder: string
 let tls: TlsFiles

@@ -2,12 +2,10 @@ import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Server } from 'node:https'
 import { DEFAULT_CIPHERS, type SecureContext, type TlsOptions } from 'node:tls'
-import { ConfigError } from '../config.ts'
+import type { TlsFiles } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Logger } from '../runtime/log.ts'
-
-/** Files of the hub's own certificate, in PEM: the chain and its key. */
-export type TlsFiles = { certPath: string; keyPath: string }
 
 /** Interval in which the files are read, in milliseconds. A renewed certificate needs no restart. */
 const WATCH_MS = 10_000

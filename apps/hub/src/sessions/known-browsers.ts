@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { PersonClaims } from '../credentials/jwts.ts'
-import type { Core } from '../hub.ts'
+import type { Jwts, PersonClaims } from '../credentials/jwts.ts'
 import type { SessionCookie } from './request-caller.ts'
 
 /** Time for which a browser counts as known to an account, in seconds. */
@@ -11,10 +10,10 @@ const KNOWN_SECS = 365 * 24 * 60 * 60
  * sign-ins from a known browser are counted separately. The cookie is not a credential.
  */
 export class KnownBrowsers {
-  readonly #core: () => Core
+  readonly #core: () => { jwts: Jwts }
   readonly #cookie: SessionCookie
 
-  constructor(core: () => Core, cookie: SessionCookie) {
+  constructor(core: () => { jwts: Jwts }, cookie: SessionCookie) {
     this.#core = core
     this.#cookie = cookie
   }

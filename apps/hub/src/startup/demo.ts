@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publicIdOf } from '@muster/actions'
 import { SYSTEM } from '../caller.ts'
+import { createFirstProject } from '../database/queries/projects/first-project.ts'
 import type { Hub } from '../hub.ts'
 import type { Logger } from '../runtime/log.ts'
-import { createFirstProject } from './bootstrap.ts'
 
 const DEVICE_COUNT = 24
 /** How often devices of the fleet that have no name yet are given one, in milliseconds. */

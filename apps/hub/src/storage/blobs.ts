@@ -6,8 +6,8 @@ import { sql } from 'kysely'
 import { refusal } from '../access/authorize.ts'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
+import type { CommandTransaction } from '../command-transaction.ts'
 import { type Db, select, type Tx } from '../database/client/connection.ts'
-import type { CommandContext } from '../handler.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import { attachment } from '../net/attachment.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -228,7 +228,7 @@ export class Blobs {
     tx: Tx,
     asset: Asset,
     sha256: Buffer,
-    events: CommandContext['events'],
+    events: CommandTransaction['events'],
   ): Promise<boolean> {
     const before = await lockRow(tx, asset)
     await tx

@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
 import { GuardedHttpClient } from './guarded-http-client.ts'
-import { S3Bucket, type S3Settings } from './s3.ts'
+import { S3Bucket } from './s3.ts'
+import type { S3Settings } from './s3-settings.ts'
 import type { SecretBox } from './secret-box.ts'
 
 /** A store as its row has it. */

@@ -8,21 +8,8 @@ import { AwsV4Signer } from 'aws4fetch'
 import { Digester, type Expected, sha256Of, WrongBytes } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
 import { AddressRefused, type GuardedHttpClient } from './guarded-http-client.ts'
+import type { S3Settings } from './s3-settings.ts'
 import { chunksOf } from './upload-stream.ts'
-
-/** Where blobs go in an object store, and the keys to it. */
-export type S3Settings = {
-  /** Without a slash at its end. */
-  endpoint: string
-  bucket: string
-  region: string | undefined
-  /** Without slashes at its ends; what the names of all objects begin with. */
-  prefix: string | undefined
-  /** Whether the bucket is in the path and not in the host name. */
-  forcePathStyle: boolean
-  accessKeyId: string
-  secretAccessKey: string
-}
 
 /** Largest object that one PUT can make (S3), in bytes. */
 export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
@@ -37,16 +24,6 @@ const FIRST_PAUSE_MS = 200
 const MAX_ERROR_BYTES = 64 * 1024
 /** The hash of a body in signatures that do not cover it. */
 export const UNSIGNED = 'UNSIGNED-PAYLOAD'
-
-/** The same place in one form, whatever slashes were written. */
-export function normalS3Settings(settings: S3Settings): S3Settings {
-  const prefix = settings.prefix?.split('/').filter(Boolean).join('/')
-  return {
-    ...settings,
-    endpoint: new URL(settings.endpoint).href.replace(/\/+$/, ''),
-    prefix: prefix || undefined,
-  }
-}
 
 /** A store that does not do what it should; the message says what, and what to look at. */
 export class S3Failure extends Error {

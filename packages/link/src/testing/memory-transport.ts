@@ -1,4 +1,5 @@
-import { Link, type LinkOptions } from '../link.ts'
+import { Link } from '../link.ts'
+import type { LinkOptions } from '../link-options.ts'
 import type { Transport } from '../transport.ts'
 
 /** One direction of an in-memory connection: sent messages wait until they are delivered. */

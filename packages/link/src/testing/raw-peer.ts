@@ -1,7 +1,9 @@
 import { emptyBytes } from '../bytes.ts'
 import type { Channel } from '../channel.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC } from '../frames.ts'
-import { Link, type LinkOptions, type PeerAge } from '../link.ts'
+import { Link } from '../link.ts'
+import type { LinkOptions } from '../link-options.ts'
+import type { PeerAge } from '../peer-age.ts'
 import { ManualClock } from './manual-clock.ts'
 import { MemoryTransport } from './memory-transport.ts'
 

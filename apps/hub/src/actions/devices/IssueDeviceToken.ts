@@ -1,7 +1,8 @@
 import { ActionError, MAX_DEVICE_JWT_LENGTH, type ParsedInput } from '@muster/actions'
 import { memberText, RawJson } from '@muster/actions/exact-json'
 import type { Caller } from '../../caller.ts'
-import { type CommandContext, handler } from '../../handler.ts'
+import type { CommandContext } from '../../command-context.ts'
+import { handler } from '../../handler.ts'
 
 const DEFAULT_SECS = 3_600
 /** Longest validity of a JWT that a device issues for itself, in seconds: a stolen device key is of use for a day at most. */

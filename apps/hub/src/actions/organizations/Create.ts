@@ -3,8 +3,9 @@ import { personOf } from '../../caller.ts'
 import type { Tx } from '../../database/client/connection.ts'
 import { lockAccount } from '../../database/queries/accounts/account-lock.ts'
 import { createOrganization } from '../../database/queries/organizations/organizations.ts'
-import { handler, type Services } from '../../handler.ts'
+import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
+import type { Services } from '../../services.ts'
 
 export const organizations_Create = handler(
   'organizations_Create',

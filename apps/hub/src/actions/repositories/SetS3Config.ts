@@ -1,7 +1,8 @@
 import { ActionError, type ParsedInput } from '@muster/actions'
 import { handler } from '../../handler.ts'
 import { AddressRefused } from '../../storage/guarded-http-client.ts'
-import { normalS3Settings, S3Failure } from '../../storage/s3.ts'
+import { S3Failure } from '../../storage/s3.ts'
+import { normalS3Settings } from '../../storage/s3-settings.ts'
 
 export const repositories_SetS3Config = handler('repositories_SetS3Config', {
   // The store is asked before anything is written, and a slow one holds no transaction open.

@@ -17,8 +17,8 @@ import { createRequire } from 'node:module'
 import { basename, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { lockDataDir } from '../../runtime/data-lock.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { lockDataDir } from '../../startup/data-lock.ts'
 import type { WatchedDisk } from './disk-space.ts'
 import {
   type Account,

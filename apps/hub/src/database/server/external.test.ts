@@ -1,6 +1,6 @@
 import { deviceRow, scratchDatabase, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config-error.ts'
 import { checkExternalDatabase, externalConnection } from './external.ts'
 
 it('tells times as they are, whatever the server’s own zone and style and the options in its address', async () => {

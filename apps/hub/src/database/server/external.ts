@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import pg from 'pg'
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config-error.ts'
 
 /** How long a server may take to answer at the start, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000

@@ -13,7 +13,7 @@ import {
 } from '@muster/testkit'
 import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../config.ts'
+import { ConfigError } from '../../config-error.ts'
 
 /** PgBouncer in front of a database, in one of its modes; ends with its scope. */
 async function pgBouncer({ connection }: ScratchDatabase, mode: string) {

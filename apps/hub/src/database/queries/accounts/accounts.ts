@@ -1,9 +1,9 @@
 import { ActionError } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Caller } from '../../../caller.ts'
-import type { CommandContext } from '../../../handler.ts'
+import type { CommandTransaction } from '../../../command-transaction.ts'
+import { forgetFirstSignIn } from '../../../credentials/first-sign-in.ts'
 import type { PasswordChanger } from '../../../mail/password-changed.ts'
-import { forgetFirstSignIn } from '../../../startup/bootstrap.ts'
 import type { Db, Tx } from '../../client/connection.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 
@@ -33,7 +33,7 @@ type PasswordChange = {
  * owner that the password was changed. Throws `Forbidden` when the kept session has ended meanwhile, as by another password.
  */
 export async function setPassword(
-  context: CommandContext,
+  context: CommandTransaction & { services: { dataDir: string } },
   { userId, passwordHash, by, keptSessionId, endTokens }: PasswordChange,
 ): Promise<void> {
   const { tx, services, enqueue, afterCommit } = context
@@ -62,7 +62,7 @@ export async function setPassword(
 
 /** Ends every session of an account except the kept one, each with an audit event. */
 export async function endSessions(
-  { tx, events }: Pick<CommandContext, 'tx' | 'events'>,
+  { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
   userId: string,
   keptSessionId = '',
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function requireLiveCredential(tx: Tx, caller: Caller): Promise<voi
 
 /** Ends every user token of an account, each with an audit event. */
 export async function endUserTokens(
-  { tx, events }: Pick<CommandContext, 'tx' | 'events'>,
+  { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
   userId: string,
 ): Promise<void> {
   const tokens = await tx

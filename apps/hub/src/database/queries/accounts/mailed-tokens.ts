@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { CommandTransaction } from '../../../command-transaction.ts'
 import type { MailPurpose, PersonClaims } from '../../../credentials/jwts.ts'
-import type { CommandContext } from '../../../handler.ts'
 import type { Tx } from '../../client/connection.ts'
 import { lockAccount } from './account-lock.ts'
 
@@ -20,7 +20,7 @@ const JOB = { Activation: 'users_SendRegistrationEmail', PasswordReset: 'users_S
  * sent before keep working, and nobody can use up what an owner needs: who is sent no other mail has one that works.
  */
 export async function mailLink(
-  { tx, enqueue }: Pick<CommandContext, 'tx' | 'enqueue'>,
+  { tx, enqueue }: Pick<CommandTransaction, 'tx' | 'enqueue'>,
   purpose: MailPurpose,
   userId: string,
   validForSecs: number,

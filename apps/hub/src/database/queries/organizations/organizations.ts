@@ -1,7 +1,7 @@
 import { MAX_NAME_LENGTH, newId } from '@muster/actions'
-import type { CommandContext } from '../../../handler.ts'
+import type { CommandTransaction } from '../../../command-transaction.ts'
 
-type Context = Pick<CommandContext, 'tx' | 'events'>
+type Context = Pick<CommandTransaction, 'tx' | 'events'>
 
 /** Makes an organization with its first administrators and tells the log; returns its id. */
 export async function createOrganization(

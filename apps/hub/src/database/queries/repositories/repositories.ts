@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions'
 import type { Scope } from '../../../access/scope.ts'
 import { type Caller, personOf } from '../../../caller.ts'
-import type { Services } from '../../../handler.ts'
+import type { LimitValues } from '../../../limits/limits.ts'
 import { requireRoom } from '../../../limits/require-room.ts'
 import { wireTime } from '../../../runtime/times.ts'
 import { type Db, select, type Tx } from '../../client/connection.ts'
@@ -130,7 +130,7 @@ export async function countReferences(db: Db, assetId: string): Promise<number> 
 /** Throws `LimitReached` when an organization has as many repositories as one may have, and holds it until the transaction ends. */
 export async function requireRoomForRepository(
   tx: Tx,
-  services: Services,
+  services: { limits: LimitValues },
   organizationId: string,
 ): Promise<void> {
   await lockMembers(tx, organizationId)

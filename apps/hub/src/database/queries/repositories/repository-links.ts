@@ -1,5 +1,5 @@
 import { type Caller, personOf } from '../../../caller.ts'
-import type { CommandContext } from '../../../handler.ts'
+import type { CommandTransaction } from '../../../command-transaction.ts'
 import type { Tx } from '../../client/connection.ts'
 
 /**
@@ -27,7 +27,7 @@ export async function repositoryToLink(
 
 /** Ends the links of a repository to projects outside of an organization, and tells the log and both sides. */
 export async function unlinkOtherOrganizations(
-  { tx, events, changed }: Pick<CommandContext, 'tx' | 'events' | 'changed'>,
+  { tx, events, changed }: Pick<CommandTransaction, 'tx' | 'events' | 'changed'>,
   repositoryId: string,
   organizationId: string,
 ): Promise<void> {

@@ -1,10 +1,12 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
+import type { Scope } from '../../../access/scope.ts'
+import type { Caller } from '../../../caller.ts'
 import { wireActor } from '../../../caller.ts'
-import type { CommandContext } from '../../../handler.ts'
+import type { CommandTransaction } from '../../../command-transaction.ts'
 import type { Db, Tx } from '../../client/connection.ts'
 
-type Context = Pick<CommandContext, 'tx' | 'caller' | 'scope' | 'events'>
+type Context = Pick<CommandTransaction, 'tx' | 'events'> & { caller: Caller; scope: Scope }
 type NewTag = { tag: string; locked?: boolean | undefined; reassign?: boolean | undefined }
 type Change = { tag: string; version_id: string | null; locked: boolean }
 

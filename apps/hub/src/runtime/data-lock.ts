@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 
 /** How long another hub may take to remove a lock that a crash left, which is three system calls, in milliseconds. */
 const REMOVAL_TIMEOUT_MS = 5_000

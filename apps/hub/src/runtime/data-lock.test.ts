@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config-error.ts'
 import { lockDataDir } from './data-lock.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'muster-lock-'))

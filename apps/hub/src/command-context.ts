@@ -1,0 +1,24 @@
+import type pg from 'pg'
+import type { Scope } from './access/scope.ts'
+import type { Caller, DeviceCaller } from './caller.ts'
+import type { CommandTransaction } from './command-transaction.ts'
+import type { Db } from './database/client/connection.ts'
+import type { Services } from './services.ts'
+
+type CommonContext = {
+  caller: Caller
+  /** Owner of the resource that the permission names. */
+  scope: Scope
+  services: Services
+  /** The input exactly as it was sent. */
+  inputText: string
+}
+
+/** Context of a query. It has no transaction, so a query that writes does not compile. */
+export type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
+
+/** Context of a command. */
+export type CommandContext = CommonContext & CommandTransaction
+
+/** Context of telemetry that the device itself reports. The same action by another caller is a command. */
+export type TelemetryContext = CommonContext & { db: Db; caller: DeviceCaller }

@@ -1,0 +1,24 @@
+import type { LiveChange, LiveTopic } from '@muster/actions'
+import type { AuditEvents, EventOptions } from './audit/events.ts'
+import type { Tx } from './database/client/connection.ts'
+import type { JobData, JobName } from './jobs/jobs.ts'
+
+/** The transaction of a command, with everything that takes effect only if it commits. */
+export type CommandTransaction = {
+  tx: Tx
+  events: {
+    emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E], options?: EventOptions): Promise<void>
+  }
+  /** Notifies open consoles after the commit that something in the action's scope changed. `userIds` are notified beside the members of the
+   * scope's organization. */
+  changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
+  /** Queues a job that runs only if the transaction commits. */
+  enqueue<N extends JobName>(job: N, data: JobData[N]): Promise<string>
+  /**
+   * Notes that the caller opened a link mailed to the owner of an account. After the commit the account's failed sign-ins are
+   * forgotten and the caller's browser is known to the account.
+   */
+  ownerProved(userId: string): void
+  /** Runs after the commit; what it throws is logged and changes nothing. */
+  afterCommit(effect: () => void | Promise<void>): void
+}

@@ -1,0 +1,27 @@
+import type { Jwts } from './credentials/jwts.ts'
+import type { Db } from './database/client/connection.ts'
+import type { Readiness } from './database/server/readiness.ts'
+import type { Pipeline } from './invoke.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
+import type { LiveHub } from './live/live-hub.ts'
+import type { HttpProxy } from './proxy/http-proxy.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import type { BlobUrls } from './storage/blob-urls.ts'
+import type { Blobs } from './storage/blobs.ts'
+
+/** The parts of a running hub that the HTTP entry points use. */
+export type Core = {
+  db: Db
+  pipeline: Pipeline
+  sessions: Sessions
+  jwts: Jwts
+  live: LiveHub
+  limits: RateLimits
+  /** Web pages of devices, each device under its own host name. */
+  proxy: HttpProxy
+  /** Files of repositories. `blobUrls` signs the hub's own URLs for them. */
+  blobs: Blobs
+  blobUrls: BlobUrls
+  nodeId: string
+  readiness: Readiness
+}

@@ -1,0 +1,26 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Contents of `initial-admin.json`. */
+type FirstSignIn = { url: string; email: string; password: string; deploymentToken: string }
+
+/** Writes `initial-admin.json` (mode 0600) into the data folder, whole or not at all. Returns its path. */
+export async function writeFirstSignIn(dataDir: string, signIn: FirstSignIn): Promise<string> {
+  const file = firstSignInFile(dataDir)
+  await writeFile(`${file}.new`, `${JSON.stringify(signIn)}\n`, { mode: 0o600, flush: true })
+  await rename(`${file}.new`, file)
+  return file
+}
+
+/** Removes `initial-admin.json` if it is for this address, whose password has changed. */
+export async function forgetFirstSignIn(dataDir: string, email: string): Promise<void> {
+  const file = firstSignInFile(dataDir)
+  const text = await readFile(file, 'utf8').catch(error => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (text !== undefined && JSON.parse(text).email === email) await rm(file, { force: true })
+}
+
+function firstSignInFile(dataDir: string): string {
+  return join(dataDir, 'initial-admin.json')
+}

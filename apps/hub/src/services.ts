@@ -1,0 +1,39 @@
+import type { Jwts } from './credentials/jwts.ts'
+import type { DiskSpace } from './database/server/disk-space.ts'
+import type { Jobs } from './jobs/jobs.ts'
+import type { LimitReports } from './limits/limit-reports.ts'
+import type { LimitValues } from './limits/limits.ts'
+import type { PropertyTotals } from './limits/property-totals.ts'
+import type { StoredBytes } from './limits/stored-bytes.ts'
+import type { WriteBudgets } from './limits/write-budgets.ts'
+import type { LinkSlots } from './links/link-slots.ts'
+import type { DeviceRegistry } from './links/registry.ts'
+import type { ProxyHosts } from './proxy/hosts.ts'
+import type { ProxyTokens } from './proxy/proxy-tokens.ts'
+import type { Blobs } from './storage/blobs.ts'
+import type { Ingest } from './telemetry/ingest.ts'
+
+/** The parts of the hub that handlers use beside the database. */
+export type Services = {
+  ingest: Ingest
+  devices: DeviceRegistry
+  /** File descriptors held by connections of devices on this node. */
+  links: LinkSlots
+  jobs: Jobs
+  jwts: Jwts
+  /** Host names and tokens in links to web pages of devices. */
+  proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
+  /** Files of repositories. */
+  blobs: Blobs
+  /** Accounts that may sign up: all, those with an invitation, or none. */
+  signup: 'open' | 'invite' | 'closed'
+  /** Limits in force. */
+  limits: LimitValues
+  limitReports: LimitReports
+  writeBudgets: WriteBudgets
+  propertyTotals: PropertyTotals
+  storedBytes: StoredBytes
+  diskSpace: DiskSpace
+  dataDir: string
+  nodeId: string
+}

@@ -1,0 +1,28 @@
+import type { Clock } from './clock.ts'
+import type { LinkEnd } from './errors.ts'
+import type { LinkLimits } from './limits.ts'
+import type { ChannelRequest } from './request.ts'
+
+/** Options of a link. The hooks are called as methods of this object. */
+export interface LinkOptions {
+  /** Accepts or rejects channel requests of the peer, at once or later. Without it every request is rejected. */
+  readonly onRequest?: ((request: ChannelRequest) => void) | undefined
+  /** Receives errors thrown by hooks of the application; the channel concerned is closed. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Called with the link's end after all its channels have ended. `ended` is the promise for the same. */
+  readonly onEnded?: ((end: LinkEnd) => void) | undefined
+  /** Limits that differ from DEFAULT_LIMITS. Links given the same object share the merged result. */
+  readonly limits?: Partial<LinkLimits> | undefined
+  /** The system's clock by default. */
+  readonly clock?: Clock | undefined
+  /** Milliseconds between Pings (protocol 2.9), 5,000 by default. */
+  readonly pingIntervalMs?: number | undefined
+  /**
+   * Milliseconds between Pings to a peer whose own frames show that it is alive; `pingIntervalMs` by default. A hub
+   * with many idle devices, which ping by themselves, can save most of its Pings. A peer that pings by itself counts as
+   * silent after 1.5 times `pingIntervalMs`, so that its own Ping comes before ours.
+   */
+  readonly maxPingIntervalMs?: number | undefined
+  /** Milliseconds for a Pong from a peer that sends nothing else, 15,000 by default. */
+  readonly pongTimeoutMs?: number | undefined
+}
