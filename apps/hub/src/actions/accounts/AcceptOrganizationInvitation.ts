@@ -3,6 +3,7 @@ import { personOf } from '../../caller.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
+/** Makes the invited person a member and deletes the invitation. An existing membership keeps its role. */
 export const users_AcceptOrganizationInvitation = handler(
   'users_AcceptOrganizationInvitation',
   async ({ tx, events, caller, scope, changed }, { invitationId }) => {
@@ -10,7 +11,7 @@ export const users_AcceptOrganizationInvitation = handler(
     if (!person) throw refusal()
     const { userId } = person
     await lockMembers(tx, scope.organizationId!)
-    // Whoever comes second finds nothing.
+    // A second acceptance finds no row and is refused.
     const { organization_id: organizationId } = await tx
       .deleteFrom('organization_invitation')
       .where('invitation_id', '=', invitationId)

@@ -5,6 +5,7 @@ import { handler } from '../../handler.ts'
 
 const WRONG = { result: 'InvalidCurrentPassword' as const }
 
+/** Sets a new password after verifying the current one. Verifying and hashing take long, so both run in `prepare`. */
 export const users_ChangePassword = handler('users_ChangePassword', {
   prepare: async ({ db, caller }, { userId, currentPassword, newPassword, endTokens = false }) => {
     const { email, password_hash: stored } = await db
@@ -22,7 +23,7 @@ export const users_ChangePassword = handler('users_ChangePassword', {
         .select('password_hash')
         .forNoKeyUpdate()
         .executeTakeFirstOrThrow()
-      // Another one was set meanwhile.
+      // Another password was set since `prepare` verified the current one.
       if (account.password_hash !== stored) return WRONG
       await setPassword(context, {
         userId,

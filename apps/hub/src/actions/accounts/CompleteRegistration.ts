@@ -6,6 +6,10 @@ import {
 import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../handler.ts'
 
+/**
+ * Activates an account by the JWT of a mailed link and creates its own organization. An account without a password also gets a mail
+ * with a link to set one.
+ */
 export const users_CompleteRegistration = handler(
   'users_CompleteRegistration',
   async (context, { activationToken }) => {

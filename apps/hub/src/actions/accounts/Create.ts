@@ -5,6 +5,7 @@ import { FIRST_PASSWORD_SECS, mailLink } from '../../database/queries/accounts/m
 import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../handler.ts'
 
+/** Creates an active account with its own organization. Without a password, its owner gets a mail with a link to set one. */
 export const users_Create = handler('users_Create', {
   prepare: async (_context, { email, displayName, name, password, isAdmin = false }) => {
     if (password !== undefined) refuseGuessable(password, email)

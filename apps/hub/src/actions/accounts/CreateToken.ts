@@ -6,6 +6,7 @@ import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 import { wireTime } from '../../runtime/times.ts'
 
+/** Creates a user token. The answer is the only place with its secret, because the database stores a hash. */
 export const users_CreateToken = handler(
   'users_CreateToken',
   async ({ tx, events, services, caller }, { userId, name, validForSecs }) => {

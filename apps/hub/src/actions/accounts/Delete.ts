@@ -5,12 +5,13 @@ import { organizationIdsOf } from '../../database/queries/organizations/organiza
 import { handler } from '../../handler.ts'
 
 /**
- * Tokens, sessions and memberships go by cascade. An organization whose only administrator this was keeps its members and its
- * devices, and nobody is promoted: administrators of the instance can name a new one.
+ * Deletes an account. Foreign keys with `on delete cascade` delete its tokens, sessions and memberships. An organization that
+ * loses its only administrator keeps its members and devices. No member is promoted: an administrator of the instance can name a
+ * new one.
  */
 export const users_Delete = handler('users_Delete', async ({ tx, events, caller, changed }, { userId }) => {
   if (personOf(caller)?.userId === userId)
-    throw new ActionError('Invalid', 'Nobody can delete their own account: ask another administrator.', {
+    throw new ActionError('Invalid', 'You cannot delete your own account: ask another administrator.', {
       status: 409,
     })
   await keepAnAdministrator(tx, userId)

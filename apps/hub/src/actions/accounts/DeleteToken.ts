@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Deletes a user token. Its name is kept in the audit event. */
 export const users_DeleteToken = handler('users_DeleteToken', async ({ tx, events }, { tokenId }) => {
   const { user_id: userId, name } = await tx
     .deleteFrom('user_token')

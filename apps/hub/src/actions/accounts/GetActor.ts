@@ -1,4 +1,5 @@
 import { wireActor } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
+/** Returns the identity that the hub derived from the credentials of the call. */
 export const actor_GetActor = handler('actor_GetActor', async ({ caller }) => ({ actor: wireActor(caller) }))

@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Returns the profile of an account. */
 export const users_GetDetails = handler('users_GetDetails', async ({ db }, { userId }) => {
   const user = await db
     .selectFrom('user')

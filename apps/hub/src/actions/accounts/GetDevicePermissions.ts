@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Returns whether an active account is a member of the organization that owns a device. */
 export const users_GetDevicePermissions = handler(
   'users_GetDevicePermissions',
   async ({ db }, { userId, deviceId }) => {

@@ -3,6 +3,7 @@ import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
+/** Lists the accounts of the instance. `isPending` marks an account that signed up and is not activated yet. */
 export const users_Query = handler('users_Query', async ({ db }, { filter, ...page }) => {
   const query = db
     .selectFrom('user as u')

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
+/** Lists the open invitations to the email address of an account. */
 export const users_QueryOrganizationInvitations = handler(
   'users_QueryOrganizationInvitations',
   async ({ db }, { userId, filter: _, ...page }) => {

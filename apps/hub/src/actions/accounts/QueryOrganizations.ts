@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Lists the organizations that a person is a member of, by name. */
 export const users_QueryOrganizations = handler('users_QueryOrganizations', async ({ db }, { userId }) => ({
   organizations: await db
     .selectFrom('organization_member as m')
@@ -8,7 +9,7 @@ export const users_QueryOrganizations = handler('users_QueryOrganizations', asyn
     .select(eb => [
       'o.organization_id as organizationId',
       'o.name',
-      // Newer clients insist on this field; there are no subscriptions here (catalogue 2.1).
+      // Newer clients require this field. Muster has no subscriptions (docs/api.md, 2.1).
       eb.lit(false).as('requiresSubscription'),
     ])
     .orderBy('o.name')

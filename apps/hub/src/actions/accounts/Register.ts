@@ -7,6 +7,10 @@ import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/maile
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
+/**
+ * Signs a person up. The account is inactive until the mailed link is opened.
+ * Throws `Forbidden` when sign-up is closed or needs an invitation that the address does not have.
+ */
 export const users_Register = handler('users_Register', {
   prepare: async ({ db, services }, { email, displayName, password, ...consent }) => {
     if (services.signup === 'closed')
@@ -17,8 +21,8 @@ export const users_Register = handler('users_Register', {
     const known = await accountOf(db, email)
     if (known) {
       const { userId, passwordHash, answer } = known
-      // Who signs up for an address need not be its owner, who may do so as well before they open the link: of two passwords
-      // neither counts, and activating the account mails a link to set one.
+      // A person who signs up for an address need not own it. When a second sign-up before activation has another password,
+      // neither password counts, and activation mails a link to set one (decisions, Accounts).
       const isContested = answer.result === 'Pending' && !(await verifyPassword(password, passwordHash))
       return async ({ tx }) => {
         if (isContested)
@@ -26,7 +30,7 @@ export const users_Register = handler('users_Register', {
             .updateTable('user')
             .set({ password_hash: null })
             .where('user_id', '=', userId)
-            // It may have been activated meanwhile.
+            // An account that was activated meanwhile keeps its password.
             .where('is_active', '=', false)
             .execute()
         return answer
@@ -50,7 +54,7 @@ export const users_Register = handler('users_Register', {
         })
         .onConflict(conflict => conflict.doNothing())
         .executeTakeFirst()
-      // Somebody else was faster with the same address, and has committed.
+      // A concurrent sign-up for the same address has committed first.
       if (numInsertedOrUpdatedRows === 0n) return (await accountOf(tx, email))!.answer
       const createdAt = new Date()
       await tx
@@ -64,7 +68,7 @@ export const users_Register = handler('users_Register', {
   },
 })
 
-/** The account that an address has already, finished or not, and what is answered for it; nothing for a new one. */
+/** Existing account of an address, activated or not, with the answer to another sign-up. Undefined for an unknown address. */
 async function accountOf(db: Db, email: string) {
   const account = await db
     .selectFrom('user as u')

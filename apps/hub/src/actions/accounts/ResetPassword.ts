@@ -6,6 +6,7 @@ import {
 } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
+/** Mails a link to set a password. The answer is always `{}`, so that it does not reveal whether an account exists. */
 export const users_ResetPassword = handler('users_ResetPassword', async (context, { email }) => {
   const { tx, events } = context
   const account = await tx
@@ -16,7 +17,7 @@ export const users_ResetPassword = handler('users_ResetPassword', async (context
     .executeTakeFirst()
   if (account) {
     const { user_id: userId, password_hash: hash } = account
-    // Who has no password yet did not ask, and reads their mail when they do.
+    // The owner of an account without a password may not have asked for this mail, so its link works for 7 days.
     const validForSecs = hash === null ? FIRST_PASSWORD_SECS : PASSWORD_RESET_SECS
     if (await mailLink(context, 'PasswordReset', userId, validForSecs))
       await events.emit('users_PasswordResetRequested', { userId })

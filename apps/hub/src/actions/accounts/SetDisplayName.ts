@@ -1,6 +1,7 @@
 import { organizationIdsOf } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
+/** Sets the display name of a person and notifies the organizations that show it in their lists of members. */
 export const users_SetDisplayName = handler(
   'users_SetDisplayName',
   async ({ tx, events, changed }, { userId, displayName }) => {

@@ -7,14 +7,14 @@ import { organizationIdsOf } from '../../database/queries/organizations/organiza
 import { handler } from '../../handler.ts'
 
 /**
- * Sessions, user tokens and mailed links to set a password end with the account and do not come back with it: whoever disables an
- * account may not trust who used it. Memberships and invitations stay, so that the account is as it was once it is enabled again.
+ * Enables or disables an account. Disabling deletes its sessions, user tokens and mailed links to set a password. Enabling does not
+ * restore them, since their users may not be trusted any more. Memberships and invitations stay.
  */
 export const users_SetIsActive = handler('users_SetIsActive', async (context, { userId, isActive }) => {
   const { tx, events, caller, changed } = context
   if (!isActive) {
     if (personOf(caller)?.userId === userId)
-      throw new ActionError('Invalid', 'Nobody can disable their own account: ask another administrator.', {
+      throw new ActionError('Invalid', 'You cannot disable your own account: ask another administrator.', {
         status: 409,
       })
     await keepAnAdministrator(tx, userId)
@@ -26,7 +26,7 @@ export const users_SetIsActive = handler('users_SetIsActive', async (context, { 
     .where('u.user_id', '=', userId)
     .select(['u.is_active', 'r.status'])
     .executeTakeFirstOrThrow()
-  // Enabling it would give it to whoever signed up with an address that may not be theirs.
+  // Enabling it would give the account to a person who has not proved that the address is theirs.
   if (account.status === 'Pending')
     throw new ActionError(
       'Invalid',

@@ -1,6 +1,7 @@
 import { keepAnAdministrator } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
+/** Grants or revokes administration of the instance. Throws `Invalid` when the last active administrator would lose it. */
 export const users_SetIsAdmin = handler('users_SetIsAdmin', async ({ tx, events }, { userId, isAdmin }) => {
   if (!isAdmin) await keepAnAdministrator(tx, userId)
   await tx

@@ -5,10 +5,11 @@ import { hashPassword } from '../../credentials/passwords.ts'
 import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
+/** Sets the password of an account and ends its sessions except the calling one. */
 export const users_SetPassword = handler('users_SetPassword', {
   prepare: async ({ db, caller }, { userId, password, endTokens = false }) => {
     const email = await emailOf(db, userId)
-    // The account was deleted meanwhile.
+    // The account was deleted after the permission check.
     if (email === undefined) throw refusal()
     refuseGuessable(password, email)
     const passwordHash = await hashPassword(password)
@@ -19,7 +20,7 @@ export const users_SetPassword = handler('users_SetPassword', {
         passwordHash,
         by: isOwner ? 'owner' : 'administrator',
         keptSessionId: caller.actor === 'User' ? caller.sessionId : undefined,
-        // An administrator sets the password of somebody else because the owner has lost it, or control of the account.
+        // An administrator sets another person's password when the owner lost it or lost control of the account, so tokens end.
         endTokens: endTokens || !isOwner,
       })
       await context.events.emit('users_SetPassword', { userId })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 
 describe('actor_GetActor', () => {
-  it('answers everybody, without credentials too', async () => {
+  it('returns Anonymous for callers without valid credentials', async () => {
     expect(await hub.anonymous('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
     for (const token of [
       'x',
@@ -25,18 +25,18 @@ describe('actor_GetActor', () => {
       expect(await hub.withToken(token)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
   })
 
-  it('tells a person with a session', async () => {
+  it('returns the person of a session', async () => {
     expect(await ada.invoke('actor_GetActor', {})).toEqual({ actor: { actor: 'User', userId: ada.userId } })
   })
 
-  it('tells a person with a token, and which', async () => {
+  it('returns the person and the id of a user token', async () => {
     const token = await hub.userToken(ada)
     expect(await hub.withToken(token)('actor_GetActor', {})).toEqual({
       actor: { actor: 'UserToken', userId: ada.userId, tokenId: `u_pk_${token.slice(5, 27)}` },
     })
   })
 
-  it('tells a device with its token, without which agents give up', async () => {
+  it('returns the device and the id of its token, which agents require', async () => {
     const { token, tokenId } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     expect(await device.invoke('actor_GetActor', {})).toEqual({
@@ -44,11 +44,11 @@ describe('actor_GetActor', () => {
     })
   })
 
-  it('tells the hub itself', async () => {
+  it('returns System for the hub itself', async () => {
     expect(await hub.pipeline.run(SYSTEM, 'actor_GetActor', {})).toEqual({ actor: { actor: 'System' } })
   })
 
-  it('knows no account that was switched off', async () => {
+  it('returns Anonymous for the session and the token of a disabled account', async () => {
     const user = await hub.user()
     const token = await hub.userToken(user)
     await hub.db.updateTable('user').set({ is_active: false }).where('user_id', '=', user.userId).execute()
@@ -59,7 +59,7 @@ describe('actor_GetActor', () => {
 })
 
 describe('users_GetDetails', () => {
-  it('tells a person their profile', async () => {
+  it('returns the profile of the calling person', async () => {
     expect(await ada.invoke('users_GetDetails', { userId: ada.userId })).toEqual({
       userId: ada.userId,
       email: ada.email,
@@ -68,13 +68,13 @@ describe('users_GetDetails', () => {
     })
   })
 
-  it('leaves out a name that nobody gave', async () => {
+  it('omits the display name of an account that has none', async () => {
     const user = await hub.user()
     const details = await user.invoke('users_GetDetails', { userId: user.userId })
     expect(details).not.toHaveProperty('displayName')
   })
 
-  it('tells administrators of the instance, on the record', async () => {
+  it('lets administrators of the instance read other accounts, and audits it', async () => {
     const admin = await hub.user({ isAdmin: true })
     expect(await admin.invoke('users_GetDetails', { userId: ada.userId })).toMatchObject({ email: ada.email })
     expect(await admin.invoke('users_GetDetails', { userId: admin.userId })).toMatchObject({ isAdmin: true })
@@ -88,7 +88,7 @@ describe('users_GetDetails', () => {
     ])
   })
 
-  it('tells nobody else, members of the same organization included', async () => {
+  it('refuses everybody else, including members of the same organization', async () => {
     const { owner, organizationId } = await hub.fleet()
     await hub.db
       .insertInto('organization_member')
@@ -101,7 +101,7 @@ describe('users_GetDetails', () => {
 })
 
 describe('users_QueryOrganizations', () => {
-  it('lists the organizations of a person by name, and says that none needs a subscription', async () => {
+  it('lists the organizations of a person by name, none with a required subscription', async () => {
     const user = await hub.user()
     expect(await user.invoke('users_QueryOrganizations', { userId: user.userId })).toEqual({
       organizations: [],

@@ -35,7 +35,7 @@ async function administratorsOf({ db }: TestHub): Promise<string[]> {
   return rows.map(row => row.user_id)
 }
 
-/** A hub whose only administrators are the ones that are returned. */
+/** Starts a hub whose only accounts are the returned administrators. */
 async function hubWith(administrators: number): Promise<{ at: TestHub; admins: TestUser[] }> {
   const at = await testHub()
   await at.db.deleteFrom('user').execute()
@@ -45,7 +45,7 @@ async function hubWith(administrators: number): Promise<{ at: TestHub; admins: T
 }
 
 describe('users_Create', () => {
-  it('makes an active account without a password, with an organization of its own and a link to set one', async () => {
+  it('creates an active account with its own organization and mails a link to set the password', async () => {
     const email = freshEmail()
     const output = await admin.invoke('users_Create', { email: ` ${email} `, name: 'Grace', isAdmin: false })
     const { userId } = output as { userId: string }
@@ -82,7 +82,7 @@ describe('users_Create', () => {
     expect(events[0]).toMatchObject({ data: { userId, email }, actor: { userId: admin.userId } })
   })
 
-  it('with a password mails nothing; a common one is refused', async () => {
+  it('mails no link when a password is given, and refuses a common password', async () => {
     const email = freshEmail()
     const invoke = admin.invoke as (name: string, input: unknown) => Promise<{ userId: string }>
     const { userId } = await invoke('users_CreateUser', {
@@ -104,7 +104,7 @@ describe('users_Create', () => {
     expect(error).toMatchObject({ kind: 'Invalid', message: expect.stringContaining('most common') })
   })
 
-  it('says when the address has an account already, finished or not, in any case, also at once', async () => {
+  it('returns EmailAlreadyExists for a used address in any letter case, also for concurrent calls', async () => {
     const email = freshEmail()
     await hub.pipeline.run(ANONYMOUS, 'users_Register', { email, password: PASSWORD, consentedToTerms: true })
     for (const one of [email, email.toUpperCase(), admin.email])
@@ -119,7 +119,7 @@ describe('users_Create', () => {
     ])
   })
 
-  it('of an administrator needs a sign-in that is recent, or the current password', async () => {
+  it('needs a recent sign-in or the current password to create an administrator or to set a password', async () => {
     const boss = await hub.user({ isAdmin: true })
     await hub.db
       .updateTable('session')
@@ -143,7 +143,7 @@ describe('users_Create', () => {
 })
 
 describe('users_Delete', () => {
-  it('removes an account with what is its own, leaves its organizations, and tells the log', async () => {
+  it('deletes an account with its sessions, tokens and memberships, keeps its organizations, and is audited', async () => {
     const ada = await hub.user()
     const { userId } = ada
     const organizationId = await hub.organization(ada)
@@ -161,15 +161,15 @@ describe('users_Delete', () => {
     })
   })
 
-  it('is not for oneself, nor for the last administrator', async () => {
+  it('refuses to delete the caller’s own account', async () => {
     expect(await failed(admin.invoke('users_Delete', { userId: admin.userId }))).toMatchObject({
       kind: 'Invalid',
-      message: 'Nobody can delete their own account: ask another administrator.',
+      message: 'You cannot delete your own account: ask another administrator.',
     })
     expect(await auditRows(hub, 'users_Delete')).toMatchObject([{ status: 'Failed' }])
   })
 
-  it('by administrators of each other at once leaves one', async () => {
+  it('leaves one administrator when all delete each other at once', async () => {
     const { at, admins } = await hubWith(4)
     await using _ = at
     const outcomes = await Promise.allSettled(
@@ -189,7 +189,7 @@ describe('users_Delete', () => {
 })
 
 describe('users_SetIsAdmin', () => {
-  it('grants and takes away at once, and tells the log', async () => {
+  it('grants and revokes administration for the next call, and is audited', async () => {
     const ada = await hub.user()
     const { userId } = ada
     const set = (isAdmin: boolean) => admin.invoke('users_SetIsAdmin', { userId, isAdmin })
@@ -204,7 +204,7 @@ describe('users_SetIsAdmin', () => {
     ])
   })
 
-  it('answers absent accounts like everything that is not permitted', async () => {
+  it('refuses absent accounts with the common message', async () => {
     for (const isAdmin of [true, false])
       expect(await failed(admin.invoke('users_SetIsAdmin', { userId: newId('u'), isAdmin }))).toMatchObject({
         kind: 'Forbidden',
@@ -212,7 +212,7 @@ describe('users_SetIsAdmin', () => {
       })
   })
 
-  it('does not count administrators who are switched off, and leaves the last one', async () => {
+  it('keeps the last active administrator', async () => {
     const { at, admins } = await hubWith(2)
     await using _ = at
     const [first, second] = admins as [TestUser, TestUser]
@@ -227,7 +227,7 @@ describe('users_SetIsAdmin', () => {
     expect(await administratorsOf(at)).toEqual([second.userId])
   })
 
-  it('by all administrators of all at once leaves one', async () => {
+  it('leaves one administrator when all revoke all at once', async () => {
     const { at, admins } = await hubWith(3)
     await using _ = at
     await Promise.allSettled(
@@ -241,7 +241,7 @@ describe('users_SetIsAdmin', () => {
     ).toEqual([])
   })
 
-  it('always needs a sign-in that is recent, or the current password', async () => {
+  it('always needs a recent sign-in or the current password', async () => {
     const boss = await hub.user({ isAdmin: true })
     const ada = await hub.user()
     await hub.db
@@ -273,7 +273,7 @@ describe('users_SetIsActive', () => {
   const setActive = (userId: string, isActive: boolean) =>
     admin.invoke('users_SetIsActive', { userId, isActive })
 
-  it('S18: disables an account, whose sessions, tokens and mailed links end for good', async () => {
+  it('S18: disables an account and ends its sessions, tokens and mailed links for good', async () => {
     const ada = await hub.user()
     const { userId, email, password } = ada
     const token = await hub.userToken(ada)
@@ -308,7 +308,7 @@ describe('users_SetIsActive', () => {
     expect(await hub.withToken(token)('actor_GetActor', {})).toEqual(anonymous)
   })
 
-  it('S18: keeps memberships and invitations for the time when the account is enabled again', async () => {
+  it('S18: keeps memberships and invitations of a disabled account', async () => {
     const { owner, organizationId } = await hub.fleet()
     const ada = await hub.user()
     await admin.invoke('organizations_AddMember', { organizationId, userId: ada.userId })
@@ -326,10 +326,10 @@ describe('users_SetIsActive', () => {
     expect(again.json()).toMatchObject({ invitations: [{ organization: { organizationId: inviting } }] })
   })
 
-  it('S18: refuses one’s own account and one that is not activated yet', async () => {
+  it('S18: refuses the caller’s own account and an account that is not activated yet', async () => {
     expect(await failed(setActive(admin.userId, false))).toMatchObject({
       kind: 'Invalid',
-      message: 'Nobody can disable their own account: ask another administrator.',
+      message: 'You cannot disable your own account: ask another administrator.',
     })
     const email = 'pending@example.test'
     const signUp = { email, password: 'a staple of horses', consentedToTerms: true as const }
@@ -343,7 +343,7 @@ describe('users_SetIsActive', () => {
       })
   })
 
-  it('S18: by all administrators of all at once leaves one', async () => {
+  it('S18: leaves one active administrator when all disable all at once', async () => {
     const { at, admins } = await hubWith(3)
     await using _ = at
     await Promise.allSettled(
@@ -358,7 +358,7 @@ describe('users_SetIsActive', () => {
     ).toEqual([])
   })
 
-  it('S18: needs a recent sign-in, or the current password, to enable', async () => {
+  it('S18: needs a recent sign-in or the current password to enable an account', async () => {
     const boss = await hub.user({ isAdmin: true })
     const ada = await hub.user()
     const byToken = hub.withToken(await hub.userToken(boss))
@@ -374,7 +374,7 @@ describe('users_SetIsActive', () => {
 })
 
 describe('users_TerminateSessions', () => {
-  it('S18: ends all sessions of an account, and of one’s own all others', async () => {
+  it('S18: ends all sessions of an account except the calling one', async () => {
     const ada = await hub.user()
     const { userId, email, password } = ada
     const another = async () =>
@@ -398,7 +398,7 @@ describe('users_TerminateSessions', () => {
 })
 
 describe('users_Query', () => {
-  it('lists accounts newest first, in pages, sorted and searched', async () => {
+  it('lists accounts newest first, and pages, sorts and searches them', async () => {
     const { at, admins } = await hubWith(1)
     await using _ = at
     const { invoke, userId } = admins[0]!
@@ -441,7 +441,7 @@ describe('users_SetDisplayName', () => {
     ['\u202eevil', '\u202eevil'],
     ['👩🏽‍🚀 漢字 العربية', '👩🏽‍🚀 漢字 العربية'],
     ['😀'.repeat(128), '😀'.repeat(128)],
-  ])('takes %j', async (typed, kept) => {
+  ])('accepts %j', async (typed, kept) => {
     const ada = await hub.user()
     const { userId } = ada
     await ada.invoke('users_SetDisplayName', { userId, displayName: typed })
@@ -471,7 +471,7 @@ describe('users_SetDisplayName', () => {
     expect(error).toMatchObject({ kind: 'Invalid', issues: [{ path: 'displayName' }] })
   })
 
-  it('is for oneself and for administrators', async () => {
+  it('is for the person and for administrators of the instance', async () => {
     const [ada, grace] = [await hub.user(), await hub.user()]
     const input = { userId: ada.userId, displayName: 'Ada' }
     expect(await failed(grace.invoke('users_SetDisplayName', input))).toMatchObject({ kind: 'Forbidden' })

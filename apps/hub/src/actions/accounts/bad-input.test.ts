@@ -14,7 +14,10 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** What the hub says to an input: `ok`, or the fields that it complains about. In process, where no address is counted. */
+/**
+ * Runs an action and returns `ok`, or the paths of the issues in the input. A call in process has no client address, so rate limits
+ * per address do not apply.
+ */
 async function told(name: ActionName, input: unknown): Promise<string> {
   const caller = name.startsWith('users_Create') ? admin : ANONYMOUS
   try {
@@ -64,8 +67,8 @@ describe.each([
   'users_Create',
   'users_ResetPassword',
   'users_ResendRegistrationEmail',
-] as const)('the address of %s', action => {
-  it.each(ADDRESSES_THAT_ARE_NONE)('is refused: %j', async email => {
+] as const)('email of %s', action => {
+  it.each(ADDRESSES_THAT_ARE_NONE)('refuses %j', async email => {
     expect(await told(action, { ...registration(), email })).toBe('email')
   })
 
@@ -74,14 +77,14 @@ describe.each([
     'مثال@example.test',
     '\u202egro.elpmaxe@example.test',
     '漢字😀@例え.jp',
-  ])('is taken: %j', async email => {
+  ])('accepts %j', async email => {
     expect(await told(action, { ...registration(), email: ` ${email}\t` })).toBe('ok')
   })
 })
 
-describe('the name of users_Register', () => {
+describe('displayName of users_Register', () => {
   it.each(['', '  ', '\u200b', 'x'.repeat(65), 'x'.repeat(10_000), 'a\0b', 'a\nb', '\ud800', 7, ['Grace']])(
-    'is refused (C9: when blank as well): %j',
+    'refuses %j, also a blank name (C9)',
     async displayName => {
       expect(await told('users_Register', { ...registration(), displayName })).toMatch(/^displayName/)
     },
@@ -95,12 +98,12 @@ describe('the name of users_Register', () => {
     '👩🏽‍🚀',
     '😀'.repeat(64),
     '\'; drop table "user" --',
-  ])('is taken: %j', async displayName => {
+  ])('accepts %j', async displayName => {
     expect(await told('users_Register', { ...registration(), displayName })).toBe('ok')
   })
 })
 
-describe('the password of users_Register', () => {
+describe('password of users_Register', () => {
   it.each([
     undefined,
     null,
@@ -112,41 +115,47 @@ describe('the password of users_Register', () => {
     'x'.repeat(10_000),
     12345678,
     {},
-  ])('is refused: %j', async password => {
+  ])('refuses %j', async password => {
     expect(await told('users_Register', { ...registration(), password })).toBe('password')
   })
 
   it.each(['        ', '<script>', '\u202edrowssap', '😀'.repeat(8), 'x'.repeat(256), 'a\0b\0c\0d\0e'])(
-    'is taken: %j',
+    'accepts %j',
     async password => {
       expect(await told('users_Register', { ...registration(), password })).toBe('ok')
     },
   )
 })
 
-describe('the consent of users_Register', () => {
-  it.each([undefined, null, false, 'true', 1, {}])('to the terms is needed: %j', async consentedToTerms => {
-    expect(await told('users_Register', { ...registration(), consentedToTerms })).toBe('consentedToTerms')
-  })
+describe('consent of users_Register', () => {
+  it.each([undefined, null, false, 'true', 1, {}])(
+    'refuses %j as consent to the terms',
+    async consentedToTerms => {
+      expect(await told('users_Register', { ...registration(), consentedToTerms })).toBe('consentedToTerms')
+    },
+  )
 
-  it.each(['yes', 1, {}])('to marketing is yes or no: %j', async consentedToMarketing => {
+  it.each(['yes', 1, {}])('refuses %j as consent to marketing', async consentedToMarketing => {
     expect(await told('users_Register', { ...registration(), consentedToMarketing })).toBe(
       'consentedToMarketing',
     )
   })
 
-  it.each([undefined, null, true, false])('to marketing may be left out: %j', async consentedToMarketing => {
-    expect(await told('users_Register', { ...registration(), consentedToMarketing })).toBe('ok')
-  })
+  it.each([undefined, null, true, false])(
+    'accepts %j as consent to marketing',
+    async consentedToMarketing => {
+      expect(await told('users_Register', { ...registration(), consentedToMarketing })).toBe('ok')
+    },
+  )
 })
 
-it('every field of a form that is wrong is told at once', async () => {
+it('lists the issues of all invalid fields in one answer', async () => {
   expect(await told('users_Register', { displayName: 'x'.repeat(65), email: 'x', password: 'x' })).toBe(
     'displayName email password consentedToTerms',
   )
 })
 
-it('keys that mean something to the language are fields like any other', async () => {
+it('does not let `__proto__` and `constructor` keys of the input change objects', async () => {
   const text = `{"__proto__": {"isAdmin": true}, "constructor": {"prototype": {"isAdmin": true}}, "isAdmin": true, ${JSON.stringify(registration()).slice(1)}`
   await hub.pipeline.invoke(ANONYMOUS, 'users_Register', text, 'r')
   const row = await hub.db

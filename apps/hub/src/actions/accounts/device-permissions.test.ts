@@ -26,7 +26,7 @@ const hasAccess = async (person: TestUser, to = deviceId): Promise<boolean> => {
 }
 
 describe('users_GetDevicePermissions', () => {
-  it('says yes for members of the organization of the device, and no for everybody else', async () => {
+  it('returns true for members of the organization of the device and false for everybody else', async () => {
     expect(await hasAccess(owner)).toBe(true)
     expect(await hasAccess(member)).toBe(true)
     expect(await hasAccess(await hub.user())).toBe(false)
@@ -36,11 +36,11 @@ describe('users_GetDevicePermissions', () => {
     expect(await hasAccess(stranger)).toBe(false)
   })
 
-  it('says no for a device that is not there', async () => {
+  it('returns false for an absent device', async () => {
     expect(await hasAccess(owner, newId('d'))).toBe(false)
   })
 
-  it('says no once the membership has ended', async () => {
+  it('returns false once the membership has ended', async () => {
     const leaving = await hub.user()
     await hub.db
       .insertInto('organization_member')
@@ -51,7 +51,7 @@ describe('users_GetDevicePermissions', () => {
     expect(await hasAccess(leaving)).toBe(false)
   })
 
-  it('says no for a member whose account is not active', async () => {
+  it('returns false for a member whose account is not active', async () => {
     const admin = await hub.user({ isAdmin: true })
     const input = { userId: member.userId, deviceId }
     expect(await admin.invoke('users_GetDevicePermissions', input)).toEqual({ hasAccess: true })

@@ -41,7 +41,7 @@ async function furtherSession({ email, password }: TestUser, userAgent: string):
 }
 
 describe('sessions', () => {
-  it('are listed newest first without those that have expired, and the one that asks says so', async () => {
+  it('are listed newest first without expired ones, and the calling session is marked', async () => {
     const { userId } = ada
     const second = await furtherSession(ada, '<b>Browser</b>/1.0')
     const expired = await furtherSession(ada, 'old')
@@ -69,7 +69,7 @@ describe('sessions', () => {
     expect(byAdmin.sessions.map(({ isCurrent }) => isCurrent)).toEqual([false, false])
   })
 
-  it('end at once, also the one that asks, and the log is told', async () => {
+  it('end at once, including the calling session, and each end is audited', async () => {
     const { userId } = ada
     const cookie = await furtherSession(ada, 'other')
     const sessionId = sessionIdOf({ cookie })
@@ -84,7 +84,7 @@ describe('sessions', () => {
     ])
   })
 
-  it('of others are nobody’s to end, administrators included', async () => {
+  it('of another person cannot be ended, not even by administrators', async () => {
     for (const { invoke } of [admin, await hub.user()])
       expect(await failed(invoke('users_TerminateSession', { sessionId: sessionIdOf(ada) }))).toMatchObject(
         REFUSED,
@@ -97,7 +97,7 @@ describe('sessions', () => {
 })
 
 describe('tokens', () => {
-  it('show their secret once, are kept as a hash, and work until they are deleted', async () => {
+  it('show their secret once, are stored as a hash, and work until they are deleted', async () => {
     const { userId } = ada
     const { token, tokenId } = await ada.invoke('users_CreateToken', { userId, name: ' Backup script ' })
     expect(token).toMatch(/^u_sk_.{66}$/)
@@ -112,7 +112,7 @@ describe('tokens', () => {
     expect(await ada.invoke('users_QueryTokens', { userId })).toEqual({
       tokens: [{ tokenId, name: 'Backup script', createdAt: expect.stringMatching(/Z$/) }],
     })
-    // A token works for every action that its person may run, without an origin.
+    // A token works for every action of its person and needs no `Origin` header.
     const { organizationId } = await byToken('organizations_Create', { name: 'By token' })
     await byToken('organizations_Delete', { organizationId })
     expect(await byToken('users_DeleteToken', { tokenId })).toEqual({})
@@ -125,7 +125,7 @@ describe('tokens', () => {
     ])
   })
 
-  it('S8: tell when and from where they were used last, soon and without being asked', async () => {
+  it('S8: show the time and the address of their last use within seconds', async () => {
     const { userId } = ada
     const { token, tokenId } = await ada.invoke('users_CreateToken', { userId, name: 'CI' })
     const { tokens: unused } = await ada.invoke('users_QueryTokens', { userId })
@@ -136,13 +136,13 @@ describe('tokens', () => {
     await expect.poll(async () => (await tokenNow()).lastUsedAddress, { timeout: 5_000 }).toBe('127.0.0.1')
     const { lastUsedAt } = await tokenNow()
     expect(Math.abs(Date.parse(lastUsedAt!) - usedAtMs)).toBeLessThan(2_000)
-    // Bad secrets of a token are no use of it.
+    // A call with a wrong secret does not count as a use of the token.
     await hub.withToken(`${token.slice(0, -1)}x`)('actor_GetActor', {})
     await hub.withToken(token)('actor_GetActor', {})
     expect((await tokenNow()).lastUsedAt).toBe(lastUsedAt)
   })
 
-  it('S8: are written once in a while, however often they are used, and not lost at the end', async () => {
+  it('S8: store their last use at most once a minute, and the rest when the hub stops', async () => {
     const { userId } = ada
     const { tokenId } = await ada.invoke('users_CreateToken', { userId, name: 'CI' })
     const lastUse = async () =>
@@ -165,7 +165,7 @@ describe('tokens', () => {
     expect(await lastUse()).toBe('192.0.2.2')
   })
 
-  it('S8: end when they are to expire, on every way in, and go from the list later', async () => {
+  it('S8: expire for calls and live streams, and leave the list 30 days later', async () => {
     const { userId } = ada
     const made = await ada.invoke('users_CreateToken', { userId, name: 'For a day', validForSecs: 86_400 })
     const { token, tokenId, expiresAt } = made
@@ -183,7 +183,7 @@ describe('tokens', () => {
         .execute()
     await expire(0)
     expect(await hub.withToken(token)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
-    // The hub ends the open stream.
+    // The body ends because the hub closes the open stream.
     await stream.text()
     expect((await ada.invoke('users_QueryTokens', { userId })).tokens).toHaveLength(1)
     await expire(31)
@@ -196,7 +196,7 @@ describe('tokens', () => {
       })
   })
 
-  it('C7: are named in the log by whatever was done with them', async () => {
+  it('C7: have their name in the audit rows of their calls', async () => {
     const { userId } = ada
     const { token, tokenId } = await ada.invoke('users_CreateToken', { userId, name: 'Backup script' })
     await hub.withToken(token)('organizations_Create', { name: 'By token' })
@@ -220,7 +220,7 @@ describe('tokens', () => {
     expect(await auditEvents(hub, 'users_TokenDeleted')).toMatchObject([deleted])
   })
 
-  it('need a sign-in that is recent, or the current password', async () => {
+  it('need a recent sign-in or the current password to be created', async () => {
     const { userId } = ada
     const input = { userId, name: 'CI' }
     const refused = { kind: 'Forbidden', issues: [{ path: 'currentPassword' }] }
@@ -242,7 +242,7 @@ describe('tokens', () => {
     expect(everything).not.toContain(ada.password)
   })
 
-  it('are listed in pages, sorted and searched', async () => {
+  it('are listed in pages, and can be sorted and searched', async () => {
     const { userId } = ada
     for (const name of ['b', 'a', undefined]) await ada.invoke('users_CreateToken', { userId, name })
     const names = async (input: object) =>
@@ -253,7 +253,7 @@ describe('tokens', () => {
     expect(await names({ filter: { text: 'A' } })).toContain('a')
   })
 
-  it('are made by oneself only; administrators may see and delete them', async () => {
+  it('are created by their person only, and administrators may list and delete them', async () => {
     const { userId } = ada
     const { tokenId } = await ada.invoke('users_CreateToken', { userId })
     const stranger = await hub.user()
@@ -277,7 +277,7 @@ describe('invitations', () => {
     return invitationId
   }
 
-  it('to the address of a person are listed for them, and gone when accepted', async () => {
+  it('to the address of a person are listed for them and deleted when accepted', async () => {
     const { userId } = ada
     const owner = await hub.user()
     const organizationId = await hub.organization(owner)
@@ -304,17 +304,17 @@ describe('invitations', () => {
     expect(await auditEvents(hub, 'organizations_MemberAdded')).toMatchObject([
       { data: { organizationId, userId, isAdmin: false }, organizationId, actor: { userId } },
     ])
-    await until('the new member is told', () =>
+    await until('the notice to the new member', () =>
       ['organizations', 'invitations'].every(topic => console.changes.some(change => change.topic === topic)),
     )
-    await until('the organization is told', () =>
+    await until('the notice to the organization', () =>
       consoleOfOwner.changes.some(
         change => change.topic === 'members' && change.organizationId === organizationId,
       ),
     )
   })
 
-  it('accepted many times at once make one member', async () => {
+  it('accepted four times at once make one member', async () => {
     const owner = await hub.user()
     const organizationId = await hub.organization(owner)
     const invitationId = await invitation(organizationId, ada.email)
@@ -331,7 +331,7 @@ describe('invitations', () => {
     expect(await auditEvents(hub, 'organizations_MemberAdded')).toHaveLength(1)
   })
 
-  it('to somebody who is a member already are used up and change nothing', async () => {
+  it('of an existing member are deleted when accepted and change no role', async () => {
     const owner = await hub.user()
     const organizationId = await hub.organization(owner)
     const invitationId = await invitation(organizationId, owner.email)
@@ -346,7 +346,7 @@ describe('invitations', () => {
     expect(await auditEvents(hub, 'organizations_MemberAdded')).toEqual([])
   })
 
-  it('to others are refused like those that are not there', async () => {
+  it('to others are refused like absent ones', async () => {
     const owner = await hub.user()
     const invitationId = await invitation(await hub.organization(owner), 'somebody@else.example')
     for (const { invoke } of [ada, owner, admin])

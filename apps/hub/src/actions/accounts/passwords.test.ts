@@ -31,12 +31,12 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(() => clearAudit(hub))
 
-/** In process, where no address is counted: the limits have a test of their own. */
+/** Asks for a link in process, where no client address is known. Rate limits per address do not apply and are tested elsewhere. */
 const askForLink = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
 const reset = (resetToken: string, password: string) =>
   hub.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password })
 
-/** A further session of a person. */
+/** Signs a person in once more and returns the cookie. */
 async function sessionOf({ email, password }: TestUser): Promise<string> {
   return (await signIn(hub, email, password)).headers.getSetCookie()[0]!.split(';')[0]!
 }
@@ -46,7 +46,7 @@ async function isSignedIn(cookie: string): Promise<boolean> {
   return caller.actor === 'User'
 }
 
-/** Lets a person's sign-ins be so old. */
+/** Moves a person's sign-ins into the past. */
 async function age({ userId }: TestUser, minutes: number): Promise<void> {
   await hub.db
     .updateTable('session')
@@ -62,9 +62,9 @@ async function passwordsThatWork({ email, password }: TestUser): Promise<boolean
   ]
 }
 
-/** Waits until so many statements wait for a lock. */
+/** Waits until at least `many` statements wait for a lock. */
 async function waiting(many: number): Promise<void> {
-  await until(`${many} wait`, async () => {
+  await until(`waiting of ${many} statements for a lock`, async () => {
     const { rows } = await hub.pool.query<{ count: number }>(
       `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
@@ -72,8 +72,8 @@ async function waiting(many: number): Promise<void> {
   })
 }
 
-describe('setting one’s password', () => {
-  it('keeps the session that does it and ends all others', async () => {
+describe('setting one’s own password', () => {
+  it('keeps the calling session and ends all others', async () => {
     const ada = await hub.user()
     const other = await sessionOf(ada)
     const { userId } = ada
@@ -111,7 +111,7 @@ describe('setting one’s password', () => {
     ])
   })
 
-  it('S1: mails the owner about every change, however it was made', async () => {
+  it('S1: mails the owner about every change, by any action', async () => {
     const ada = await hub.user({ displayName: 'Ada' })
     const { userId, email } = ada
     const openings = async (count: number): Promise<string[]> =>
@@ -137,7 +137,7 @@ describe('setting one’s password', () => {
     await expect.poll(() => auditEvents(hub, 'users_PasswordChangedEmailSent')).toHaveLength(4)
   })
 
-  it('S8: ends the user tokens only when asked to, and tells the log which', async () => {
+  it('S8: ends the user tokens only with `endTokens`, and audits each of them', async () => {
     const ada = await hub.user()
     const { userId } = ada
     const token = await hub.userToken(ada)
@@ -156,7 +156,7 @@ describe('setting one’s password', () => {
     expect(await hub.withToken(second)('actor_GetActor', {})).toEqual({ actor: { actor: 'Anonymous' } })
   })
 
-  it('S8: ends the user tokens when an administrator sets it, and when the owner resets it', async () => {
+  it('S8: ends the user tokens when an administrator sets it or the owner resets it by mail', async () => {
     const ada = await hub.user()
     const actorOf = async (token: string) => (await hub.withToken(token)('actor_GetActor', {})).actor.actor
     const first = await hub.userToken(ada)
@@ -169,7 +169,7 @@ describe('setting one’s password', () => {
     expect(await auditEvents(hub, 'users_TokenDeleted')).toHaveLength(2)
   })
 
-  it('makes a mailed link void', async () => {
+  it('voids a mailed link to set a password', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
     const jwt = await mailedJwt(hub, 'PasswordReset', ada.email)
@@ -179,7 +179,7 @@ describe('setting one’s password', () => {
   })
 
   it.each(['password1', 'PASSWORD1', 'Qwertyuiop', '12345678', 'iloveyou1'])(
-    'C10: refuses %j at its field',
+    'C10: refuses the common password %j with an issue at its field',
     async password => {
       const ada = await hub.user()
       const error = await failed(ada.invoke('users_SetPassword', { userId: ada.userId, password }))
@@ -198,7 +198,7 @@ describe('setting one’s password', () => {
     ['ada.lovelace', 'a part of the address of the account'],
     ['Muster123', 'the name of the product'],
     ['muster-MUSTER', 'the name of the product'],
-  ])('S15: refuses %j, however it is set', async (password, what) => {
+  ])('S15: refuses %j in every action that sets a password', async (password, what) => {
     const ada = await hub.user()
     const { userId } = ada
     await hub.db.deleteFrom('user').where('email', '=', ADDRESS).execute()
@@ -220,7 +220,7 @@ describe('setting one’s password', () => {
   })
 
   it.each(['mustermann', 'ada.lovelace2', 'Example.test'])(
-    'S15: takes %j, which only resembles one',
+    'S15: accepts %j, which only resembles a guessable password',
     async password => {
       const ada = await hub.user()
       const email = `ada.lovelace@${ada.userId}.example.test`
@@ -230,16 +230,16 @@ describe('setting one’s password', () => {
   )
 
   it.each([
-    ['empty', ''],
-    ['blank but short', '       '],
-    ['short', '1234567'],
-    ['short in characters, not in bytes', '😀'.repeat(7)],
+    ['an empty string', ''],
+    ['of seven blanks', '       '],
+    ['too short', '1234567'],
+    ['too short in characters but not in bytes', '😀'.repeat(7)],
     ['too long', 'x'.repeat(257)],
     ['far too long', 'x'.repeat(10_000)],
     ['a number', 12345678],
-    ['nothing', null],
+    ['null', null],
     ['a list', ['a staple of horses']],
-  ])('refuses one that is %s', async (_what, password) => {
+  ])('refuses a password that is %s', async (_what, password) => {
     const ada = await hub.user()
     const error = await failed(
       ada.invoke('users_SetPassword', { userId: ada.userId, password: password as string }),
@@ -256,7 +256,7 @@ describe('setting one’s password', () => {
     'x'.repeat(256),
     '😀'.repeat(256),
     'NUL\0 and \ud800 half',
-  ])('takes %j as it is', async password => {
+  ])('accepts %j unchanged', async password => {
     const ada = await hub.user()
     await ada.invoke('users_SetPassword', { userId: ada.userId, password })
     expect((await signIn(hub, ada.email, password)).status).toBe(200)
@@ -265,7 +265,7 @@ describe('setting one’s password', () => {
     ).toBe(401)
   })
 
-  it('with a token needs the current password too', async () => {
+  it('needs the current password when the caller uses a token', async () => {
     const ada = await hub.user()
     const byToken = hub.withToken(await hub.userToken(ada))
     const input = { userId: ada.userId, password: NEW_PASSWORD }
@@ -282,7 +282,7 @@ describe('setting one’s password', () => {
 })
 
 describe('setting the password of somebody else', () => {
-  it('is for administrators who signed in just now, and ends all their sessions', async () => {
+  it('is for administrators with a recent sign-in, and ends all sessions of the account', async () => {
     const ada = await hub.user()
     const boss = await hub.user({ isAdmin: true })
     const input = { userId: ada.userId, password: NEW_PASSWORD }
@@ -304,8 +304,8 @@ describe('setting the password of somebody else', () => {
   })
 })
 
-describe('changing one’s password', () => {
-  it('needs the current one', async () => {
+describe('changing one’s own password', () => {
+  it('needs the current password', async () => {
     const ada = await hub.user()
     const { userId } = ada
     const other = await sessionOf(ada)
@@ -322,7 +322,7 @@ describe('changing one’s password', () => {
     ])
   })
 
-  it('cannot be tried without end, and strangers cannot use the tries up', async () => {
+  it('limits attempts, and calls of other people do not use the attempts up', async () => {
     const ada = await hub.user()
     const stranger = await hub.user()
     const input = { userId: ada.userId, currentPassword: 'wrong', newPassword: NEW_PASSWORD }
@@ -346,7 +346,7 @@ describe('changing one’s password', () => {
 })
 
 describe('a mailed link to set a password', () => {
-  it('works once, ends every session, and tells the log', async () => {
+  it('works once, ends every session, and is audited', async () => {
     const ada = await hub.user()
     const { userId } = ada
     expect(await hub.anonymous('users_ResetPassword', { email: ada.email.toUpperCase() })).toEqual({})
@@ -358,7 +358,7 @@ describe('a mailed link to set a password', () => {
     })
     expect(await isSignedIn(ada.cookie)).toBe(false)
     expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
-    // C7: the row says that the second use did nothing, and why.
+    // C7: the audit row shows that the second use failed, with the result.
     expect(await auditRows(hub, 'users_CompletePasswordReset')).toMatchObject([
       { status: 'Succeeded', data: {} },
       { status: 'Failed', data: { result: 'InvalidToken' } },
@@ -377,13 +377,13 @@ describe('a mailed link to set a password', () => {
 
   it.each([
     [
-      'by a session of before',
+      'by a call with an older session',
       ({ userId, invoke }: TestUser) =>
         failed(invoke('users_SetPassword', { userId, password: 'what a thief wants' })),
       { kind: 'Forbidden' },
     ],
     [
-      'by the password of before',
+      'by a change with the old password',
       async (ada: TestUser) =>
         hub.withToken(await hub.userToken(ada))('users_ChangePassword', {
           userId: ada.userId,
@@ -393,18 +393,18 @@ describe('a mailed link to set a password', () => {
       { result: 'InvalidCurrentPassword' },
     ],
     [
-      'by a user token that a session of before creates (S8)',
+      'by a user token that an older session creates (S8)',
       ({ userId, invoke }: TestUser) => failed(invoke('users_CreateToken', { userId })),
       { kind: 'Forbidden' },
     ],
-  ])('is not undone %s, which was on its way', async (_what, undo, answer) => {
+  ])('is not undone %s that was already in flight', async (_what, undo, answer) => {
     const ada = await hub.user()
     const { userId, email } = ada
     await askForLink(email)
     const jwt = await mailedJwt(hub, 'PasswordReset', email)
     const calls: Promise<unknown>[] = []
     await hub.db.transaction().execute(async tx => {
-      // Both wait for the account, one after the other.
+      // Both calls wait for the row lock of the account, the reset first.
       await tx.selectFrom('user').where('user_id', '=', userId).select('user_id').forUpdate().execute()
       calls.push(reset(jwt, NEW_PASSWORD))
       await waiting(1)
@@ -415,7 +415,7 @@ describe('a mailed link to set a password', () => {
     expect((await signIn(hub, email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  it('used many times at once works once', async () => {
+  it('works once when it is used five times at once', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
     const jwt = await mailedJwt(hub, 'PasswordReset', ada.email)
@@ -426,7 +426,7 @@ describe('a mailed link to set a password', () => {
     expect((await signIn(hub, ada.email, passwords[winner]!)).status).toBe(200)
   })
 
-  it('works whoever had newer ones made, and stays when the password is refused', async () => {
+  it('works after newer links were sent, and after a refused password', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
     const first = await mailedJwt(hub, 'PasswordReset', ada.email)
@@ -439,7 +439,7 @@ describe('a mailed link to set a password', () => {
     expect(await passwordsThatWork(ada)).toEqual([false, true])
   })
 
-  it('is made five times an hour, however often it is asked for, and told as often', async () => {
+  it('is sent at most five times an hour, each with an audit event', async () => {
     const ada = await hub.user()
     await Promise.all(Array.from({ length: 8 }, () => askForLink(ada.email)))
     expect(await hub.mailsTo(ada.email, 5)).toHaveLength(5)
@@ -449,7 +449,7 @@ describe('a mailed link to set a password', () => {
     })
   })
 
-  it('for an account without a password works for a week, whoever asks for another', async () => {
+  it('works for a week for an account without a password, also when it is requested again', async () => {
     const email = 'without@example.test'
     await admin.invoke('users_Create', { email })
     const first = await mailedJwt(hub, 'PasswordReset', email)
@@ -465,7 +465,7 @@ describe('a mailed link to set a password', () => {
     expect(await reset(first, NEW_PASSWORD)).toEqual({ result: 'Completed' })
   })
 
-  it('ends after an hour', async () => {
+  it('expires after an hour', async () => {
     const ada = await hub.user()
     await askForLink(ada.email)
     const row = await hub.db
@@ -476,7 +476,7 @@ describe('a mailed link to set a password', () => {
     expect(row.expires_at.getTime() - row.created_at.getTime()).toBeCloseTo(60 * 60 * 1000, -4)
   })
 
-  it('is asked for without telling whether there is such an account', async () => {
+  it('is requested with the same answer whether or not there is an active account', async () => {
     const off = await hub.user()
     await hub.db.updateTable('user').set({ is_active: false }).where('user_id', '=', off.userId).execute()
     await hub.pipeline.run(ANONYMOUS, 'users_Register', {
@@ -497,8 +497,8 @@ describe('a mailed link to set a password', () => {
   })
 })
 
-describe('the first administrator’s file', () => {
-  it('stays while its password is true and goes when it is not', async () => {
+describe('initial-admin.json', () => {
+  it('stays while its password is valid and is deleted when that password changes', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'muster-first-'))
     await using first = await testHub({ dataDir })
     const file = join(dataDir, 'initial-admin.json')
@@ -513,6 +513,6 @@ describe('the first administrator’s file', () => {
     await first.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
     const resetToken = await mailedJwt(first, 'PasswordReset', email)
     await first.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password: NEW_PASSWORD })
-    await until('the file is gone', () => !existsSync(file))
+    await until('the removal of the file', () => !existsSync(file))
   })
 })

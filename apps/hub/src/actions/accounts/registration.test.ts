@@ -29,7 +29,7 @@ beforeEach(() => clearAudit(hub))
 
 const freshEmail = (): string => `Grace.${++count}@Example.test`
 
-/** In process, where no address is counted: the limits have a test of their own. */
+/** Signs up in process, where no client address is known. Rate limits per address do not apply and are tested elsewhere. */
 function register(more: Partial<ActionInput<'users_Register'>> & { email: string }, at = hub) {
   return at.pipeline.run(ANONYMOUS, 'users_Register', {
     displayName: 'Grace Hopper',
@@ -54,8 +54,8 @@ function accountOf(email: string) {
     .executeTakeFirst()
 }
 
-describe('signing up', () => {
-  it('makes an account that cannot sign in before its link was opened, and then can, with an organization of its own', async () => {
+describe('users_Register', () => {
+  it('creates an account that can sign in, and has its own organization, once the mailed link was opened', async () => {
     const email = freshEmail()
     const answer = await hub.anonymous('users_Register', {
       displayName: ' Grace Hopper ',
@@ -94,7 +94,7 @@ describe('signing up', () => {
     expect(organizations).toMatchObject([{ name: "Grace Hopper's organization" }])
   })
 
-  it('tells the log who signed up, when the account was there, and nothing that is secret', async () => {
+  it('audits sign-up and activation without secrets', async () => {
     const email = freshEmail()
     await register({ email })
     const { user_id: userId } = (await accountOf(email))!
@@ -120,7 +120,7 @@ describe('signing up', () => {
     expect(everything).not.toContain(jwt.split('.')[1])
   })
 
-  it('C7: for an address that is known is in the log as what it is', async () => {
+  it('C7: audits a sign-up for a known address as Failed with its result', async () => {
     const email = freshEmail()
     await register({ email })
     await register({ email })
@@ -138,7 +138,7 @@ describe('signing up', () => {
     expect(rows[1]!.data).toMatchObject({ email, displayName: 'Grace Hopper' })
   })
 
-  it('again for the same address in any case is Pending and changes nothing', async () => {
+  it('returns Pending for a second sign-up for an address in any letter case, and changes nothing', async () => {
     const email = freshEmail()
     const first = await register({ email })
     const before = await accountOf(email)
@@ -148,7 +148,7 @@ describe('signing up', () => {
     expect(await linksOf(email)).toHaveLength(1)
   })
 
-  it('before the owner of the address does gives nobody their account', async () => {
+  it('voids both passwords when an address is signed up for twice with different ones', async () => {
     const email = freshEmail().toLowerCase()
     const first = await register({ email, password: 'what a stranger knows' })
     expect(await register({ email })).toEqual({ ...first, result: 'Pending' })
@@ -164,7 +164,7 @@ describe('signing up', () => {
     expect((await signIn(hub, email, PASSWORD)).status).toBe(200)
   })
 
-  it('while the owner opens the link takes no password away that counts already', async () => {
+  it('leaves a password or mails a link when a second sign-up and the activation run at once', async () => {
     for (let round = 0; round < 5; round++) {
       const email = freshEmail().toLowerCase()
       await register({ email })
@@ -172,13 +172,13 @@ describe('signing up', () => {
       await Promise.all([register({ email, password: 'what a stranger knows' }), activate(jwt)])
       const { password_hash: hash, is_active: isActive } = (await accountOf(email))!
       expect(isActive).toBe(true)
-      // Whichever was first: an account without a password has a link to set one.
+      // Either call may have been first. An account without a password has a link to set one.
       const links = (await linksOf(email)).filter(({ purpose }) => purpose === 'PasswordReset')
       expect(links).toHaveLength(hash === null ? 1 : 0)
     }
   })
 
-  it('with the address of an account is told, as the product specification wants it', async () => {
+  it('returns EmailAlreadyExists for an active account, as docs/product.md requires', async () => {
     expect(await register({ email: admin.email.toUpperCase() })).toEqual({ result: 'EmailAlreadyExists' })
     const email = freshEmail()
     await register({ email })
@@ -186,7 +186,7 @@ describe('signing up', () => {
     expect(await register({ email })).toEqual({ result: 'EmailAlreadyExists' })
   })
 
-  it('many times at once for one address makes one account and one link', async () => {
+  it('creates one account and one link for six sign-ups with one address at once', async () => {
     const email = freshEmail()
     const answers = await Promise.all(
       [email, email.toUpperCase(), email.toLowerCase(), email, email, email].map(one =>
@@ -198,7 +198,7 @@ describe('signing up', () => {
     expect(await auditEvents(hub, 'users_RegistrationCreated')).toHaveLength(1)
   })
 
-  it('without a name names the organization after the address, cut to what a name may have', async () => {
+  it('names the organization after the address when there is no name, cut to 128 characters', async () => {
     const local = `${'ä'.repeat(120)}.${++count}`
     const email = `${local}@example.test`
     await register({ email, displayName: undefined })
@@ -214,14 +214,14 @@ describe('signing up', () => {
     expect(name).toHaveLength(128)
   })
 
-  it('can be closed', async () => {
+  it('refuses everybody when sign-up is closed', async () => {
     await using closed = await testHub({ signup: 'closed' })
     const error = await failed(register({ email: freshEmail() }, closed))
     expect(error).toMatchObject({ kind: 'Forbidden', message: 'Sign-up is closed on this instance.' })
     expect(await closed.db.selectFrom('registration').selectAll().execute()).toEqual([])
   })
 
-  it('can be for invited addresses only', async () => {
+  it('accepts only invited addresses when sign-up is by invitation', async () => {
     await using invited = await testHub({ signup: 'invite' })
     const error = await failed(register({ email: 'Ada@example.test' }, invited))
     expect(error).toMatchObject({
@@ -241,8 +241,8 @@ describe('signing up', () => {
   })
 })
 
-describe('the link of a registration', () => {
-  it('works once, also when it is opened many times at once', async () => {
+describe('users_CompleteRegistration', () => {
+  it('works once, also when the link is opened six times at once', async () => {
     const email = freshEmail()
     await register({ email })
     const jwt = await mailedJwt(hub, 'Activation', email)
@@ -253,13 +253,13 @@ describe('the link of a registration', () => {
     expect(await auditEvents(hub, 'organizations_Created')).toHaveLength(1)
   })
 
-  it('ends after a day', async () => {
+  it('refuses a link after its lifetime of a day', async () => {
     const email = freshEmail()
     await register({ email })
     const [link] = await linksOf(email)
     expect(link!.expires_at.getTime() - link!.created_at.getTime()).toBeCloseTo(24 * 60 * 60 * 1000, -4)
     const jwt = await mailedJwt(hub, 'Activation', email)
-    // The JWT says a later time than its row: the row counts.
+    // The JWT itself has not expired yet. The expiry in its row has priority.
     await hub.db
       .updateTable('mailed_token')
       .set({ expires_at: new Date(Date.now() - 1) })
@@ -269,7 +269,7 @@ describe('the link of a registration', () => {
     expect(await accountOf(email)).toMatchObject({ is_active: false, status: 'Pending' })
   })
 
-  it('does nothing for an account that was deleted meanwhile', async () => {
+  it('fails for an account that was deleted meanwhile', async () => {
     const email = freshEmail()
     await register({ email })
     const jwt = await mailedJwt(hub, 'Activation', email)
@@ -279,7 +279,7 @@ describe('the link of a registration', () => {
     expect(await register({ email })).toMatchObject({ result: 'Created' })
   })
 
-  it('does not switch an account on again that was switched off', async () => {
+  it('does not activate an account whose registration has failed', async () => {
     const email = freshEmail()
     await register({ email })
     const jwt = await mailedJwt(hub, 'Activation', email)
@@ -290,8 +290,8 @@ describe('the link of a registration', () => {
   })
 })
 
-describe('sending the link again', () => {
-  it('makes a new one, and the one before works as well, once one of them', async () => {
+describe('users_ResendRegistrationEmail', () => {
+  it('mails a new link, and the first one used of both works', async () => {
     const email = freshEmail()
     await register({ email })
     const first = await mailedJwt(hub, 'Activation', email)
@@ -302,13 +302,13 @@ describe('sending the link again', () => {
     expect(await activate(second)).toEqual({ result: 'Failed' })
   })
 
-  it('answers the same for everybody else and makes nothing', async () => {
+  it('gives the same answer for other addresses and creates no link', async () => {
     const before = await hub.db.selectFrom('mailed_token').select('jwt_id').execute()
     for (const email of ['nobody@example.test', admin.email]) expect(await resend(email)).toEqual({})
     expect(await hub.db.selectFrom('mailed_token').select('jwt_id').execute()).toEqual(before)
   })
 
-  it('many times at once makes five links in an hour, and more in the next', async () => {
+  it('creates at most five links an hour, also for calls at once', async () => {
     const email = freshEmail()
     await register({ email })
     await Promise.all(Array.from({ length: 8 }, () => resend(email)))
