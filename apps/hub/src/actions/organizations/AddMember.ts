@@ -3,6 +3,10 @@ import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 import { lockMembers } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
+/**
+ * Adds an account to an organization without an invitation and deletes an open invitation of its address.
+ * Throws `Invalid` for an absent account (404) and for an existing member (409).
+ */
 export const organizations_AddMember = handler(
   'organizations_AddMember',
   async ({ tx, events, changed }, { organizationId, userId, isAdmin = false }) => {

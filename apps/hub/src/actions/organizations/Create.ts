@@ -7,6 +7,10 @@ import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 import type { Services } from '../../services.ts'
 
+/**
+ * Creates an organization. The caller becomes its administrator unless an administrator of the instance names others.
+ * Throws `LimitReached` when the caller already administers the maximal number of organizations.
+ */
 export const organizations_Create = handler(
   'organizations_Create',
   async ({ tx, events, caller, changed, services }, { name, admins }) => {
@@ -14,7 +18,7 @@ export const organizations_Create = handler(
     if (admins && person && !person.isAdmin) {
       throw new ActionError(
         'Forbidden',
-        'Only administrators of the instance name the administrators of an organization.',
+        'Only administrators of the instance can name the administrators of an organization.',
       )
     }
     const userIds = [...new Set(admins ?? (person ? [person.userId] : []))]
@@ -33,7 +37,7 @@ export const organizations_Create = handler(
   },
 )
 
-/** Throws `LimitReached` when a person administers as many organizations as one may. */
+/** Throws `LimitReached` when a person administers the maximal number of organizations. Locks the account until the commit. */
 async function requireOrganizationsLeft(tx: Tx, userId: string, services: Services): Promise<void> {
   await lockAccount(tx, userId)
   const { count } = await tx

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { deleteRepositories } from '../../database/queries/repositories/deletion.ts'
 import { handler } from '../../handler.ts'
 
+/** Deletes an organization with everything in it. After the commit, the connections of its devices are closed. */
 export const organizations_Delete = handler(
   'organizations_Delete',
   async ({ tx, events, changed, enqueue, afterCommit, services }, { organizationId }) => {

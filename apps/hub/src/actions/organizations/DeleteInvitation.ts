@@ -1,6 +1,7 @@
 import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
+/** Withdraws an invitation and notifies the members and the invited person. */
 export const organizations_DeleteInvitation = handler(
   'organizations_DeleteInvitation',
   async ({ tx, events, scope, changed }, { invitationId }) => {

@@ -5,6 +5,10 @@ import { lockMembers } from '../../database/queries/organizations/organization-m
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
+/**
+ * Invites an email address by mail. An open invitation of the same address is returned again.
+ * Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many open invitations.
+ */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',
   async ({ tx, events, caller, changed, enqueue, services }, { organizationId, email }) => {
@@ -25,14 +29,14 @@ export const organizations_InviteMember = handler(
       .where(hasEmail(email))
       .select('invitation_id')
       .executeTakeFirst()
-    // No second mail either: nobody floods a mailbox by inviting it again and again.
+    // Queues no second mail, so that repeated invitations cannot flood a mailbox.
     if (open) return { invitationId: open.invitation_id }
     const { count } = await tx
       .selectFrom('organization_invitation')
       .where('organization_id', '=', organizationId)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow()
-    const remedy = 'Withdraw invitations that nobody accepts.'
+    const remedy = 'Withdraw invitations that were not accepted.'
     requireRoom(services, 'organization-invitations', { organizationId }, count, remedy)
     const invitationId = newId('org_invite')
     await tx

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
+/** Lists the open invitations of an organization, newest first. */
 export const organizations_QueryInvitations = handler(
   'organizations_QueryInvitations',
   async ({ db }, { organizationId, filter, ...page }) => {

@@ -5,6 +5,7 @@ import {
 } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
+/** Removes a member. Throws `Invalid` for a person who is no member (404) and for the last administrator (409). */
 export const organizations_RemoveMember = handler(
   'organizations_RemoveMember',
   async ({ tx, events, changed }, { organizationId, userId }) => {
@@ -18,7 +19,7 @@ export const organizations_RemoveMember = handler(
       .execute()
     await events.emit('organizations_MemberRemoved', { organizationId, userId })
     changed('members')
-    // Whoever is removed hears it as well: their console forgets the organization, and their live stream leaves it.
+    // Notifies the removed person too: their console drops the organization, and their live stream unsubscribes from it.
     changed('organizations', {}, [userId])
     return {}
   },

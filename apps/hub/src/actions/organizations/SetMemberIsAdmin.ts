@@ -5,6 +5,7 @@ import {
 } from '../../database/queries/organizations/organization-members.ts'
 import { handler } from '../../handler.ts'
 
+/** Sets the role of a member. Throws `Invalid` for a person who is no member (404) and for demoting the last administrator (409). */
 export const organizations_SetMemberIsAdmin = handler(
   'organizations_SetMemberIsAdmin',
   async ({ tx, events, changed }, { organizationId, userId, isAdmin }) => {

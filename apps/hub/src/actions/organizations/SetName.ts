@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Renames an organization. */
 export const organizations_SetName = handler(
   'organizations_SetName',
   async ({ tx, events, changed }, { organizationId, name }) => {

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 const NOT_PERMITTED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
 
 let hub: TestHub
-/** Administrator and member of the organization of each test. */
+/** Administrator of the organization of each test. */
 let ada: TestUser
+/** Member of the organization of each test. */
 let grace: TestUser
 let organizationId: string
 
@@ -22,7 +23,7 @@ beforeEach(async () => {
 })
 
 describe('organizations_InviteMember', () => {
-  it('invites an address by mail, for all members to see', async () => {
+  it('invites an address by mail and shows the invitation to all members', async () => {
     await using console = await liveStream(hub, grace)
     const email = newEmail()
     const { invitationId } = await ada.invoke('organizations_InviteMember', {
@@ -35,12 +36,12 @@ describe('organizations_InviteMember', () => {
     expect(await auditEvents(hub, 'organizations_InvitationCreated')).toMatchObject([
       { data: { organizationId, invitationId, email }, organizationId },
     ])
-    await until('it is told', () => console.changes.some(({ topic }) => topic === 'members'))
+    await until('the notice to members', () => console.changes.some(({ topic }) => topic === 'members'))
     const [mail] = await hub.mailsTo(email)
     expect(mail!.link).toBe(`${hub.publicUrl}/signup/`)
   })
 
-  it('tells the console of who has an account, and says nothing of that to who invites', async () => {
+  it('notifies an invited account without revealing to the inviter that it exists', async () => {
     const invited = await hub.user()
     await using console = await liveStream(hub, invited)
     const { invitationId, ...rest } = await ada.invoke('organizations_InviteMember', {
@@ -48,7 +49,9 @@ describe('organizations_InviteMember', () => {
       email: invited.email.toUpperCase(),
     })
     expect(rest).toEqual({})
-    await until('they are told', () => console.changes.some(({ topic }) => topic === 'invitations'))
+    await until('the notice to the invited person', () =>
+      console.changes.some(({ topic }) => topic === 'invitations'),
+    )
     const { invitations } = await invited.invoke('users_QueryOrganizationInvitations', {
       userId: invited.userId,
     })
@@ -57,7 +60,7 @@ describe('organizations_InviteMember', () => {
     ])
   })
 
-  it('answers an open invitation of an address again, in any spelling, and sends no other mail', async () => {
+  it('returns the open invitation of an address again, in any letter case, and sends no other mail', async () => {
     const email = newEmail()
     const first = await ada.invoke('organizations_InviteMember', { organizationId, email })
     for (const spelling of [email, email.toUpperCase()])
@@ -68,7 +71,7 @@ describe('organizations_InviteMember', () => {
     expect(await invitationJobs(first.invitationId)).toBe(1)
   })
 
-  it('makes one invitation when asked many times at once', async () => {
+  it('creates one invitation for 20 calls at once', async () => {
     const email = newEmail()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -84,7 +87,7 @@ describe('organizations_InviteMember', () => {
     expect(await invitationJobs(answers[0]!.invitationId)).toBe(1)
   })
 
-  it('refuses the address of a member in words', async () => {
+  it('refuses the address of a member', async () => {
     const email = grace.email.toUpperCase()
     await expect(ada.invoke('organizations_InviteMember', { organizationId, email })).rejects.toMatchObject({
       kind: 'Invalid',
@@ -93,7 +96,7 @@ describe('organizations_InviteMember', () => {
     })
   })
 
-  it('is limited for each who invites, and not used up by the calls of others', async () => {
+  it('limits the rate of each caller, unaffected by the calls of others', async () => {
     const stranger = await hub.user()
     const owner = await hub.user()
     const ofOwner = await hub.organization(owner)
@@ -115,7 +118,7 @@ describe('organizations_InviteMember', () => {
     "o'neil&sons@example.test",
     '{{7*7}}@example.test',
     `${'x'.repeat(200)}@example.test`,
-  ])('keeps %j as it is', async email => {
+  ])('stores %j unchanged', async email => {
     const { invitationId } = await ada.invoke('organizations_InviteMember', { organizationId, email })
     const { invitations } = await ada.invoke('organizations_QueryInvitations', { organizationId })
     expect(invitations).toMatchObject([{ invitationId, email }])
@@ -135,7 +138,7 @@ describe('organizations_InviteMember', () => {
     ['"ada"@example.test', 'expected an email address'],
     [`${'x'.repeat(10_000)}@example.test`, 'must have at most 254 characters'],
     ['\ud800@example.test', 'expected an email address'],
-  ])('refuses %j in words', async (email, message) => {
+  ])('refuses %j with an issue at its field', async (email, message) => {
     await expect(ada.invoke('organizations_InviteMember', { organizationId, email })).rejects.toMatchObject({
       kind: 'Invalid',
       issues: [{ path: 'email', message }],
@@ -144,7 +147,7 @@ describe('organizations_InviteMember', () => {
 })
 
 describe('organizations_QueryInvitations', () => {
-  it('tells the newest first, and those of this organization only', async () => {
+  it('lists the invitations of this organization only, newest first', async () => {
     const other = await hub.organization(ada)
     const emails = [newEmail(), newEmail(), newEmail()]
     for (const email of emails) await ada.invoke('organizations_InviteMember', { organizationId, email })
@@ -153,7 +156,7 @@ describe('organizations_QueryInvitations', () => {
     expect(invitations.map(({ email }) => email)).toEqual(emails.toReversed())
   })
 
-  it('finds them by part of an address or id, literally and in any case', async () => {
+  it('finds invitations by a literal part of the address or id, in any letter case', async () => {
     const emails = ['a_b@find.test', 'axb@find.test', 'OTHER@find.test']
     const ids: string[] = []
     for (const email of emails)
@@ -171,7 +174,7 @@ describe('organizations_QueryInvitations', () => {
 })
 
 describe('organizations_DeleteInvitation', () => {
-  it('withdraws it, on the record and before the eyes of who was invited', async () => {
+  it('withdraws an invitation, is audited, and notifies the invited person and the members', async () => {
     const invited = await hub.user()
     const { invitationId } = await ada.invoke('organizations_InviteMember', {
       organizationId,
@@ -185,13 +188,15 @@ describe('organizations_DeleteInvitation', () => {
     expect(await auditEvents(hub, 'organizations_InvitationDeleted')).toMatchObject([
       { data: { organizationId, invitationId }, organizationId },
     ])
-    await until('they are told', () => console.changes.some(({ topic }) => topic === 'invitations'))
-    await until('the members are told', () => others.changes.some(({ topic }) => topic === 'members'))
+    await until('the notice to the invited person', () =>
+      console.changes.some(({ topic }) => topic === 'invitations'),
+    )
+    await until('the notice to members', () => others.changes.some(({ topic }) => topic === 'members'))
     const joining = invited.invoke('users_AcceptOrganizationInvitation', { invitationId })
     await expect(joining).rejects.toMatchObject(NOT_PERMITTED)
   })
 
-  it('lets the address be invited anew', async () => {
+  it('allows another invitation of the same address', async () => {
     const email = newEmail()
     const first = await ada.invoke('organizations_InviteMember', { organizationId, email })
     await ada.invoke('organizations_DeleteInvitation', first)
@@ -199,7 +204,7 @@ describe('organizations_DeleteInvitation', () => {
     expect(second).not.toEqual(first)
   })
 
-  it('is not for members, nor for the invited', async () => {
+  it('refuses members and the invited person', async () => {
     const invited = await hub.user()
     const { invitationId } = await ada.invoke('organizations_InviteMember', {
       organizationId,
@@ -211,7 +216,7 @@ describe('organizations_DeleteInvitation', () => {
     }
   })
 
-  it('ends in one state when it is withdrawn, accepted and made again at once', async () => {
+  it('leaves a consistent state when an invitation is withdrawn, accepted and repeated at once', async () => {
     for (let round = 0; round < 5; round++) {
       const invited = await hub.user()
       const { email } = invited
@@ -229,7 +234,7 @@ describe('organizations_DeleteInvitation', () => {
           ),
         ),
       )
-      // Used up once, by one of the two.
+      // Either call deletes the invitation. The other one finds none and is refused.
       expect([withdrawn, accepted].sort()).toEqual(['Forbidden', 'ok'])
       expect(['ok', 'Invalid']).toContain(again)
       const { members } = await ada.invoke('organizations_QueryMembers', { organizationId })
@@ -243,7 +248,7 @@ function newEmail(): string {
   return `${newId('u')}@test.example`
 }
 
-/** How many mails were queued for an invitation. */
+/** Counts the mails that were queued for an invitation. */
 async function invitationJobs(invitationId: string): Promise<number> {
   const { rows } = await hub.pool.query(
     `select 1 from pgboss.job where name = 'organizations_SendInvitationEmail' and data::text like $1`,

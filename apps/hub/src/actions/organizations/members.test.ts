@@ -14,7 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const LAST = 'This is the last administrator of the organization: make another member an administrator first.'
 const NOT_PERMITTED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
-/** Names as people give them, and as nobody should. */
+/** Unusual but valid names: markup, right-to-left and invisible characters, SQL, templates, maximal length. */
 const ODD_NAMES = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -28,9 +28,11 @@ const ODD_NAMES = [
 ]
 
 let hub: TestHub
-/** Administrator and member of the organization of each test, and an administrator of the instance. */
+/** Administrator of the organization of each test. */
 let ada: TestUser
+/** Member of the organization of each test. */
 let grace: TestUser
+/** Administrator of the instance. */
 let admin: TestUser
 let organizationId: string
 
@@ -47,7 +49,7 @@ beforeEach(async () => {
 })
 
 describe('organizations_SetName', () => {
-  it('renames it for everybody, on the record', async () => {
+  it('renames the organization for all members, and is audited', async () => {
     await using console = await liveStream(hub, grace)
     expect(await ada.invoke('organizations_SetName', { organizationId, name: '  Harbour ' })).toEqual({})
     const { organizations } = await grace.invoke('users_QueryOrganizations', { userId: grace.userId })
@@ -55,10 +57,12 @@ describe('organizations_SetName', () => {
     expect(await auditEvents(hub)).toMatchObject([
       { event: 'organizations_NameChanged', data: { organizationId, name: 'Harbour' }, organizationId },
     ])
-    await until('it is told', () => console.changes.some(({ topic }) => topic === 'organizations'))
+    await until('the notice of the new name', () =>
+      console.changes.some(({ topic }) => topic === 'organizations'),
+    )
   })
 
-  it.each(ODD_NAMES)('keeps %j as it is', async name => {
+  it.each(ODD_NAMES)('stores %j unchanged', async name => {
     await ada.invoke('organizations_SetName', { organizationId, name })
     const { organizations } = await ada.invoke('organizations_Query', {})
     expect(organizations).toContainEqual({ organizationId, name })
@@ -71,7 +75,7 @@ describe('organizations_SetName', () => {
     ['x'.repeat(10_000), 'must have at most 128 characters'],
     ['a\nb', 'must not contain control characters'],
     ['\ud800', 'must not contain control characters'],
-  ])('refuses %j in words', async (name, message) => {
+  ])('refuses %j with an issue at its field', async (name, message) => {
     await expect(ada.invoke('organizations_SetName', { organizationId, name })).rejects.toMatchObject({
       kind: 'Invalid',
       issues: [{ path: 'name', message }],
@@ -80,7 +84,7 @@ describe('organizations_SetName', () => {
 })
 
 describe('organizations_QueryMembers', () => {
-  it('tells each member with their role in this organization, and nothing more', async () => {
+  it('lists each member with only their names, address and role in this organization', async () => {
     const { members } = await grace.invoke('organizations_QueryMembers', { organizationId })
     expect(members).toEqual([
       { userId: ada.userId, displayName: 'Ada', email: ada.email, isAdmin: true },
@@ -88,7 +92,7 @@ describe('organizations_QueryMembers', () => {
     ])
   })
 
-  it('tells the role in the organization, not the one in the instance', async () => {
+  it('shows the role in the organization, not in the instance', async () => {
     await admin.invoke('organizations_AddMember', { organizationId, userId: admin.userId })
     const { members } = await ada.invoke('organizations_QueryMembers', {
       organizationId,
@@ -97,7 +101,7 @@ describe('organizations_QueryMembers', () => {
     expect(members).toEqual([{ userId: admin.userId, email: admin.email, isAdmin: false }])
   })
 
-  it('is on the record when an administrator of the instance looks at an organization of others', async () => {
+  it('audits a read by an administrator of the instance who is no member', async () => {
     await admin.invoke('organizations_QueryMembers', { organizationId })
     expect(await auditRows(hub)).toMatchObject([
       { action: 'organizations_QueryMembers', data: { organizationId }, status: 'Succeeded' },
@@ -106,7 +110,7 @@ describe('organizations_QueryMembers', () => {
 })
 
 describe('organizations_QueryRepositories', () => {
-  it('tells each by all the names that clients know it by', async () => {
+  it('lists each repository with all names that clients use', async () => {
     const repositories = [
       { repositoryId: newId('repo'), display_name: 'Firmware', slug: `firmware-${Date.now()}` },
       { repositoryId: newId('repo'), display_name: 'Was für ein Name', slug: null },
@@ -138,7 +142,7 @@ describe('organizations_QueryRepositories', () => {
 })
 
 describe('organizations_AddMember', () => {
-  it('uses an open invitation up, which would let them in again', async () => {
+  it('deletes an open invitation, which would let a removed person join again', async () => {
     const newcomer = await hub.user()
     const email = newcomer.email.toUpperCase()
     const { invitationId } = await ada.invoke('organizations_InviteMember', { organizationId, email })
@@ -147,10 +151,12 @@ describe('organizations_AddMember', () => {
     await ada.invoke('organizations_RemoveMember', { organizationId, userId: newcomer.userId })
     const joining = newcomer.invoke('users_AcceptOrganizationInvitation', { invitationId })
     await expect(joining).rejects.toMatchObject(NOT_PERMITTED)
-    await until('they are told', () => console.changes.some(({ topic }) => topic === 'invitations'))
+    await until('the notice to the newcomer', () =>
+      console.changes.some(({ topic }) => topic === 'invitations'),
+    )
   })
 
-  it('adds an account without an invitation, on the record and before the eyes of their console', async () => {
+  it('adds an account without an invitation, is audited, and notifies the consoles of all members', async () => {
     const newcomer = await hub.user()
     await using console = await liveStream(hub, newcomer)
     await using others = await liveStream(hub, ada)
@@ -161,21 +167,23 @@ describe('organizations_AddMember', () => {
     expect(await auditEvents(hub, 'organizations_MemberAdded')).toMatchObject([
       { data: { organizationId, userId: newcomer.userId, isAdmin: false }, organizationId },
     ])
-    await until('the newcomer is told', () => console.changes.some(({ topic }) => topic === 'organizations'))
-    await until('the others are told', () => others.changes.some(({ topic }) => topic === 'members'))
-    await until('the newcomer hears of what happens in it', async () => {
+    await until('the notice to the newcomer', () =>
+      console.changes.some(({ topic }) => topic === 'organizations'),
+    )
+    await until('the notice to the members', () => others.changes.some(({ topic }) => topic === 'members'))
+    await until('the notice of a project to the newcomer', async () => {
       await hub.project(ada, organizationId)
       return console.changes.some(({ topic }) => topic === 'projects')
     })
   })
 
-  it('adds an administrator when told so', async () => {
+  it('adds an administrator with `isAdmin: true`', async () => {
     const newcomer = await hub.user()
     await admin.invoke('organizations_AddMember', { organizationId, userId: newcomer.userId, isAdmin: true })
     expect(await roleOf(newcomer)).toBe('Admin')
   })
 
-  it('refuses who is a member already, and changes no role', async () => {
+  it('refuses an existing member and does not change their role', async () => {
     const again = admin.invoke('organizations_AddMember', {
       organizationId,
       userId: grace.userId,
@@ -189,7 +197,7 @@ describe('organizations_AddMember', () => {
     expect(await auditRows(hub, 'organizations_AddMember')).toMatchObject([{ status: 'Failed' }])
   })
 
-  it('refuses an account that is not there, and an organization that is not there', async () => {
+  it('refuses an absent account and an absent organization', async () => {
     const userId = newId('u')
     await expect(admin.invoke('organizations_AddMember', { organizationId, userId })).rejects.toMatchObject({
       kind: 'Invalid',
@@ -199,7 +207,7 @@ describe('organizations_AddMember', () => {
     await expect(admin.invoke('organizations_AddMember', nowhere)).rejects.toMatchObject(NOT_PERMITTED)
   })
 
-  it('adds somebody once when asked many times at once', async () => {
+  it('adds a person once for ten calls at once', async () => {
     const newcomer = await hub.user()
     const input = { organizationId, userId: newcomer.userId }
     const outcomes = await outcomesOf(10, () => admin.invoke('organizations_AddMember', input))
@@ -209,7 +217,7 @@ describe('organizations_AddMember', () => {
 })
 
 describe('organizations_SetMemberIsAdmin', () => {
-  it('makes an administrator of a member, and a member of an administrator', async () => {
+  it('promotes a member and demotes an administrator', async () => {
     await using console = await liveStream(hub, grace)
     await ada.invoke('organizations_SetMemberIsAdmin', {
       organizationId,
@@ -233,13 +241,13 @@ describe('organizations_SetMemberIsAdmin', () => {
         data: { organizationId, userId: ada.userId, isAdmin: false },
       },
     ])
-    await until('it is told', () => console.changes.some(({ topic }) => topic === 'members'))
-    // What the role allowed is over with it.
+    await until('the notice of the roles', () => console.changes.some(({ topic }) => topic === 'members'))
+    // A demoted administrator loses the rights of the role at once.
     const again = ada.invoke('organizations_SetName', { organizationId, name: 'Still mine' })
     await expect(again).rejects.toMatchObject(NOT_PERMITTED)
   })
 
-  it('changes nothing, and records nothing, for a role that a member has already', async () => {
+  it('changes and audits nothing when a member already has the role', async () => {
     for (const { userId, isAdmin } of [
       { userId: ada.userId, isAdmin: true },
       { userId: grace.userId, isAdmin: false },
@@ -250,7 +258,7 @@ describe('organizations_SetMemberIsAdmin', () => {
     expect(await auditEvents(hub)).toEqual([])
   })
 
-  it('leaves the last administrator their role, whoever asks', async () => {
+  it('refuses to demote the last administrator, for every caller', async () => {
     for (const person of [ada, admin]) {
       const demoting = person.invoke('organizations_SetMemberIsAdmin', {
         organizationId,
@@ -262,13 +270,13 @@ describe('organizations_SetMemberIsAdmin', () => {
     expect(await roleOf(ada)).toBe('Admin')
   })
 
-  it('says no more of people elsewhere than of nobody', async () => {
+  it('gives the same answer for people of other organizations and for absent accounts', async () => {
     await expectNoMember('organizations_SetMemberIsAdmin', { isAdmin: true })
   })
 })
 
 describe('organizations_RemoveMember', () => {
-  it('removes a member at once from everything that they saw, and from no other organization', async () => {
+  it('ends the access of a member at once, and only to this organization', async () => {
     const projectId = await hub.project(ada, organizationId)
     const own = await hub.organization(grace)
     const token = hub.withToken(await hub.userToken(grace))
@@ -296,24 +304,26 @@ describe('organizations_RemoveMember', () => {
         organizationId,
       },
     ])
-    await until('it is told', () => console.changes.some(({ topic }) => topic === 'organizations'))
-    // The stream has left the organization before what happens in another is told.
+    await until('the notice of the removal', () =>
+      console.changes.some(({ topic }) => topic === 'organizations'),
+    )
+    // The stream unsubscribes from the organization before it delivers a later change of another one.
     console.changes.length = 0
-    await until('the stream goes on', async () => {
+    await until('a later change in the other organization', async () => {
       await hub.project(ada, organizationId)
       await hub.project(grace, own)
       return console.changes.some(change => change.topic === 'projects' && change.organizationId === own)
     })
     console.changes.length = 0
     await hub.project(ada, organizationId)
-    await until('the stream goes on', async () => {
+    await until('a later change in the other organization', async () => {
       await hub.project(grace, own)
       return console.changes.some(change => change.organizationId === own)
     })
     expect(console.changes.filter(change => change.organizationId === organizationId)).toEqual([])
   })
 
-  it('lets a member leave, and remove nobody else', async () => {
+  it('lets a member leave but not remove other members', async () => {
     const other = await hub.user()
     await admin.invoke('organizations_AddMember', { organizationId, userId: other.userId })
     for (const { userId } of [other, ada]) {
@@ -325,14 +335,14 @@ describe('organizations_RemoveMember', () => {
     expect(await roleOf(other)).toBe('Member')
   })
 
-  it('does not take one’s own name for a membership', async () => {
+  it('refuses a person who removes themself without being a member', async () => {
     const stranger = await hub.user()
     const { userId } = stranger
     const leaving = stranger.invoke('organizations_RemoveMember', { organizationId, userId })
     await expect(leaving).rejects.toMatchObject(NOT_PERMITTED)
   })
 
-  it('keeps the last administrator, whoever asks', async () => {
+  it('refuses to remove the last administrator, for every caller', async () => {
     for (const person of [ada, admin]) {
       const removing = person.invoke('organizations_RemoveMember', { organizationId, userId: ada.userId })
       await expect(removing).rejects.toMatchObject({ kind: 'Invalid', status: 409, message: LAST })
@@ -346,11 +356,11 @@ describe('organizations_RemoveMember', () => {
     expect(await roleOf(ada)).toBeUndefined()
   })
 
-  it('says no more of people elsewhere than of nobody', async () => {
+  it('gives the same answer for people of other organizations and for absent accounts', async () => {
     await expectNoMember('organizations_RemoveMember', {})
   })
 
-  it('removes somebody once when asked many times at once', async () => {
+  it('removes a person once for ten calls at once', async () => {
     const input = { organizationId, userId: grace.userId }
     const outcomes = await outcomesOf(10, () => ada.invoke('organizations_RemoveMember', input))
     expect(outcomes.sort()).toEqual([...Array(9).fill('Invalid'), 'ok'])
@@ -358,7 +368,7 @@ describe('organizations_RemoveMember', () => {
   })
 })
 
-describe('administrators who go at once', () => {
+describe('concurrent changes of all administrators', () => {
   const COUNT = 6
   let administrators: TestUser[]
 
@@ -378,9 +388,9 @@ describe('administrators who go at once', () => {
   it.each([
     ['all leave', (one: TestUser) => removing(one, one)],
     ['all step down', (one: TestUser) => demoting(one, one)],
-    ['the instance removes them all', (one: TestUser) => removing(admin, one)],
+    ['an administrator of the instance removes all', (one: TestUser) => removing(admin, one)],
     ['half leave, half step down', (one: TestUser, i: number) => (i % 2 ? removing : demoting)(one, one)],
-  ] as const)('leave one when %s', async (_what, go) => {
+  ] as const)('leave one administrator when %s', async (_what, go) => {
     const outcomes = await Promise.all(administrators.map((one, index) => outcomeOf(go(one, index))))
     expect(outcomes.sort()).toEqual(['Invalid', ...Array(COUNT - 1).fill('ok')])
     expect(await administratorCount()).toBe(1)
@@ -389,7 +399,7 @@ describe('administrators who go at once', () => {
   it.each([
     ['removes', removing],
     ['demotes', demoting],
-  ] as const)('leave at least one when each %s all the others', async (_what, act) => {
+  ] as const)('leave at least one administrator when each %s all others', async (_what, act) => {
     const pairs = administrators.flatMap(who =>
       administrators.filter(other => other !== who).map(other => [who, other] as const),
     )
@@ -398,7 +408,7 @@ describe('administrators who go at once', () => {
     expect(await administratorCount()).toBeGreaterThanOrEqual(1)
   })
 
-  it('leave the organization valid, or gone, when one deletes it meanwhile', async () => {
+  it('do not block a concurrent deletion of the organization', async () => {
     const outcomes = await Promise.all([
       ...administrators.slice(1).map(one => outcomeOf(removing(one, one))),
       outcomeOf(ada.invoke('organizations_Delete', { organizationId })),
@@ -408,7 +418,7 @@ describe('administrators who go at once', () => {
     expect(await administratorCount()).toBe(0)
   })
 
-  it('leave an audit row each, none of them open or panicked', async () => {
+  it('leave one finished audit row each, none of them Pending or Panicked', async () => {
     await hub.db.deleteFrom('audit_action').execute()
     await Promise.all(administrators.map(one => outcomeOf(removing(one, one))))
     const rows = await auditRows(hub, 'organizations_RemoveMember')
@@ -444,7 +454,7 @@ function outcomesOf(count: number, call: () => Promise<unknown>): Promise<string
   return Promise.all(Array.from({ length: count }, () => outcomeOf(call())))
 }
 
-/** The same answer for somebody of another organization and for nobody at all. */
+/** Asserts the same answer for a member of another organization and for an absent account. */
 async function expectNoMember(
   name: 'organizations_SetMemberIsAdmin' | 'organizations_RemoveMember',
   more: object,

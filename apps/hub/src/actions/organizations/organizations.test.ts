@@ -50,7 +50,7 @@ describe('organizations_Create', () => {
     ])
   })
 
-  it('makes those its administrators whom an administrator of the instance names', async () => {
+  it('makes the accounts administrators that an administrator of the instance names', async () => {
     const grace = await hub.user()
     const { organizationId } = await admin.invoke('organizations_Create', {
       name: 'Theirs',
@@ -64,7 +64,7 @@ describe('organizations_Create', () => {
     expect(await auditEvents(hub, 'organizations_MemberAdded')).toHaveLength(2)
   })
 
-  it('does not let others name administrators', async () => {
+  it('refuses other callers who name administrators', async () => {
     const error = await failed(ada.invoke('organizations_Create', { name: 'x', admins: [ada.userId] }))
     expect(error).toMatchObject({ kind: 'Forbidden', status: 403 })
     expect(await auditRows(hub)).toMatchObject([
@@ -73,7 +73,7 @@ describe('organizations_Create', () => {
     expect(await auditEvents(hub)).toEqual([])
   })
 
-  it('makes nothing when one of the named accounts is not there', async () => {
+  it('creates nothing when a named account is absent', async () => {
     const missing = newId('u')
     const error = await failed(
       admin.invoke('organizations_Create', { name: 'Nowhere', admins: [ada.userId, missing] }),
@@ -85,18 +85,18 @@ describe('organizations_Create', () => {
     ).toEqual([])
   })
 
-  it('tells the open consoles of its people, who then hear of what happens in it', async () => {
+  it('notifies open consoles of its administrators, which then receive changes in it', async () => {
     await using console = await liveStream(hub, ada)
     const { organizationId } = await admin.invoke('organizations_Create', {
       name: 'Live',
       admins: [ada.userId],
     })
-    await until('the organization is told', () =>
+    await until('the notice of the organization', () =>
       console.changes.some(
         change => change.topic === 'organizations' && change.organizationId === organizationId,
       ),
     )
-    await until('a project in it is told', async () => {
+    await until('the notice of a project in it', async () => {
       await hub.project(ada, organizationId)
       return console.changes.some(
         change => change.topic === 'projects' && change.organizationId === organizationId,
@@ -106,7 +106,7 @@ describe('organizations_Create', () => {
 })
 
 describe('organizations_Query', () => {
-  it('lists all of the instance for its administrators, and their own for everybody else', async () => {
+  it('lists all organizations for administrators of the instance and their own for everybody else', async () => {
     const grace = await hub.user()
     const { organizationId } = await grace.invoke('organizations_Create', { name: 'Grace and sons' })
     const mine = await grace.invoke('organizations_Query', {})
@@ -120,7 +120,7 @@ describe('organizations_Query', () => {
 })
 
 describe('organizations_Delete', () => {
-  it('removes everything in it, ends its connections, and touches nothing else', async () => {
+  it('deletes everything in it, closes its connections, and affects no other organization', async () => {
     const { owner, organizationId, projectId, token } = await hub.fleet()
     const other = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
@@ -142,13 +142,15 @@ describe('organizations_Delete', () => {
     expect(await auditEvents(hub)).toMatchObject([
       { event: 'organizations_Deleted', data: { organizationId }, organizationId },
     ])
-    await until('it is told', () => console.changes.some(change => change.topic === 'organizations'))
+    await until('the notice of the deletion', () =>
+      console.changes.some(change => change.topic === 'organizations'),
+    )
     const kept = await other.owner.invoke('devices_GetDetails', { deviceId: bystander.deviceId })
     expect(kept.isConnected).toBe(true)
     await expect(connectDevice({ url: hub.url, token })).rejects.toMatchObject({ status: 401 })
   })
 
-  it('is for its administrators and those of the instance, not for its members', async () => {
+  it('is for administrators of the organization and of the instance, not for other members', async () => {
     const { owner, organizationId } = await hub.fleet()
     await hub.db
       .insertInto('organization_member')
@@ -177,7 +179,7 @@ function event(eventId: string) {
   return { eventId, severity: 'Info', body: 'x', attributes: {}, emittedAt: '2026-11-21T12:03:04Z' }
 }
 
-/** How many rows of each table still speak of these ids; history of the audit is meant to stay. */
+/** Counts the rows of each table that still contain these ids. Audit rows are excluded, because they stay. */
 async function remainsOf(...ids: string[]): Promise<Record<string, number>> {
   const { rows: columns } = await hub.pool.query<{ table: string; column: string }>(`
     select table_name as table, column_name as column from information_schema.columns

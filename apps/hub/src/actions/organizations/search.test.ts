@@ -50,7 +50,7 @@ describe('organizations_Search', () => {
       expect(await named(id)).toHaveLength(1)
   })
 
-  it('takes every character for itself', async () => {
+  it('matches wildcard characters literally', async () => {
     await deviceRow(hub, projectId, { name: '50 % of a_b\\c' })
     for (const text of ['50 %', 'a_b', 'b\\c', '% of a_'])
       expect(await named(text)).toEqual(['50 % of a_b\\c'])
@@ -59,7 +59,7 @@ describe('organizations_Search', () => {
     await expect(search('a\0')).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
-  it('answers so many of each kind, and nothing of other organizations', async () => {
+  it('answers up to `limit` results of each kind, and none of other organizations', async () => {
     for (let n = 0; n < 12; n++) await deviceRow(hub, projectId, { name: `pump ${n}` })
     expect(await named('pump')).toHaveLength(8)
     expect(await named('pump', 2)).toEqual(['pump 0', 'pump 1'])
