@@ -4,10 +4,11 @@ import { tokenLimitColumns } from '../../database/queries/projects/token-limits.
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
+/** Creates a deployment token. The answer is the only place with its secret, because the database stores a hash. */
 export const projects_CreateDeploymentToken = handler(
   'projects_CreateDeploymentToken',
   async ({ tx, events, changed, services, scope }, { projectId, name, flags, limits }) => {
-    // Creations at the same moment count each other.
+    // Locks the project, so that concurrent calls cannot exceed the limit together.
     await tx
       .selectFrom('project')
       .where('project_id', '=', projectId)

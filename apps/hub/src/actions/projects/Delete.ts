@@ -1,5 +1,9 @@
 import { handler } from '../../handler.ts'
 
+/**
+ * Deletes a project. A job deletes its devices with their properties and events. After the commit, the connections of its devices
+ * are closed.
+ */
 export const projects_Delete = handler(
   'projects_Delete',
   async ({ tx, events, changed, enqueue, afterCommit, services }, { projectId }) => {

@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Deletes a deployment token. After the commit, connections made with it are closed. Its devices stay. */
 export const projects_DeleteDeploymentToken = handler(
   'projects_DeleteDeploymentToken',
   async ({ tx, events, scope, changed, afterCommit, services }, { tokenId }) => {

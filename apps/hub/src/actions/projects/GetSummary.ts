@@ -2,17 +2,19 @@ import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** As many ticks as fit the widest strip of the console. */
+/** Default number of bins: the number of ticks that fit into the widest strip of the console. */
 const DEFAULT_MAX_BINS = 60
 
-/** A device as one digit: 1 connected, 2 with a pending certificate, 3 both. */
+/** Digits, one for each device: 1 connected, 2 with pending certificates, 3 both, 0 neither. */
 const STATES = sql<string | null>`string_agg(
   (is_connected::integer + 2 * (pending_certificates > 0)::integer)::text, '' order by first_seen, device_id)`
 
+/** Returns the counts of a project and its devices as a strip of bins, in the order of first seen. */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
   async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS }) => {
-    // In order of first seen, so that a device keeps its place in the strip. Windows of rows would take three times as long.
+    // `STATES` is in the order of `first_seen`, so that a device keeps its place in the strip. Window functions would take three
+    // times as long as this one string.
     const { states } = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)
@@ -44,7 +46,7 @@ export const projects_GetSummary = handler(
   },
 )
 
-/** Neighbours counted together, one bin a device while they fit. */
+/** Groups neighbouring devices evenly into at most `maxBins` bins. Each device has its own bin while they fit. */
 function binsOf(states: string, maxBins: number): { devices: number; connected: number; pending: number }[] {
   const count = Math.min(states.length, maxBins)
   const bins = Array.from({ length: count }, () => ({ devices: 0, connected: 0, pending: 0 }))

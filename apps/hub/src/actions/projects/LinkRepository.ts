@@ -2,6 +2,10 @@ import { refusal } from '../../access/authorize.ts'
 import { repositoryToLink } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
+/**
+ * Lets the devices of a project read a repository. Anybody may link a public one. Members of its organization may link a private
+ * one. An existing link stays as it is.
+ */
 export const projects_LinkRepository = handler(
   'projects_LinkRepository',
   async ({ tx, caller, events, changed }, { projectId, repositoryId }) => {
@@ -16,7 +20,7 @@ export const projects_LinkRepository = handler(
       .returning('project_id')
       .executeTakeFirst()
     if (!made) return {}
-    // What strangers do with a public repository stays with the strangers.
+    // A link from another tenant to a public repository does not appear in the repository's log.
     const isForRepository = isOwn || !isPublic
     await events.emit('projects_RepositoryAdded', { projectId, repositoryId }, { isForRepository })
     changed('links', { repositoryId })

@@ -5,7 +5,7 @@ import { matchesProperty } from '../../database/queries/devices/property-conditi
 import { handler } from '../../handler.ts'
 import { secsBetween, wireTimeOf } from '../../runtime/times.ts'
 
-/** Up to so many devices a page is looked up with what runs at every request. */
+/** Largest page, in devices, that runs on the shared connection for look-ups (`database/client/look-ups.ts`). */
 const MAX_LOOK_UP = 100
 
 const SORTS = {
@@ -16,6 +16,7 @@ const SORTS = {
   pendingCertificatesCount: { by: sql`d.pending_certificates`, type: 'integer' },
 } as const
 
+/** Lists the devices of a project, filtered by text, status and properties. */
 export const projects_QueryDevices = handler(
   'projects_QueryDevices',
   async ({ db }, { projectId, filter, countTotal, ...page }) => {
@@ -36,9 +37,9 @@ export const projects_QueryDevices = handler(
     else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
     if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
     for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
-    // Whether a text or a property matches is seen at the row alone; the states of all devices are in an index.
+    // Matching a text or a property reads each row, so the total is counted in the same pass. An index can count other totals.
     const counting = filter?.text || filter?.properties?.length ? 'along' : true
-    // In its own order a page lies in one index.
+    // Without filter and sort, one index has the page in order.
     const isLookUp = !filter && page.sort === undefined && (page.limit ?? Infinity) <= MAX_LOOK_UP
     const { rows, ...rest } = await queryPage(
       query,
@@ -73,7 +74,7 @@ export const projects_QueryDevices = handler(
   },
 )
 
-/** A connected device is as it says of its health, healthy when it says nothing (protocol 4.3). */
+/** Status of a device. A connected device that reports no health, or an unknown one, counts as healthy (docs/protocol.md, 4.3). */
 function statusOf(isConnected: boolean, health: string | null): 'healthy' | 'warning' | 'error' | 'offline' {
   if (!isConnected) return 'offline'
   if (health === 'degraded') return 'warning'

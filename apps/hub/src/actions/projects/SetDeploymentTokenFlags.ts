@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Replaces the flags of a deployment token. A missing flag is off. */
 export const projects_SetDeploymentTokenFlags = handler(
   'projects_SetDeploymentTokenFlags',
   async ({ tx, events, scope, changed }, { tokenId, flags }) => {

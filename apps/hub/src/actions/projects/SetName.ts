@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Renames a project. */
 export const projects_SetName = handler(
   'projects_SetName',
   async ({ tx, events, changed }, { projectId, name }) => {

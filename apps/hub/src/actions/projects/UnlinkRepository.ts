@@ -2,11 +2,12 @@ import { refusal } from '../../access/authorize.ts'
 import { repositoryToLink } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
+/** Removes the link of a project to a repository, so that the devices of the project cannot read it any more. */
 export const projects_UnlinkRepository = handler(
   'projects_UnlinkRepository',
   async ({ tx, caller, events, changed }, { projectId, repositoryId }) => {
     const repository = await repositoryToLink(tx, caller, repositoryId)
-    // What is not linked is refused like what is not there.
+    // An absent repository and an absent link get the same refusal.
     if (!repository) throw refusal()
     await tx
       .deleteFrom('project_repository')

@@ -10,7 +10,7 @@ let hub: TestHub
 let owner: TestUser
 let projectId: string
 
-/** Properties of the devices of the project, by the names of the devices. */
+/** Properties of the devices of the project, keyed by the name of the device. */
 const PROPERTIES: Record<string, Record<string, unknown>> = {
   crane: { version: '2.4.1', floor: 4, 'site.name': 'Pier 4', isSpare: false, ota: { status: 'FAILED' } },
   ferry: { version: '2.10.0', floor: 12.5, 'site.name': 'pier 9', isSpare: true, ota: { status: 'IDLE' } },
@@ -81,7 +81,7 @@ describe('a condition on a property', () => {
     expect(await where(condition)).toEqual(names)
   })
 
-  it('holds with every other condition, with a text and with a status', async () => {
+  it('is combined with other conditions, a text and a status by `and`', async () => {
     expect(
       await where(
         { property: 'version', operator: 'notEquals', value: '2.4.1' },
@@ -95,7 +95,7 @@ describe('a condition on a property', () => {
     expect(await found({ properties: [] })).toEqual(Object.keys(PROPERTIES))
   })
 
-  it('follows the property as it changes and goes', async () => {
+  it('matches the current value after a change and a removal of the property', async () => {
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId, filter: { text: 'new' } })
     const { deviceId } = devices[0]!
     const condition: Conditions[number] = { property: 'stage', operator: 'equals', value: 'two' }
@@ -107,7 +107,7 @@ describe('a condition on a property', () => {
     expect(await where(condition)).toEqual([])
   })
 
-  it('goes on after the last row of a page', async () => {
+  it('applies to every page of a list', async () => {
     const filter: Filter = { properties: [{ property: 'version', operator: 'exists' }] }
     const ask = { projectId, filter, sort: '-name', limit: 3 }
     const first = await owner.invoke('projects_QueryDevices', ask)
@@ -128,14 +128,14 @@ describe('a condition on a property', () => {
     [{ property: 'a', operator: 'contains', value: '' }, 'value'],
     [{ property: 'a', operator: 'contains', value: 4 }, 'value'],
     [{ property: 'a', operator: 'less', value: '4' }, 'value'],
-  ])('is refused as %j', async (condition, field) => {
+  ])('is refused when it is %j', async (condition, field) => {
     await expect(where(condition as never)).rejects.toMatchObject({
       kind: 'Invalid',
       issues: [{ path: `filter.properties.0.${field}` }],
     })
   })
 
-  it('comes with a bounded number of others', async () => {
+  it('is refused beyond the limit of conditions', async () => {
     const properties: Conditions = Array(MAX_PROPERTY_CONDITIONS).fill({
       property: 'floor',
       operator: 'exists',
@@ -148,7 +148,7 @@ describe('a condition on a property', () => {
   })
 })
 
-it('stores numbers and texts that no index could hold', async () => {
+it('stores numbers and texts that are too long for an index entry', async () => {
   const deviceId = await deviceRow(hub, await hub.project(owner, await hub.organization(owner)))
   for (const value of [
     '1'.repeat(900),

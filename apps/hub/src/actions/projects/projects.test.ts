@@ -36,7 +36,7 @@ beforeEach(async () => {
 })
 
 describe('projects_Create', () => {
-  it('makes a project, whose name others may have too', async () => {
+  it('creates a project, also with the name of another one', async () => {
     await using console = await liveStream(hub, owner)
     const created = await owner.invoke('projects_Create', { organizationId, name: ' Harbour ' })
     expect(created).toEqual({ result: 'Created', projectId: expect.stringMatching(/^p_/) })
@@ -58,14 +58,14 @@ describe('projects_Create', () => {
         projectId: created.projectId,
       },
     ])
-    await until('it is told', () =>
+    await until('the notice of the project', () =>
       console.changes.some(change => change.topic === 'projects' && change.projectId === created.projectId),
     )
   })
 })
 
 describe('projects_Query', () => {
-  it('lists what the caller can see, and everything for administrators of the instance', async () => {
+  it('lists the projects of the caller, and all projects for administrators of the instance', async () => {
     const admin = await hub.user({ isAdmin: true })
     const stranger = await hub.user()
     const strange = await hub.project(stranger, await hub.organization(stranger), 'Strange')
@@ -87,12 +87,14 @@ describe('projects_SetName', () => {
     expect(await auditEvents(hub)).toMatchObject([
       { event: 'projects_NameChanged', data: { projectId, name: 'Quay' }, projectId, organizationId },
     ])
-    await until('it is told', () => console.changes.some(change => change.projectId === projectId))
+    await until('the notice of the new name', () =>
+      console.changes.some(change => change.projectId === projectId),
+    )
   })
 })
 
 describe('projects_GetDetails', () => {
-  it('counts devices that come and go', async () => {
+  it('counts added and deleted devices', async () => {
     const count = async (): Promise<number> =>
       (await owner.invoke('projects_GetDetails', { projectId })).deviceCount
     const devices = await Promise.all(Array.from({ length: 5 }, () => deviceRow(hub, projectId)))
@@ -103,7 +105,7 @@ describe('projects_GetDetails', () => {
 })
 
 describe('projects_GetSummary', () => {
-  it('of a project without devices is all nought', async () => {
+  it('returns zero counts for a project without devices', async () => {
     expect(await owner.invoke('projects_GetSummary', { projectId })).toEqual({
       projectId,
       deviceCount: 0,
@@ -113,7 +115,7 @@ describe('projects_GetSummary', () => {
     })
   })
 
-  it('has a bin for each device while they fit, in the order of first seen', async () => {
+  it('returns one bin for each device while they fit, in the order of first seen', async () => {
     const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute))
     await deviceRow(hub, projectId, { firstSeen: at(3), pendingCertificates: 2 })
     await deviceRow(hub, projectId, { firstSeen: at(1), isConnected: true })
@@ -147,13 +149,13 @@ describe('projects_GetSummary', () => {
     [200, 7],
     [60, 61],
     [60, 125],
-  ])('has at most %d bins for %d devices, evenly filled, and loses none', async (maxBins, count) => {
+  ])('returns at most %d evenly filled bins for all %d devices', async (maxBins, count) => {
     await hub.pool.query(
       `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, is_connected)
        select 'd_bin' || $3 || '-' || i, $1, 'd_pk_' || i, convert_to($3 || '-' || i, 'UTF8'), i % 2 = 0 from generate_series(1, $2) i`,
       [projectId, count, projectId.slice(2, 12)],
     )
-    // The made-up ids are no wire ids, so the newest one gets a real one.
+    // The answer validates the id of the newest device, so that one gets a valid id.
     const newest = newId('d')
     await hub.pool.query(
       `update device set device_id = $2, first_seen = now() + interval '1 hour' where project_id = $1 and device_id like '%-1'`,
@@ -176,7 +178,7 @@ describe('projects_QueryDevices', () => {
   const devicesOf = async (filter: object): Promise<unknown[]> =>
     (await owner.invoke('projects_QueryDevices', { projectId, filter })).devices.map(device => device.name)
 
-  it('tells of a device what a list needs, and leaves out what is not known', async () => {
+  it('lists a device and omits fields without a value', async () => {
     const firstSeen = new Date('2026-01-02T03:04:05.678Z')
     const deviceId = await deviceRow(hub, projectId, { firstSeen })
     expect(await owner.invoke('projects_QueryDevices', { projectId })).toEqual({
@@ -192,7 +194,7 @@ describe('projects_QueryDevices', () => {
     })
   })
 
-  it('tells a connected device with its name, host name and times', async () => {
+  it('lists a connected device with name, host name and times', async () => {
     const { token } = await hub.token(owner, projectId)
     await using device = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
@@ -217,7 +219,7 @@ describe('projects_QueryDevices', () => {
       },
     ])
     await device[Symbol.asyncDispose]()
-    const offline = await until('it shows as gone', async () => {
+    const offline = await until('the disconnection in the list', async () => {
       const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
       return !devices[0]!.isConnected && devices[0]
     })
@@ -232,14 +234,17 @@ describe('projects_QueryDevices', () => {
     ['degraded', 'warning'],
     ['error', 'error'],
     ['on fire', 'healthy'],
-  ])('takes a connected device that says %j for %s, and any other for offline', async (health, status) => {
-    await deviceRow(hub, projectId, { health, isConnected: true, name: 'a' })
-    await deviceRow(hub, projectId, { health, isConnected: false, name: 'b' })
-    const { devices } = await owner.invoke('projects_QueryDevices', { projectId, sort: 'name' })
-    expect(devices.map(device => device.status)).toEqual([status, 'offline'])
-  })
+  ])(
+    'maps the health %j of a connected device to %s, of a disconnected one to offline',
+    async (health, status) => {
+      await deviceRow(hub, projectId, { health, isConnected: true, name: 'a' })
+      await deviceRow(hub, projectId, { health, isConnected: false, name: 'b' })
+      const { devices } = await owner.invoke('projects_QueryDevices', { projectId, sort: 'name' })
+      expect(devices.map(device => device.status)).toEqual([status, 'offline'])
+    },
+  )
 
-  it('C11: sorts a device without a name by its host name, page by page and from an index', async () => {
+  it('C11: sorts a device without a name by its host name, in pages and by an index', async () => {
     const unnamed = { name: null } as object
     await deviceRow(hub, projectId, { name: 'crane' })
     await deviceRow(hub, projectId, { ...unnamed, hostname: 'door' })
@@ -266,7 +271,7 @@ describe('projects_QueryDevices', () => {
     expect(plan).not.toContain('Sort')
   })
 
-  it('C11: tells the host name with the details of a device and with the newest device', async () => {
+  it('C11: returns the host name in the details of a device and of the newest device', async () => {
     const deviceId = await deviceRow(hub, projectId, { name: null, hostname: 'rack-7' } as object)
     expect(await owner.invoke('devices_GetDetails', { deviceId })).toMatchObject({ hostname: 'rack-7' })
     expect(await owner.invoke('projects_GetSummary', { projectId })).toMatchObject({
@@ -274,7 +279,7 @@ describe('projects_QueryDevices', () => {
     })
   })
 
-  it('filters by connection, by pending certificates and by text, and by both together', async () => {
+  it('filters by connection, pending certificates and text, alone and combined', async () => {
     await deviceRow(hub, projectId, { name: 'on', isConnected: true, hostname: 'rack-1' })
     await deviceRow(hub, projectId, { name: 'off', hostname: 'RACK-2' })
     await deviceRow(hub, projectId, { name: 'waiting', pendingCertificates: 1 })
@@ -297,7 +302,7 @@ describe('projects_QueryDevices', () => {
     ['2026-01-02 03:04:05+00', '2026-01-02T03:04:05.000Z'],
     ['2026-01-02 03:04:05.1+00', '2026-01-02T03:04:05.100Z'],
     ['2026-01-02 03:04:05.123999+02', '2026-01-02T01:04:05.123Z'],
-  ])('tells %s as %s', async (stored, told) => {
+  ])('returns the stored time %s as %s', async (stored, told) => {
     const deviceId = await deviceRow(hub, projectId, { isConnected: true })
     const times = { first_seen: stored, last_connected_at: stored }
     await hub.db.updateTable('device').set(times).where('device_id', '=', deviceId).execute()
@@ -305,7 +310,7 @@ describe('projects_QueryDevices', () => {
     expect(devices).toMatchObject([{ firstSeen: told, lastConnectedAt: told }])
   })
 
-  it('counts nothing when it is told so, and tells how many there are where the page is all', async () => {
+  it('omits the total with `countTotal: false`, unless the page is the whole list', async () => {
     await deviceRow(hub, projectId)
     await deviceRow(hub, projectId)
     const ask = { projectId, countTotal: false }
@@ -319,7 +324,7 @@ describe('projects_QueryDevices', () => {
       )
   })
 
-  it('does not take a status that there is not', async () => {
+  it('refuses an unknown status', async () => {
     for (const status of ['online', 'Connected', '', 7])
       expect(
         await failed(owner.invoke('projects_QueryDevices', { projectId, filter: { status } } as never)),
@@ -331,13 +336,13 @@ describe('projects_QueryDevices', () => {
 })
 
 describe('projects_CreateDeploymentToken', () => {
-  it('I4: makes a token that holds devices back when a bare call sends no flags', async () => {
+  it('I4: creates a token without automatic acceptance when a call has no flags', async () => {
     await owner.invoke('projects_CreateDeploymentToken', { projectId, name: 'script' })
     const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
     expect(tokens).toMatchObject([{ name: 'script', flags: { autoAccept: false } }])
   })
 
-  it('shows the secret once, with which a device connects, and keeps its hash', async () => {
+  it('returns a secret that a device connects with, and stores only its hash', async () => {
     await using console = await liveStream(hub, owner)
     const created = await owner.invoke('projects_CreateDeploymentToken', {
       projectId,
@@ -365,13 +370,13 @@ describe('projects_CreateDeploymentToken', () => {
         projectId,
       },
     ])
-    await until('it is told', () => console.changes.some(change => change.topic === 'tokens'))
+    await until('the notice of the token', () => console.changes.some(change => change.topic === 'tokens'))
     await using device = await connectDevice({ url: hub.url, token: created.token })
     expect(device.deviceId).toMatch(/^d_/)
   })
 
   it.each([undefined, null, {}, { autoAccept: null }, { autoAccept: false }])(
-    'does not accept devices by itself when its flags are %j',
+    'creates a token without automatic acceptance when its flags are %j',
     async flags => {
       const { tokenId } = await owner.invoke('projects_CreateDeploymentToken', {
         projectId,
@@ -386,11 +391,11 @@ describe('projects_CreateDeploymentToken', () => {
 })
 
 describe('projects_QueryDeploymentTokens', () => {
-  it('lists tokens newest first, without secrets, each with the last refusal', async () => {
+  it('lists tokens newest first, without secrets, each with its last refusal', async () => {
     const first = await hub.token(owner, projectId, false)
     const second = await hub.token(owner, projectId)
     await expect(connectDevice({ url: hub.url, token: first.token })).rejects.toMatchObject({ status: 403 })
-    const answer = await until('the refusal is kept', async () => {
+    const answer = await until('the stored refusal', async () => {
       const answer = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
       return answer.tokens[1]?.lastRefusal && answer
     })
@@ -424,7 +429,7 @@ describe('projects_QueryDeploymentTokens', () => {
 })
 
 describe('projects_SetDeploymentTokenFlags', () => {
-  it('replaces the flags: what is missing is off', async () => {
+  it('replaces all flags and turns missing ones off', async () => {
     const { tokenId } = await hub.token(owner, projectId, true)
     await hub.db.deleteFrom('audit_event').execute()
     const flagsNow = async () =>
@@ -451,7 +456,7 @@ describe('projects_SetDeploymentTokenFlags', () => {
 })
 
 describe('projects_DeleteDeploymentToken', () => {
-  it('ends the connections made with it, lets nobody in again, and leaves the devices and other tokens alone', async () => {
+  it('closes the connections made with it, refuses new ones, and keeps devices and other tokens', async () => {
     const { tokenId, token } = await hub.token(owner, projectId)
     const other = await hub.token(owner, projectId)
     await using device = await connectDevice({ url: hub.url, token })
@@ -471,7 +476,7 @@ describe('projects_DeleteDeploymentToken', () => {
     expect(await auditEvents(hub, 'projects_DeploymentTokenDeleted')).toMatchObject([
       { data: { projectId, tokenId }, projectId, organizationId },
     ])
-    await until('it is told', () => console.changes.some(change => change.topic === 'tokens'))
+    await until('the notice of the deletion', () => console.changes.some(change => change.topic === 'tokens'))
     expect(await failed(owner.invoke('projects_DeleteDeploymentToken', { tokenId }))).toMatchObject({
       kind: 'Forbidden',
     })
@@ -479,7 +484,7 @@ describe('projects_DeleteDeploymentToken', () => {
 })
 
 describe('projects_Delete', () => {
-  it('removes the project with its devices and tokens, ends their connections, and touches no other project', async () => {
+  it('deletes the project with its devices and tokens, closes their connections, and affects no other project', async () => {
     const { token, tokenId } = await hub.token(owner, projectId)
     const neighbour = await hub.project(owner, organizationId, 'Neighbour')
     const other = await hub.token(owner, neighbour)
@@ -544,12 +549,12 @@ describe('projects_Delete', () => {
     expect(await auditEvents(hub, 'projects_Deleted')).toMatchObject([
       { data: { projectId }, organizationId },
     ])
-    await until('it is told', () =>
+    await until('the notice of the deletion', () =>
       console.changes.some(change => change.topic === 'projects' && change.projectId === projectId),
     )
   })
 
-  it('waits for none of its devices: nothing finds them from then on, and a job removes them', async () => {
+  it('does not wait for locked devices, hides them at once, and lets a job delete them', async () => {
     const ada = await hub.user()
     const projectId = await hub.project(ada, await hub.organization(ada), 'Harbour')
     const { token } = await hub.token(ada, projectId)
