@@ -1,6 +1,7 @@
 import { queryAuditActions } from '../../audit/log-query.ts'
 import { handler } from '../../handler.ts'
 
+/** Lists every action that was tried on the instance, with its outcome, newest first. */
 export const audit_QueryAuditLogActions = handler('audit_QueryAuditLogActions', ({ db }, input) =>
   queryAuditActions(db, input),
 )

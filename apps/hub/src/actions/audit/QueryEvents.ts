@@ -1,6 +1,7 @@
 import { queryAuditEvents } from '../../audit/log-query.ts'
 import { handler } from '../../handler.ts'
 
+/** Lists the audit events of the instance, newest first. */
 export const audit_QueryAuditLogEvents = handler('audit_QueryAuditLogEvents', ({ db }, input) =>
   queryAuditEvents(db, input),
 )

@@ -1,6 +1,7 @@
 import { queryAuditEvents } from '../../audit/log-query.ts'
 import { handler } from '../../handler.ts'
 
+/** Lists the audit events of an organization, its projects and repositories, newest first. */
 export const organizations_QueryAuditLog = handler(
   'organizations_QueryAuditLog',
   ({ db }, { organizationId, ...input }) =>

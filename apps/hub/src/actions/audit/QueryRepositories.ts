@@ -1,6 +1,7 @@
 import { queryAuditEvents } from '../../audit/log-query.ts'
 import { handler } from '../../handler.ts'
 
+/** Lists the audit events of a repository, newest first. */
 export const repositories_QueryAuditLog = handler(
   'repositories_QueryAuditLog',
   ({ db }, { repositoryId, ...input }) =>
