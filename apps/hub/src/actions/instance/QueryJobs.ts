@@ -4,7 +4,7 @@ import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** What the list takes from a row of the queue's own table. */
+/** Columns of the table `pgboss.job` that the list uses. */
 type JobRow = {
   id: string
   name: string
@@ -20,8 +20,8 @@ type JobRow = {
 }
 
 /**
- * The state of a job as people see it (spec 4). The queue has one state for whatever failed, also by its deadline, and those of an
- * attempt that lasted that long are Expired.
+ * Status of a job as docs/product.md, 4 names it. pg-boss has one state for every failure. A failed job is `Expired` when its last
+ * attempt lasted until its deadline.
  */
 const jobStatus = sql<JobStatus>`case j.state
   when 'completed' then 'Completed'
@@ -30,6 +30,7 @@ const jobStatus = sql<JobStatus>`case j.state
     case when j.completed_on >= j.started_on + j.expire_seconds * interval '1 second' then 'Expired' else 'Failed' end
   else 'Pending' end`
 
+/** Lists background jobs, newest first. A call without `limit` gets the newest 1,000 without a total. */
 export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, ...page }) => {
   let query = db
     .withTables<{ 'pgboss.job': JobRow }>()
@@ -52,7 +53,7 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
       status: row.status,
       job: row.name,
       queued: row.state === 'created' || row.state === 'retry',
-      // The queue counts an attempt when it begins, the first one not.
+      // pg-boss increments `retry_count` when a retry starts, so it does not include the first attempt.
       attempts: row.started_on === null ? 0 : row.retry_count + 1,
       retryLimit: row.retry_limit,
       retryDelay: row.retry_delay,

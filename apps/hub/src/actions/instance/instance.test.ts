@@ -5,10 +5,10 @@ import { expect, it, vi } from 'vitest'
 
 const LONG_AGO_SECS = 60 * 60
 
-/** A job that nobody queues here; some others the hub runs by itself, a few seconds after its start. */
+/** Kind of job that only these tests queue. The hub runs jobs of other kinds a few seconds after its start. */
 const JOB = 'users_SendPasswordEmail'
 
-/** Rows in the queue's own table, one second apart, the last one newest. */
+/** Inserts rows into the table of pg-boss, one second apart, the last one newest. Returns their job ids. */
 async function jobRows(hub: TestHub, rows: Record<string, unknown>[]): Promise<string[]> {
   const ids: string[] = []
   for (const [index, row] of rows.entries()) {
@@ -46,7 +46,7 @@ it('counts accounts, projects and devices', async () => {
   })
 })
 
-it('I2: lists the nodes that run, and none that left or went silent', async () => {
+it('I2: lists running nodes, without those that left or whose heartbeat is stale', async () => {
   await using hub = await testHub({ nodeName: 'first node' })
   const admin = await hub.user({ isAdmin: true })
   const ago = (secs: number): Date => new Date(Date.now() - secs * 1000)
@@ -64,13 +64,13 @@ it('I2: lists the nodes that run, and none that left or went silent', async () =
     { nodeId: other, name: 'other node' },
     { nodeId: hub.nodeId, name: 'first node' },
   ])
-  // Clients of April 2026 fail without it.
+  // Clients of April 2026 fail without `status`.
   expect(nodes.map(({ status }) => status)).toEqual(['Active', 'Active'])
   expect(nodes[0]!.uptimeSecs).toBeGreaterThanOrEqual(90)
   expect(nodes[0]!.uptimeSecs).toBeLessThan(120)
 })
 
-it('O9: tells the uptime of nodes by the clock of the database', async () => {
+it('O9: computes the uptime of nodes by the clock of the database', async () => {
   await using hub = await testHub()
   const admin = await hub.user({ isAdmin: true })
   for (const skewMs of [-600_000, 600_000]) {
@@ -91,10 +91,10 @@ it('O9: tells the uptime of nodes by the clock of the database', async () => {
   expect(nodes[0]!.uptimeSecs).toBeGreaterThanOrEqual(90)
 })
 
-it('shows jobs in the states that people know', async () => {
+it('maps the states of pg-boss to the statuses of the product page', async () => {
   await using hub = await testHub()
   const admin = await hub.user({ isAdmin: true })
-  // None of them may be taken up while the test looks.
+  // `start_after` keeps the hub from running the waiting jobs during the test.
   const later = { start_after: new Date(Date.now() + 60_000) }
   const ids = await jobRows(hub, [
     { state: 'created', ...later },
@@ -167,7 +167,7 @@ it('pages through jobs in both directions', async () => {
   }
 })
 
-it('answers a bare call with the newest thousand, from an index', async () => {
+it('returns the newest 1,000 jobs from an index for a call without `limit`', async () => {
   await using hub = await testHub()
   const admin = await hub.user({ isAdmin: true })
   await hub.pool.query(`
@@ -184,7 +184,7 @@ it('answers a bare call with the newest thousand, from an index', async () => {
   expect(JSON.stringify(rows)).toContain('job_common_latest')
 })
 
-it('tells nobody but administrators of the instance', async () => {
+it('refuses callers who are not administrators of the instance', async () => {
   await using hub = await testHub()
   const { owner } = await hub.fleet()
   for (const action of ['instance_GetStatistics', 'cluster_GetDetails', 'jobs_Query'] as const)
