@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await actionWorld(hub)
   for (const [, list] of lists)
     for (const [index, name] of NAMES.entries()) await list.add(world, name, index)
-  // Somebody else's things, which no list may show.
+  // Records of another tenant, which no list may contain.
   const { stranger } = world.people
   const strange = await hub.project(stranger, await hub.organization(stranger), 'Gate')
   await hub.token(stranger, strange)
@@ -66,7 +66,7 @@ async function all<T>(generator: AsyncGenerator<T>): Promise<T[]> {
   return items
 }
 
-it('looks at every list that there is', () => {
+it('covers every action that lists and sorts', () => {
   const isList = ({ input }: Action): boolean => 'sort' in (input as z.ZodObject).shape
   const known = (Object.entries(actions) as [ActionName, Action][]).filter(([, action]) => isList(action))
   const withRow = Object.entries(ACTION_ROWS).filter(([, { list }]) => list !== undefined)
@@ -74,7 +74,7 @@ it('looks at every list that there is', () => {
 })
 
 describe.each(lists)('%s', (name, list) => {
-  it('answers a bare call with the whole list, in its own order, and says nothing of pages', async () => {
+  it('answers a call without `limit` with the whole list in default order, without page fields', async () => {
     const { items, nextCursor, total } = await asked(name, list)
     expect(items.length).toBeGreaterThanOrEqual(COUNT)
     expect(nextCursor).toBeUndefined()
@@ -82,18 +82,18 @@ describe.each(lists)('%s', (name, list) => {
     expect(await asked(name, list, { sort: list.defaultSort })).toEqual({ items, nextCursor, total })
   })
 
-  it('has each item once', async () => {
+  it('lists each item once', async () => {
     const { items } = await asked(name, list)
     expect(new Set(items.map(item => item[list.id])).size).toBe(items.length)
   })
 
-  it('counts what matches on the first page, unless it is a log', async () => {
+  it('returns the total with the first page, except in logs', async () => {
     const { items } = await asked(name, list)
     for (const limit of [1, 4, items.length - 1, items.length, 500])
       expect((await asked(name, list, { limit })).total).toBe(list.hasNoTotal ? undefined : items.length)
   })
 
-  it('has no next page after one that holds the rest', async () => {
+  it('returns no cursor with a page that has all remaining items', async () => {
     const { items } = await asked(name, list)
     expect(await asked(name, list, { limit: items.length })).toEqual({
       items,
@@ -104,21 +104,21 @@ describe.each(lists)('%s', (name, list) => {
   })
 
   it.each([
-    ['is no base-64', '!!!', 400],
-    ['is no JSON', encode('x'), 409],
-    ['is no list', encode('{}'), 409],
+    ['is not base64url', '!!!', 400],
+    ['is not JSON', encode('x'), 409],
+    ['is not a list', encode('{}'), 409],
     ['is null', encode('null'), 409],
     ['is too short', encode('["name"]'), 409],
     ['is too long', encode('["name","a","b","c"]'), 409],
-    ['has numbers in it', encode('["name",1,2]'), 409],
-    ['has an order from the prototype', encode('["constructor","a","b"]'), 409],
-    ['goes on for ever', 'x'.repeat(MAX_CURSOR_LENGTH + 1), 400],
-    ['has NUL in it', 'a\0b', 400],
+    ['contains numbers', encode('["name",1,2]'), 409],
+    ['names a property of Object.prototype as its order', encode('["constructor","a","b"]'), 409],
+    ['exceeds the maximal length', 'x'.repeat(MAX_CURSOR_LENGTH + 1), 400],
+    ['contains NUL', 'a\0b', 400],
   ])('refuses a cursor that %s', async (_what, cursor, status) => {
     await expect(asked(name, list, { limit: 2, cursor })).rejects.toMatchObject({ kind: 'Invalid', status })
   })
 
-  it('refuses a cursor whose value nobody wrote, or answers it, but never fails', async () => {
+  it('refuses or answers a forged cursor without an internal error', async () => {
     for (const sort of Object.keys(list.sorts)) {
       for (const value of [
         '',
@@ -142,21 +142,21 @@ describe.each(lists)('%s', (name, list) => {
     }
   })
 
-  it('takes an empty cursor for none', async () => {
+  it('treats an empty cursor as a missing one', async () => {
     expect((await asked(name, list, { limit: 2, cursor: '' })).items).toEqual(
       (await asked(name, list, { limit: 2 })).items,
     )
   })
 
-  it('takes no filter, an empty one and one of blanks for all', async () => {
+  it('lists everything for an empty, blank or unknown filter', async () => {
     const { items } = await asked(name, list)
     for (const filter of [{}, { text: '' }, { text: '  ' }, { text: null }, { unknown: 1 }])
       expect((await asked(name, list, { filter })).items).toEqual(items)
   })
 })
 
-describe.each(lists.filter(([, list]) => list.hasText))('%s by text', (name, list) => {
-  it('finds text anywhere in a name, in any case, and takes it literally', async () => {
+describe.each(lists.filter(([, list]) => list.hasText))('%s filtered by text', (name, list) => {
+  it('finds a literal text anywhere in a name, in any letter case', async () => {
     const named = async (filter: string): Promise<unknown[]> =>
       (await asked(name, list, { filter: { text: filter } })).items.map(item => item[list.named ?? 'name'])
     expect(await named('%')).toEqual(['100 %'])
@@ -172,7 +172,7 @@ describe.each(lists.filter(([, list]) => list.hasText))('%s by text', (name, lis
     expect((await named('ATE')).length).toBeGreaterThanOrEqual(4)
   })
 
-  it('finds an item by its id, or a part of it', async () => {
+  it('finds an item by its id or a part of it', async () => {
     const { items } = await asked(name, list)
     const id = items[5]![list.id] as string
     for (const text of [id, id.slice(0, -1), id.slice(4)]) {
@@ -181,7 +181,7 @@ describe.each(lists.filter(([, list]) => list.hasText))('%s by text', (name, lis
     }
   })
 
-  it('counts and pages what a filter leaves', async () => {
+  it('counts and pages the filtered items', async () => {
     const whole = await asked(name, list, { filter: { text: 'gate' } })
     const parts = await all(pages(name, list, { filter: { text: 'gate' }, limit: 2 }))
     expect(parts.flatMap(({ items }) => items)).toEqual(whole.items)
@@ -189,8 +189,8 @@ describe.each(lists.filter(([, list]) => list.hasText))('%s by text', (name, lis
   })
 })
 
-describe.each(sorted)('%s by %s', (name, sort, list) => {
-  it('is the same in pages as in one piece, either way', async () => {
+describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
+  it('has the same order in pages as in the whole list, in both directions', async () => {
     for (const order of [sort, `-${sort}`]) {
       const whole = await asked(name, list, { sort: order })
       for (const limit of [2, 7]) {
@@ -202,30 +202,30 @@ describe.each(sorted)('%s by %s', (name, sort, list) => {
     }
   })
 
-  it('is in order, and backwards the other way', async () => {
+  it('is in order, and reversed with a leading minus sign', async () => {
     const up = (await asked(name, list, { sort })).items
     const down = (await asked(name, list, { sort: `-${sort}` })).items
     expect(down).toEqual(up.toReversed())
     const keys = up.map(item => list.sorts[sort]!(item, world))
-    // How texts are ordered is the database's affair; equal ones must stand together.
+    // The collation of the database decides the order of texts. Equal texts must be adjacent.
     if (typeof keys[0] === 'string')
       expect(keys.filter((key, at) => key !== keys[at - 1]).length).toBe(new Set(keys).size)
     else expect(keys).toEqual(keys.toSorted((a, b) => Number(a) - Number(b)))
   })
 
-  it('does not continue a list in another order', async () => {
+  it('refuses a cursor of another order', async () => {
     const { nextCursor } = await asked(name, list, { sort, limit: 2 })
     const other = asked(name, list, { sort: `-${sort}`, limit: 2, cursor: nextCursor! })
     await expect(other).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
-  it('neither repeats nor skips an item when others come and go between two pages', async () => {
+  it('neither repeats nor skips an item when others are added between two pages', async () => {
     const before = (await asked(name, list, { sort })).items.map(item => item[list.id])
     const seen: unknown[] = []
     let round = 0
     for await (const { items } of pages(name, list, { sort, limit: 6 })) {
       seen.push(...items.map(item => item[list.id]))
-      // Before, at and after the place where the list goes on.
+      // These names sort before, near and after the cursor.
       if (round++ < 3)
         for (const other of ['  inner  blanks', 'Gate', 'zzz']) await list.add(world, other, round * 5)
     }
@@ -234,7 +234,7 @@ describe.each(sorted)('%s by %s', (name, sort, list) => {
   })
 })
 
-it('goes on after the longest values that there are', async () => {
+it('continues a list after values of maximal length', async () => {
   const emails = ['😀', '😁'].map(letter => `${letter.repeat(MAX_EMAIL_LENGTH - 13)}@test.example`)
   for (const email of emails) await addInvitation(world, world.organizationId, email, 0)
   const list = ACTION_ROWS.organizations_QueryInvitations.list!

@@ -43,7 +43,7 @@ import { handlers } from './index.ts'
 
 const PROXY_SECRET = 'only our proxy knows'
 
-/** Verbs of the public definitions: a new action uses one of these, or what the decisions name it. */
+/** Verbs of the public action names. A new action uses one of them, unless docs/decisions.md names it otherwise. */
 const VERBS = [
   'Accept',
   'Add',
@@ -86,7 +86,7 @@ const VERBS = [
   'Validate',
 ]
 
-/** What each actor is to the things of the rows below, where the repository is private; the user token is the member's. */
+/** Roles of each actor towards the records of the test world. Its repository is private, and the user token is the member's. */
 const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   nobody: ['anyone'],
   expiredSession: ['anyone'],
@@ -104,7 +104,7 @@ const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
 }
 
 const WITHOUT_CREDENTIALS: readonly ActorName[] = ['nobody', 'expiredSession', 'endedSession', 'revokedToken']
-/** The world with connected devices of the project, and of another organization. */
+/** Test world with two connected devices of the project and one of another organization. */
 type ConnectedWorld = World & {
   devices: Record<'ownDevice' | 'siblingDevice' | 'foreignDevice', FakeDevice>
 }
@@ -115,21 +115,21 @@ const withIds = entries.filter(([, { input }]) => idFieldsOf(input).length > 0)
 
 const captured = capturedLog()
 let world: ConnectedWorld
-/** A repository of the stranger's that everybody reads. */
+/** Public repository of the other tenant (`stranger`). */
 let open: RepositoryIds
 let expiredToken: string
 let endedToken: string
 let revokedToken: string
-/** Everything by which a stranger would know the organization, its people, or what the instance made for itself. */
+/** Ids and email addresses that no answer to the other tenant may contain: the organization's, its people's, the instance's own. */
 let notForStrangers: string[]
-/** Things of the stranger's organization by the prefix of their id. */
+/** One id of the other tenant for each id prefix. */
 let foreign: Record<string, string>
 
 beforeAll(async () => {
-  // Calls may come from any address, so that no limit on one of them is met here.
+  // With a trusted proxy each call can have its own client address, so that no rate limit per address applies.
   const settings = { trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }
   const { limits } = loadConfig({})
-  // Calls of all rows add certificates to one device.
+  // Many rows add certificates to the same device, so its limit is raised.
   const roomy = { ...limits, 'device-pending-certificates': 1000 }
   const hub = await testHub({ limits: roomy, ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
@@ -186,15 +186,15 @@ afterAll(async () => {
 })
 
 describe('every action', () => {
-  it('has a handler and a row in this test, and nothing else has', () => {
+  it('has a handler and a test row, and nothing else has one', () => {
     const names = Object.keys(actions).sort()
     expect(Object.keys(handlers).sort()).toEqual(names)
     expect(Object.keys(ACTION_ROWS).sort()).toEqual(names)
   })
 
-  it('without a handler does not compile', () => {
+  it('does not compile without its handler', () => {
     const { devices_SetName, ...others } = handlers
-    // @ts-expect-error one is missing
+    // @ts-expect-error a handler is missing
     const missing: Handlers = others
     // @ts-expect-error the handler of another action
     const swapped: Handlers = { ...others, devices_SetName: handlers.projects_CreateDeploymentToken }
@@ -203,49 +203,52 @@ describe('every action', () => {
     expect([missing, swapped, tooMany]).toHaveLength(3)
   })
 
-  it.each(entries)('%s is named after what it does and on what', (name, { kind }) => {
+  it.each(entries)('%s begins with a known verb that fits its kind', (name, { kind }) => {
     const [, verb] = /^[a-z]+_([A-Z][a-z]+)([A-Z][a-z]+|S3)*$/.exec(name) ?? []
     expect(VERBS).toContain(verb)
-    // What only reads says so, and what writes does not sound as if it only read.
+    // Queries have reading verbs and commands do not. `devices_ClaimOperationWork` is an exception.
     const isReading = ['Get', 'Query', 'Resolve', 'Search', 'Validate'].includes(verb!)
     if (name !== 'devices_ClaimOperationWork') expect(isReading).toBe(kind === 'query')
   })
 
-  it.each(entries)('%s tells no secret but what it shows once', (_name, { output, shownOnce }) => {
+  it.each(entries)('%s returns no secrets besides those in `shownOnce`', (_name, { output, shownOnce }) => {
     const properties = propertiesOf(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }))
     const secrets = properties.filter(([key, schema]) => looksSecret(key, schema)).map(([key]) => key)
     expect([...new Set(secrets)].sort()).toEqual([...shownOnce].sort())
   })
 })
 
-describe('the right to run', () => {
-  it.each(entries)('%s is what the table says, for every kind of actor', async (name, { permission }) => {
-    for (const actor of ACTORS) {
-      const input = await ACTION_ROWS[name].input(world, world.people.member)
-      const outcome = await run(actor, name, input)
-      const refused = WITHOUT_CREDENTIALS.includes(actor) ? '401 Forbidden' : '403 Forbidden'
-      const expected = ACTION_ROWS[name].may.includes(actor) ? '200' : refused
-      expect(outcome.told, `${actor} runs ${name}`).toBe(expected)
-      if (permission === 'anyone') expect(outcome.told).toBe('200')
-      // What a stranger is told has nothing of the organization in it, not even in lists.
-      if (actor === 'stranger')
-        for (const one of notForStrangers) expect(outcome.text, name).not.toContain(one)
-    }
-  })
+describe('permission to run', () => {
+  it.each(entries)(
+    '%s has the outcome of its test row for every kind of actor',
+    async (name, { permission }) => {
+      for (const actor of ACTORS) {
+        const input = await ACTION_ROWS[name].input(world, world.people.member)
+        const outcome = await run(actor, name, input)
+        const refused = WITHOUT_CREDENTIALS.includes(actor) ? '401 Forbidden' : '403 Forbidden'
+        const expected = ACTION_ROWS[name].may.includes(actor) ? '200' : refused
+        expect(outcome.told, `${actor} runs ${name}`).toBe(expected)
+        if (permission === 'anyone') expect(outcome.told).toBe('200')
+        // An answer to the other tenant contains nothing of the organization, not even in lists.
+        if (actor === 'stranger')
+          for (const one of notForStrangers) expect(outcome.text, name).not.toContain(one)
+      }
+    },
+  )
 
-  it.each(entries)('%s is in the documents as it is in the table', async (name, action) => {
+  it.each(entries)('%s has the same roles in its definition and in its test row', async (name, action) => {
     const roles = rolesOf(action.permission)
     const input = (await ACTION_ROWS[name].input(world, world.people.member)) as never
     const token = { actor: 'UserToken', userId: world.people.member.userId } as const
     const told = ACTORS.filter(actor => {
-      // A token alone is no recent sign-in.
+      // A user token does not count as a recent sign-in.
       if (actor === 'userToken' && action.recentSignIn?.isNeeded(input, token)) return false
       return ACTOR_ROLES[actor].some(role => roles.has(role))
     })
     expect([...ACTION_ROWS[name].may].sort()).toEqual(told.sort())
   })
 
-  it.each(scoped)('%s ends for what is not there as for what is foreign, to the byte', async name => {
+  it.each(scoped)('%s gives byte-identical answers for absent and foreign records', async name => {
     const { permission } = actions[name] as Action
     if (typeof permission === 'string') throw new Error('not scoped')
     const input = (await ACTION_ROWS[name].input(world, world.people.member)) as Record<string, string>
@@ -258,7 +261,7 @@ describe('the right to run', () => {
     expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
 
     const { siblingDevice, foreignDevice } = world.devices
-    // The other device of the project reads its repository as well.
+    // The sibling device may read the linked repository too, so only the foreign device is refused.
     const device = rolesOf(permission).has('linkedDevice') ? foreignDevice : siblingDevice
     const [foreignToDevice, absentToDevice] = await Promise.all(
       [input, missing].map(one => device.invoke(name, one).catch((error: Error) => error.message)),
@@ -267,7 +270,7 @@ describe('the right to run', () => {
     expect(foreignToDevice).toBe(toForeign!.json().message)
   })
 
-  it.each(withIds)('%s tells nothing of a foreign thing, whichever field it stands in', async name => {
+  it.each(withIds)('%s reveals no foreign record in any id field of its input', async name => {
     const { permission, input: schema } = actions[name] as Action
     const roles = rolesOf(permission)
     const path = `/api/v1/actions/invoke/${name}`
@@ -280,7 +283,7 @@ describe('the right to run', () => {
       }
       const ids = [foreign[prefix]!, missingId(prefix)]
       expect(ids[0], `a foreign ${prefix}`).toBeDefined()
-      // Who administers the instance may know what there is; everybody else and every device may not.
+      // Administrators of the instance may learn which records exist. Other people and devices may not.
       if (roles.has('organizationAdmin') || roles.has('oneself') || roles.has('person')) {
         const [toForeign, toMissing] = await Promise.all(
           ids.map(async id => {
@@ -289,7 +292,7 @@ describe('the right to run', () => {
           }),
         )
         expect(toForeign, field).toEqual(toMissing)
-        // A question that is answered with no for whatever is not there.
+        // This action answers `false` for an absent device instead of a refusal.
         if (field === 'deviceId' && name === 'users_GetDevicePermissions')
           expect(toForeign).toMatchObject({ status: 200, body: '{"hasAccess":false}' })
         else expect(toForeign).not.toMatchObject({ status: 200 })
@@ -307,7 +310,7 @@ describe('the right to run', () => {
   })
 
   it.each(entries)(
-    '%s on a public repository is everybody’s if it only reads',
+    '%s is permitted to everybody on a public repository if it only reads',
     async (name, { permission }) => {
       if (typeof permission === 'string' || permission.can !== 'read') return
       for (const actor of ACTORS) {
@@ -317,7 +320,7 @@ describe('the right to run', () => {
     },
   )
 
-  it('is not taken from a name that another kind of id stands in', async () => {
+  it('is refused when a field has an id of another kind', async () => {
     const { hub, people, projectId } = world
     const answer = await ask(hub, '/api/v1/actions/invoke/devices_GetDetails', {
       as: people.member,
@@ -328,7 +331,7 @@ describe('the right to run', () => {
   })
 })
 
-describe('junk', () => {
+describe('invalid input', () => {
   const TOP_LEVEL = [
     'null',
     'true',
@@ -381,12 +384,12 @@ describe('junk', () => {
     nested(60),
   ]
 
-  it.each(entries)('in place of the input of %s is Invalid', async name => {
+  it.each(entries)('%s refuses malformed JSON, too deep JSON and JSON that is no object', async name => {
     const person = await someoneWhoMay(name)
     for (const text of TOP_LEVEL) expect(await invoked(name, text, person), text.slice(0, 40)).toBe('Invalid')
   })
 
-  it.each(entries)('in a field of %s is Invalid, and never a fault of the hub', async (name, action) => {
+  it.each(entries)('%s refuses invalid values in each field and never panics', async (name, action) => {
     const { shape } = action.input as z.ZodObject
     for (const field of Object.keys(shape)) {
       for (const value of VALUES) {
@@ -398,14 +401,15 @@ describe('junk', () => {
         if (isValid) expect(['ok', 'Forbidden', 'Invalid'], what).toContain(outcome)
         else expect(outcome, what).toBe('Invalid')
         const isBrokenText = typeof value === 'string' && /\0|\p{Cs}/u.test(value)
-        // The places where such text is data: any JSON, kept as it was written, and secrets, which are only hashed or verified.
+        // NUL and lone surrogates are allowed in JSON values, which are stored as written, and in secrets, which are only hashed
+        // or verified.
         if (isBrokenText && !/^(value|claims|jwt)$|password|token$/i.test(field))
           expect(outcome, what).toBe('Invalid')
       }
     }
   })
 
-  it.each(entries)('beside the fields of %s changes nothing', async name => {
+  it.each(entries)('%s ignores unknown fields, also `__proto__`', async name => {
     const person = await someoneWhoMay(name)
     const input = JSON.stringify(await ACTION_ROWS[name].input(world, person))
     const more = `"__proto__":{"isAdmin":true},"constructor":null,"toString":[],"\\u0000":"\\ud800"`
@@ -414,13 +418,13 @@ describe('junk', () => {
     expect(await invoked(name, text, person)).toBe(isForPeople ? 'ok' : 'Forbidden')
   })
 
-  it.each(entries)('nested in something that %s does not know is Invalid over 64 levels', async name => {
+  it.each(entries)('%s refuses an unknown field that is nested deeper than 64 levels', async name => {
     const person = await someoneWhoMay(name)
     const input = (await ACTION_ROWS[name].input(world, person)) as object
     expect(await invoked(name, JSON.stringify({ ...input, more: nested(64) }), person)).toBe('Invalid')
   })
 
-  it('has panicked nobody', async () => {
+  it('has left no action Panicked or Pending', async () => {
     expect(captured.named('action panicked')).toEqual([])
     expect(captured.named('request failed')).toEqual([])
     const rows = await world.hub.db
@@ -437,8 +441,8 @@ type Someone = Person & { isAdmin: boolean; sessionId: string }
 const someoneByKind = new Map<boolean, Someone>()
 
 /**
- * An administrator of the organization, and of the instance where an action asks for that. For actions whose calls are counted
- * somebody new each time, so that no limit stands before what is tested.
+ * Returns an administrator of the organization, and of the instance too if the action needs that. An action with a rate limit
+ * gets a new person for each call, so that the limit does not hide its outcome.
  */
 async function someoneWhoMay(name: ActionName): Promise<Someone> {
   const { permission, rateLimit, recentSignIn } = actions[name] as Action
@@ -453,7 +457,7 @@ async function someoneWhoMay(name: ActionName): Promise<Someone> {
   return someone
 }
 
-/** Runs an action in process as somebody who has just signed in; tells the kind of error or `ok`. */
+/** Runs an action in process as a person with a recent sign-in. Returns `ok` or the kind of the error. */
 async function invoked(name: ActionName, text: string, someone: Someone): Promise<string> {
   const caller: Caller = { actor: 'User', ...someone, signedInAt: new Date() }
   return world.hub.pipeline.invoke(caller, name, text, 'junk').then(
@@ -466,7 +470,7 @@ type Outcome = { told: string; text: string }
 
 let calls = 0
 
-/** Runs an action as an actor does: over HTTP from a new address each time, over the link, or in process. */
+/** Runs an action over the transport of the actor: the link, in process, or HTTP with a new client address each time. */
 async function run(actor: ActorName, name: ActionName, input: unknown): Promise<Outcome> {
   const { hub, devices } = world
   if (actor === 'clusterNode') {
@@ -479,7 +483,7 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
   if (actor === 'ownDevice' || actor === 'siblingDevice' || actor === 'foreignDevice') {
     return devices[actor].invoke(name, input).then(
       output => ({ told: '200', text: JSON.stringify(output) }),
-      // Over the link there is no status; the words are the same.
+      // An error over the link has no status. Its message is the same as over HTTP.
       (error: { kind: string; message: string }) => ({ told: `403 ${error.kind}`, text: error.message }),
     )
   }
@@ -496,7 +500,7 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
   return { told: status === 200 ? '200' : `${status} ${json<{ kind: string }>().kind}`, text }
 }
 
-/** How an actor without a link proves who they are. */
+/** Headers with the credentials of an actor that uses HTTP. */
 async function credentialsOf(
   actor: Exclude<ActorName, `${string}Device` | 'clusterNode'>,
 ): Promise<Record<string, string>> {
@@ -511,15 +515,15 @@ async function credentialsOf(
     case 'revokedToken':
       return { authorization: `Bearer ${revokedToken}` }
     case 'userToken':
-      // Each call gets a user token of its own: setting the person's password ends all of them.
+      // Creates a user token for each call, because setting the person's password ends all of them.
       return { authorization: `Bearer ${await hub.userToken(people.member)}` }
     default:
-      // A session of its own for each call: setting a password ends the others.
+      // Creates a session for each call, because setting a password ends the others.
       return { cookie: `muster=${await newSession(hub, people[actor].userId)}` }
   }
 }
 
-/** Everything of an answer that two answers must share; the id that was asked for does not count. */
+/** Parts of an answer that must be equal for an absent and a foreign record. The requested id is replaced. */
 function comparable({ status, headers, json }: Awaited<ReturnType<typeof ask>>, id = ''): unknown {
   const { requestId, ...body } = json()
   if (status !== 200) expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
@@ -531,7 +535,7 @@ function prefixOf(id: string): string {
   return id.slice(0, id.lastIndexOf('_'))
 }
 
-/** An id that nothing has; those that are the public part of a secret are made from one. */
+/** Creates a valid id that no record has. An id that is the public part of a secret is derived from a new secret. */
 function missingId(prefix: string): string {
   const secret = { deployment_id: 'deployment', u_pk: 'u_sk', u_session_pk: 'u_session_sk' }[prefix]
   return secret === undefined ? newId(prefix as 'd') : publicIdOf(newId(secret as 'u_sk'))
@@ -546,7 +550,7 @@ function idFieldsOf(input: z.ZodType): IdField[] {
   return Object.entries(properties).flatMap(([field, schema]) =>
     [schema, ...(schema.anyOf ?? [])].flatMap(({ pattern, items }) => {
       const prefix = /^\^([a-z_]+)_\[/.exec(pattern ?? items?.pattern ?? '')?.[1]
-      // A fingerprint is no id: it counts within its project only, so there is none that is foreign.
+      // A fingerprint (`d_sk`) identifies a device within its project only, so none of them is foreign.
       return prefix === undefined || prefix === 'd_sk' ? [] : [{ field, prefix, isList: items !== undefined }]
     }),
   )
@@ -556,7 +560,7 @@ function nested(levels: number): unknown {
   return JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 }
 
-/** Members of every object inside a JSON schema. */
+/** Collects the properties of every object in a JSON schema, including nested ones. */
 function propertiesOf(schema: unknown): [string, { pattern?: string }][] {
   if (typeof schema !== 'object' || schema === null) return []
   const own = Object.entries(
@@ -571,7 +575,7 @@ function looksSecret(key: string, { pattern = '' }: { pattern?: string }): boole
   return isNamedSo || isShapedSo
 }
 
-/** Secret of a session that was good until its person signed out. */
+/** Creates a session, checks that it works, signs out, and returns its secret. */
 async function endedSession(hub: TestHub, { userId }: TestUser): Promise<string> {
   const token = await newSession(hub, userId)
   const headers = { cookie: `muster=${token}`, origin: hub.url }
