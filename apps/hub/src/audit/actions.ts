@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { actorId, type Caller, wireActor } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 
+/** Final status of an audited action. A running command is `Pending`. */
 export type FinalStatus = 'Succeeded' | 'Failed' | 'Rejected' | 'Panicked'
 
 type AuditEntry = {
@@ -13,20 +14,20 @@ type AuditEntry = {
   requestId: string
 }
 
-/** Opens the audit row of a command, committed before anything else happens; returns its id. */
+/** Inserts the audit row of a command as `Pending` and returns its id. The row is committed before the command does anything. */
 export async function openAuditAction(db: Db, entry: AuditEntry): Promise<string> {
   return insert(db, entry, 'Pending')
 }
 
-/** Writes the audit row of something that is already over. */
+/** Inserts the audit row of an action that has already ended. */
 export async function recordAuditAction(db: Db, entry: AuditEntry, status: FinalStatus): Promise<void> {
   await insert(db, entry, status)
 }
 
 /**
- * Closes an audit row: in the command's transaction when that commits, after the rollback otherwise. `result` is kept in the row's
- * data as the reason of a failure that the caller was answered. Returns whether the row was still open; it is not when another node
- * took this one for dead.
+ * Sets the final status of an audit row, in the command's transaction if that commits, else after the rollback. `result` is the
+ * reason of a failure that the caller got, and is added to the row's data. Returns false when the row is not `Pending` any more,
+ * because another node marked this node as dead.
  */
 export async function closeAuditAction(
   db: Db,
@@ -47,7 +48,7 @@ export async function closeAuditAction(
   return numUpdatedRows === 1n
 }
 
-/** What an audit row says by now. */
+/** Current status of an audit row. Undefined when the row is absent. */
 export async function auditStatus(db: Db, actionId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('audit_action')
@@ -57,7 +58,7 @@ export async function auditStatus(db: Db, actionId: string): Promise<string | un
   return row?.status
 }
 
-/** Rows that nodes left Pending when they died become Panicked: their transactions never committed. */
+/** Sets rows that dead nodes left `Pending` to `Panicked`. Their transactions never committed, or they would be `Succeeded`. */
 export async function sweepOrphanedActions(db: Db, deadNodeIds: string[]): Promise<void> {
   if (deadNodeIds.length === 0) return
   await db

@@ -15,19 +15,19 @@ import { actionWorld } from '@muster/testkit/action-rows/world'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** Written in every field for a secret; none of them may be found anywhere afterwards. */
+/** Prefix of the secrets in all inputs. None of them may be stored or logged. */
 const PLANTED = 'planted-secret'
 let planted = 0
 const secret = (): string => `${PLANTED}-${planted++}-${newId('u')}`
 
 const captured = capturedLog()
 let hub: TestHub
-/** An administrator of instance and organization. */
+/** Administrator of the instance and of the organization. */
 let root: TestUser
 let world: AuditWorld
-/** Secrets that the hub made itself. */
+/** Secrets that the hub generated. */
 const made: string[] = []
-/** Secrets in mails; without a mail server the log tells their links, which is what it is for then. */
+/** Secrets in mails. They must not be stored, but they are logged: without a mail server the log shows the mailed links. */
 const mailed: string[] = []
 
 beforeAll(async () => {
@@ -63,8 +63,8 @@ async function audited(
   return { status: answer.status, text: answer.text, rows: rows as Row[] }
 }
 
-describe('what is tried', () => {
-  it.each(names)('%s leaves one audit row, with its outcome and without secrets', async name => {
+describe('an audited action', () => {
+  it.each(names)('%s leaves one audit row with its outcome and without secrets', async name => {
     const { audit, permission } = actions[name] as Action
     const { input, audited: auditedInput = input } = ACTION_ROWS[name] as ActionRow<ActionName>
     const body = (await auditedInput(world, root)) as Record<string, unknown>
@@ -87,7 +87,7 @@ describe('what is tried', () => {
     if (token) made.push(token)
   })
 
-  it('and fails has a row that says so, and no event', async () => {
+  it('leaves a Failed row and no event when it fails', async () => {
     const alone = await hub.user()
     const own = await hub.organization(alone)
     const before = await events()
@@ -97,14 +97,14 @@ describe('what is tried', () => {
     expect(await events()).toBe(before)
   })
 
-  it('with a wrong password in place of a recent sign-in is Rejected and keeps no word of it', async () => {
+  it('is Rejected with a wrong password instead of a recent sign-in, which is not stored', async () => {
     const body = { userId: root.userId, name: 'x', currentPassword: secret() }
     const { rows, status } = await audited('users_CreateToken', body, { token: await hub.userToken(root) })
     expect(status).toBe(403)
     expect(rows).toMatchObject([{ status: 'Rejected', data: { userId: root.userId, name: 'x' } }])
   })
 
-  it('and cannot be understood leaves none', async () => {
+  it('leaves no row when its input is invalid', async () => {
     expect((await audited('projects_SetName', { projectId: world.projectId }, { as: root })).rows).toEqual([])
   })
 })
@@ -112,7 +112,7 @@ describe('what is tried', () => {
 describe('secrets', () => {
   it('are in no audit row, no job and no line of the log', async () => {
     made.push(await hub.userToken(root), root.cookie.split('=')[1]!)
-    await until('all mails are sent', async () => {
+    await until('sending of all mails', async () => {
       const { rows } = await sql<{ open: number }>`
         select count(*)::int as open from pgboss.job where state < 'completed' and name like '%Email'`.execute(
         hub.db,

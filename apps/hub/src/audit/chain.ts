@@ -4,20 +4,20 @@ import { parseExact, RawJson } from '@muster/actions/exact-json'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 
 /**
- * How audit rows become hashes, and seals a chain (docs/operating.md, "Audit log"): what is written here must never change for
- * rows that are sealed.
+ * Hash format of audit rows and of the chain of seals (docs/operating.md, "Audit log"). A change of this format would make
+ * existing seals invalid.
  */
 
-/** An audit row in the form that is hashed. */
+/** Audit row in the form that is hashed. */
 export type SealedRow = {
   id: string
-  /** Time and id: the order of rows in a seal. */
+  /** Sort key within a seal: time, then id. */
   place: string
-  /** JSON text of all its values; formatting and order of keys do not count. */
+  /** JSON text of all columns. White space and the order of keys do not affect the hash. */
   value: string
 }
 
-/** What a seal says about its rows; times as `timeText` gives them, hashes of 32 bytes. */
+/** Hashed fields of a seal. Times have the format of `timeText`, hashes have 32 bytes. */
 export type Seal = {
   sealNo: number
   actionCount: number
@@ -28,18 +28,18 @@ export type Seal = {
   sealedAt: string
 }
 
-/** What the first seal follows. */
+/** `previousHash` of the first seal. */
 export const NO_HASH: Buffer = Buffer.alloc(32)
 
-/** An Ed25519 private key around its seed of 32 bytes (RFC 8410). */
+/** DER prefix that turns an Ed25519 seed of 32 bytes into a PKCS #8 private key (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** SQL that tells a time to the microsecond, the same on every server. */
+/** SQL that formats a time as UTC text with microseconds, independent of server settings. */
 export function timeText(expression: string): string {
   return `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 }
 
-/** SQL of the columns of `SealedRow` for an audit action. */
+/** SQL column list that selects an audit action as `SealedRow`. */
 export const SEALED_ACTION = sealedColumns('action_id', [
   "'action'",
   'action_id',
@@ -54,7 +54,7 @@ export const SEALED_ACTION = sealedColumns('action_id', [
   timeText('finished_at'),
 ])
 
-/** SQL of the columns of `SealedRow` for an audit event. */
+/** SQL column list that selects an audit event as `SealedRow`. */
 export const SEALED_EVENT = sealedColumns('event_id', [
   "'event'",
   'event_id',
@@ -72,7 +72,7 @@ export const SEALED_EVENT = sealedColumns('event_id', [
   timeText('created_at'),
 ])
 
-/** SQL of the columns of `Seal`. */
+/** SQL column list that selects a row of `audit_seal` as `Seal`. */
 export const SEAL = `seal_no::float8 as "sealNo", action_count as "actionCount", event_count as "eventCount",
   rows_hash as "rowsHash", previous_hash as "previousHash",
   ${timeText('newest_at')} as "newestAt", ${timeText('sealed_at')} as "sealedAt"`
@@ -81,12 +81,12 @@ function sealedColumns(id: string, values: string[]): string {
   return `${id} as id, ${timeText('created_at')} || ' ' || ${id} as place, json_build_array(${values.join(', ')})::text as value`
 }
 
-/** Rows hashed in one turn of the event loop: a few milliseconds of it. */
+/** Rows hashed per event-loop turn, which takes a few milliseconds. */
 const HASHED_PER_TURN = 100
 
 /**
- * Each row's hash, in the order of a seal: the actions, then the events, each by time and id. Thousands of rows take a tenth of a
- * second; others have their turns meanwhile.
+ * Hashes rows in the order of a seal: actions, then events, each by time and id. Thousands of rows take a tenth of a second, so
+ * this yields to the event loop after every `HASHED_PER_TURN` rows.
  */
 export async function hashRows(
   actions: SealedRow[],
@@ -100,7 +100,7 @@ export async function hashRows(
   return hashes
 }
 
-/** Hash of a seal: of its rows' hash, the hash of the seal before and what else it says. */
+/** Hash of all fields of a seal, including the hash of its rows and the hash of the previous seal. */
 export function hashSeal(seal: Seal): Buffer {
   const { sealNo, actionCount, eventCount, rowsHash, previousHash, newestAt, sealedAt } = seal
   return sha256(
@@ -117,18 +117,18 @@ export function hashSeal(seal: Seal): Buffer {
   )
 }
 
-/** Hash of the removal of a seal's rows by retention, which is signed like the seal. */
+/** Hash of a note that retention removed the rows of a seal. The note is signed like the seal. */
 export function hashRemoval(sealHash: Buffer, removedAt: string): Buffer {
   return sha256(canonical(['muster audit removal 1', sealHash.toString('hex'), removedAt]))
 }
 
-/** The keys of an instance's seals: who has the public one can check them, who has the instance key can make them. */
+/** Ed25519 key pair that signs seals, derived from the instance key. The public key is enough to verify them. */
 export class SealKeys {
   readonly #private: KeyObject
   readonly #public: KeyObject
   readonly #previous: KeyObject | undefined
 
-  /** `previous` was the instance's key before: what it signed counts too. */
+  /** `previous` is the former instance key, if any. Its signatures are valid too. */
   constructor(key: InstanceKey, previous?: InstanceKey) {
     this.#private = privateKey(key)
     this.#public = createPublicKey(this.#private)
@@ -158,7 +158,7 @@ function inOrder(rows: SealedRow[]): SealedRow[] {
   return rows.toSorted((a, b) => (a.place < b.place ? -1 : 1))
 }
 
-/** JSON without white space, keys in the order of their UTF-16 code units, numbers as they are written. */
+/** Serializes JSON without white space, with keys sorted by UTF-16 code units and numbers as they were written. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (value instanceof RawJson) return value.text
@@ -167,7 +167,7 @@ function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 
-/** SHA-256, in 32 bytes. */
+/** SHA-256 digest of 32 bytes. */
 export function sha256(data: string | Buffer): Buffer {
   return createHash('sha256').update(data).digest()
 }

@@ -6,7 +6,7 @@ import type { Tx } from '../database/client/connection.ts'
 import type { TokenLimits } from '../database/queries/projects/token-limits.ts'
 import type { LimitSubject } from '../limits/limits.ts'
 
-/** Every kind of audit event and the data that it carries (catalogue 5). */
+/** Every kind of audit event with the shape of its data (docs/api.md, 5). */
 export type AuditEvents = {
   users_Created: { userId: string; email: string }
   users_Deleted: { userId: string }
@@ -106,13 +106,13 @@ export type AuditEvents = {
   limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }
 
-/** How an event is kept: also in the log of the repository that it names, unless told otherwise. */
+/** `isForRepository: false` keeps an event out of the log of the repository that its data name. The default is true. */
 export type EventOptions = { isForRepository?: boolean }
 
-/** Who caused an event, in what, and by which action or job. */
+/** Caller and scope of an event, and the action or job that caused it. */
 type Cause = EventOptions & { caller: Caller; scope: Scope; actionId?: string; jobId?: string }
 
-/** Writes one audit event in the transaction of what it tells. */
+/** Inserts an audit event in the transaction of the change that it records. */
 export async function recordEvent<E extends keyof AuditEvents>(
   tx: Tx,
   { caller, scope, actionId, jobId, isForRepository = true }: Cause,
@@ -140,7 +140,7 @@ export async function recordEvent<E extends keyof AuditEvents>(
       project_id: ids.projectId ?? null,
       repository_id: isForRepository ? (ids.repositoryId ?? null) : null,
       device_id: ids.deviceId ?? null,
-      // Events of one transaction keep their order; `now()` is the same for all of them.
+      // `clock_timestamp()` keeps the order of events in one transaction, where `now()` is constant.
       created_at: sql<Date>`clock_timestamp()` as never,
     })
     .execute()

@@ -7,18 +7,18 @@ import { wireTime } from '../runtime/times.ts'
 type EventsInput = ParsedInput<'audit_QueryAuditLogEvents'>
 type ActionsInput = ParsedInput<'audit_QueryAuditLogActions'>
 
-/** Whose log is asked for: the column by which events belong to it, and its id. */
+/** Resource whose log is queried: the column of `audit_event` that refers to it, and its id. */
 type LogOf = {
   column: 'organization_id' | 'project_id' | 'repository_id' | 'device_id'
   id: string
 }
 
-/** Ids that an audit row can have as its actor; a user token's rows have its person's. */
+/** Ids in the column `actor_id`. Rows that a user token caused have the id of its person. */
 const ACTOR_ID = /^(u|d|cluster_node)_[1-9A-HJ-NP-Za-km-z]{22}$/
 
 const SORTS = { createdAt: { by: sql`a.created_at`, type: 'timestamptz' } } as const
 
-/** A person's name or address, a device's or node's name, as it is now; people outside of an organization are told as well. */
+/** SQL of an actor's current name: display name or email of any person, member or not, else the name of a device or node. */
 export function actorName(actorId: RawBuilder<unknown>) {
   return sql<string | null>`coalesce(
     (select coalesce(nullif(u.display_name, ''), u.email) from "user" u where u.user_id = ${actorId}),
@@ -28,11 +28,11 @@ export function actorName(actorId: RawBuilder<unknown>) {
 
 const ACTOR_NAME = actorName(sql`a.actor_id`)
 
-/** The name of the user token that the actor used, as long as the token exists; ids of other tokens are not in this table. */
+/** SQL of the name of the actor's user token. Null for a deleted token and for deployment tokens, which are in another table. */
 const TOKEN_NAME = sql<string | null>`(
   select t.name from user_token t where t.token_id = a.actor ->> 'tokenId')`.as('token_name')
 
-/** Audit events, newest first, of the instance or of one thing; a bare call answers the newest `MAX_LOG_ROWS`. */
+/** Lists audit events of the instance or of one resource, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. */
 export async function queryAuditEvents(
   db: Db,
   { filter, limit = MAX_LOG_ROWS, cursor, sort }: EventsInput,
@@ -67,7 +67,7 @@ export async function queryAuditEvents(
   }
 }
 
-/** What was tried on the instance, newest first; a bare call answers the newest `MAX_LOG_ROWS`. */
+/** Lists the audited actions of the instance, newest first, at most `MAX_LOG_ROWS` if there is no `limit`. */
 export async function queryAuditActions(
   db: Db,
   { filter, limit = MAX_LOG_ROWS, cursor, sort }: ActionsInput,
@@ -117,7 +117,7 @@ function common({ actor, actor_name, token_name, data, created_at }: CommonColum
   }
 }
 
-/** The filters that both logs have, on the rows `a` and their kind in the column `kind`. */
+/** SQL condition for the filters that both logs share. `a` is the table alias, and `types` filters the column `kind`. */
 function matches(
   kind: 'event' | 'action',
   { types, actor, since, until }: Partial<NonNullable<EventsInput['filter']>> = {},

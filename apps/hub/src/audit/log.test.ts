@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** An event of the hub itself, at a time. */
+/** Records an event of the hub itself with this time. */
 async function event(scope: Scope, createdAt: Date): Promise<void> {
   await hub.db.transaction().execute(async tx => {
     await recordEvent(tx, { caller: SYSTEM, scope }, 'users_Deleted', { userId: 'u' })
@@ -37,7 +37,7 @@ async function event(scope: Scope, createdAt: Date): Promise<void> {
 }
 
 describe('an audit log', () => {
-  it('tells who did what by which action, newest first, with the names of people', async () => {
+  it('lists actor, event and action, newest first, with the names of people', async () => {
     const { events } = await ada.invoke('devices_QueryAuditLog', { deviceId })
     expect(events).toMatchObject([
       {
@@ -58,7 +58,7 @@ describe('an audit log', () => {
     ])
   })
 
-  it('names a device by its name, and one that is gone or has none not at all', async () => {
+  it('returns the name of a device as actor, and none for a deleted or unnamed device', async () => {
     const { token } = await hub.token(ada, projectId)
     const device = await connectDevice({ url: hub.url, token })
     const logOfDevice = async (): Promise<{ event: string; actorName?: string | undefined }[]> => {
@@ -75,7 +75,7 @@ describe('an audit log', () => {
     expect(await logOfDevice()).toEqual(before)
   })
 
-  it('of an organization, project, repository or device has what belongs to it and nothing else', async () => {
+  it('contains only the events of its organization, project, repository or device', async () => {
     const stranger = await hub.user()
     const otherId = await hub.organization(stranger)
     const repositoryId = newId('repo')
@@ -110,7 +110,7 @@ describe('an audit log', () => {
       await expect(stranger.invoke(action, input as never), action).rejects.toThrow('not permitted')
   })
 
-  it('is filtered by kind, person, time and outcome', async () => {
+  it('can be filtered by kind, person, time and outcome', async () => {
     const all = await root.invoke('audit_QueryAuditLogEvents', { limit: 500 })
     const eventsOf = async (filter: object) =>
       (await root.invoke('audit_QueryAuditLogEvents', { limit: 500, filter })).events
@@ -137,10 +137,10 @@ describe('an audit log', () => {
     expect(actions).toMatchObject([{ action: 'users_Create', status: 'Rejected', actorName: grace.email }])
   })
 
-  it('is read in pages that miss nothing and repeat nothing while it grows', async () => {
+  it('has pages without gaps or repetitions while the log grows', async () => {
     const count = 120
     const at = new Date()
-    // All in the same moment: the id decides.
+    // All events have the same time, so their order is decided by the id.
     for (let made = 0; made < count; made++) await event({ deviceId, projectId, organizationId }, at)
     const filter = { types: ['users_Deleted'] }
     const ids: string[] = []
@@ -157,7 +157,7 @@ describe('an audit log', () => {
     expect(oldestFirst.events[0]).toMatchObject({ data: { name: 'crane-01' } })
   })
 
-  it('answers a bare call with the newest 1,000 rows', async () => {
+  it('returns the newest 1,000 rows for a call without `limit`', async () => {
     await hub.db.executeQuery(
       sql`insert into audit_event (event_id, event, actor, data, project_id, created_at)
         select 'audit_ev_20200101-0000-' || translate((10000000 + n)::text, '0', 'z'), 'projects_NameChanged', '{"actor":"System"}', '{}',

@@ -22,14 +22,14 @@ const IN_SEAL_2 = 'where seal_no = 2'
 const ONE_ACTION = `where action_id = (select min(action_id) from audit_action ${IN_SEAL_2})`
 const ONE_EVENT = `where event_id = (select min(event_id) from audit_event ${IN_SEAL_2})`
 
-/** A migrated database that no hub works on, so that nobody else seals. */
+/** Migrated database without a hub, so that only this test seals. */
 type Log = AsyncDisposable &
   Database & {
     connection: pg.PoolConfig
-    /** Writes an audit action with an event of it, which happened so many days ago, and seals. */
+    /** Writes `count` audit actions with one event each, moves them `daysAgo` days into the past, and seals. */
     sealed(count?: number, daysAgo?: number): Promise<void>
     seal(): Promise<void>
-    /** Makes everything that is not sealed older. */
+    /** Moves all unsealed rows into the past. */
     age(interval: string): Promise<void>
     change(statement: string): Promise<void>
     verify(anchor?: string): Promise<AuditReport>
@@ -88,7 +88,7 @@ async function write({ db }: Database, status: FinalStatus | 'Pending'): Promise
 }
 
 describe('sealing', () => {
-  it('covers every finished row once, in batches that follow each other', async () => {
+  it('covers every finished row once, in chained batches', async () => {
     await using audit = await newLog()
     await audit.sealed(3)
     await audit.sealed(2)
@@ -101,7 +101,7 @@ describe('sealing', () => {
     expect(named('audit rows sealed').at(-1)).toMatchObject({ seal: 2, hash: report.head!.hash })
   })
 
-  it('splits a long backlog into seals of a bounded size', async () => {
+  it('splits a long backlog into seals of at most 2,000 actions', async () => {
     await using audit = await newLog()
     await write(audit, 'Succeeded')
     await audit.change(`
@@ -114,7 +114,7 @@ describe('sealing', () => {
     expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 4501 })
   })
 
-  it('leaves turns of the event loop to others while it hashes', async () => {
+  it('yields to the event loop while it hashes', async () => {
     const rows = Array.from({ length: 1_000 }, (_, at) => ({ id: `${at}`, place: `${at}`, value: '[1]' }))
     let turns = 0
     const count = (): void => {
@@ -127,7 +127,7 @@ describe('sealing', () => {
     expect(turns).toBeGreaterThanOrEqual(9)
   })
 
-  it('leaves what is Pending or has just happened for later, and nothing waits for it', async () => {
+  it('seals Pending and very recent rows later without delaying others', async () => {
     await using audit = await newLog()
     await write(audit, 'Pending')
     await audit.sealed(2)
@@ -142,7 +142,7 @@ describe('sealing', () => {
     expect(await audit.verify()).toMatchObject({ isIntact: true, actions: 4, unsealed: { rows: 0 } })
   })
 
-  it('is done by one node at a time', async () => {
+  it('runs on one node at a time', async () => {
     await using audit = await newLog()
     await audit.sealed(0)
     for (let made = 0; made < 20; made++) await write(audit, 'Rejected')
@@ -151,14 +151,14 @@ describe('sealing', () => {
     expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 1, actions: 20 })
   })
 
-  it('is whole or not at all when its process is killed in the middle', { timeout: 120_000 }, async () => {
+  it('is rolled back completely when its process is killed', { timeout: 120_000 }, async () => {
     await using audit = await newLog()
     await audit.sealed(2)
     for (let made = 0; made < 3; made++) await write(audit, 'Succeeded')
     await audit.age('1 minute')
     const blocker = new pg.Client(audit.connection)
     await blocker.connect()
-    // The actions get their seal, then the events are in the way.
+    // The child seals the actions and then waits for the lock on the events.
     await blocker.query('begin; lock table audit_event in access exclusive mode')
     const { password, ...connection } = audit.connection
     const child = spawn(
@@ -186,13 +186,13 @@ describe('sealing', () => {
       )
       return rows.length > 0
     }
-    await until('the child waits for the events', isWaiting, 60_000)
+    await until('waiting of the child for the lock', isWaiting, 60_000)
     child.kill('SIGKILL')
     await ended
     await blocker.query('rollback')
     await blocker.end()
     expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 1, unsealed: { rows: 6 } })
-    await until('the next one gets the lock', async () => {
+    await until('sealing after the lock of the killed process is released', async () => {
       await audit.seal()
       return (await audit.verify()).seals === 2
     })
@@ -213,18 +213,18 @@ describe('verification', () => {
 
   it.each([
     [
-      'other data of an action',
+      'changed data of an action',
       `update audit_action set data = data || '{"name": "x"}' ${ONE_ACTION}`,
       'changed: audit_act_',
     ],
     [
-      'other data of an event',
+      'changed data of an event',
       `update audit_event set data = '{"userId": "v"}' ${ONE_EVENT}`,
       'changed: audit_ev_',
     ],
-    ['another status', `update audit_action set status = 'Failed' ${ONE_ACTION}`, 'changed: audit_act_'],
+    ['a changed status', `update audit_action set status = 'Failed' ${ONE_ACTION}`, 'changed: audit_act_'],
     [
-      'another actor',
+      'a changed actor',
       `update audit_event set actor = '{"actor": "Anonymous"}' ${ONE_EVENT}`,
       'changed: audit_ev_',
     ],
@@ -239,14 +239,14 @@ describe('verification', () => {
       'changed: audit_ev_',
     ],
     [
-      'another end of an action',
+      'a changed end time of an action',
       `update audit_action set finished_at = finished_at - interval '1 s' ${ONE_ACTION}`,
       'changed: audit_act_',
     ],
     [
-      'a row taken out of its seal',
+      'a row removed from its seal',
       `update audit_action set seal_no = null ${ONE_ACTION}`,
-      'rows were removed: found 2 actions and 3 events, sealed were 3 actions and 3 events',
+      'rows were removed: found 2 actions and 3 events, expected 3 actions and 3 events',
     ],
     [
       'a row moved to another seal',
@@ -254,60 +254,60 @@ describe('verification', () => {
       'In seal 1, added: audit_act_',
     ],
     [
-      'a missing row',
+      'a deleted row',
       `delete from audit_event ${ONE_EVENT}`,
       'rows were removed: found 3 actions and 2 events',
     ],
     [
-      'a seal without its rows',
+      'a seal whose rows were all deleted',
       `delete from audit_event ${IN_SEAL_2}; delete from audit_action ${IN_SEAL_2}`,
       'rows were removed: found 0 actions and 0 events',
     ],
-    ['another number of rows', `update audit_seal set action_count = 2 ${IN_SEAL_2}`, 'Seal 2 was changed'],
+    ['a changed number of rows', `update audit_seal set action_count = 2 ${IN_SEAL_2}`, 'Seal 2 was changed'],
     [
-      'other hashes of rows',
+      'changed row hashes of a seal',
       `update audit_seal set row_hashes = substring(row_hashes for 64) ${IN_SEAL_2}`,
       'Seal 2 was changed: the hashes of its rows',
     ],
     [
-      'another time of a seal',
+      'a changed time of a seal',
       `update audit_seal set sealed_at = sealed_at - interval '1 s' ${IN_SEAL_2}`,
       'Seal 2 was changed',
     ],
     [
-      'another signature',
+      'a changed signature',
       `update audit_seal set signature = (select signature from audit_seal where seal_no = 1) ${IN_SEAL_2}`,
       'Seal 2 is not signed',
     ],
-    ['a missing seal', `delete from audit_seal ${IN_SEAL_2}`, 'Seal 2 is missing; the next one is 3.'],
+    ['a deleted seal', `delete from audit_seal ${IN_SEAL_2}`, 'Seal 2 is missing; the next one is 3.'],
     [
-      'a missing seal with its rows',
+      'a seal deleted with its rows',
       `delete from audit_seal ${IN_SEAL_2}; delete from audit_event ${IN_SEAL_2}; delete from audit_action ${IN_SEAL_2}`,
       'Seal 2 is missing; the next one is 3.',
     ],
     [
-      'that the first seal is missing with its rows',
+      'the first seal deleted with its rows',
       `delete from audit_seal where seal_no = 1; delete from audit_event where seal_no = 1; delete from audit_action where seal_no = 1`,
       'Seal 1 is missing; the next one is 2.',
     ],
     [
-      'that the last seal is missing, but not its rows',
+      'the last seal deleted without its rows',
       'delete from audit_seal where seal_no = 3',
       'belongs to seal 3, which is not there',
     ],
     [
-      'rows that are there although retention is said to have removed them',
+      'a forged removal note for existing rows',
       `update audit_seal set row_hashes = null, removed_at = now(), removal_signature = signature ${IN_SEAL_2}`,
       'which this instance did not sign',
     ],
     [
-      'missing rows although retention is said to have removed them',
+      'a forged removal note for deleted rows',
       `delete from audit_event where seal_no = 1; delete from audit_action where seal_no = 1;
        update audit_seal set row_hashes = null, removed_at = now(), removal_signature = signature where seal_no = 1`,
       'The rows of seal 1 are marked as removed by retention, which this instance did not sign',
     ],
     [
-      'two seals that changed places, with their rows',
+      'two swapped seals with their rows',
       ['audit_seal', 'audit_action', 'audit_event']
         .flatMap(table =>
           [
@@ -320,17 +320,17 @@ describe('verification', () => {
       'Seal 2 does not follow seal 1',
     ],
     [
-      'a forged row',
+      'an inserted row',
       `insert into audit_event (event_id, event, actor, data, created_at, seal_no)
        select event_id || 'x', event, actor, data, created_at, seal_no from audit_event ${ONE_EVENT}`,
       'In seal 2, added: audit_ev_',
     ],
     [
-      'a row in the place of another',
+      'a row replaced by another one',
       `update audit_event set event_id = event_id || 'x' ${ONE_EVENT}`,
       'In seal 2, changed: audit_ev_',
     ],
-  ])('notices %s', async (_what, statement, expected) => {
+  ])('detects %s', async (_what, statement, expected) => {
     expect(await audit.problem()).toBeUndefined()
     await audit.change(statement)
     const report = await audit.verify()
@@ -342,7 +342,7 @@ describe('verification', () => {
 })
 
 describe('verification of a whole log', () => {
-  it('finds a chain that was computed anew without the key', async () => {
+  it('detects a chain that was recomputed without the key', async () => {
     await using audit = await newLog()
     await audit.sealed()
     await audit.sealed()
@@ -385,7 +385,7 @@ describe('verification of a whole log', () => {
     expect(await audit.problem()).toBe('Seal 2 is not signed with the key of this instance.')
   })
 
-  it('finds by the anchor that the end was cut off, even when it was sealed again', async () => {
+  it('detects by the anchor that the end was cut off, even if rows were sealed again', async () => {
     await using audit = await newLog()
     await audit.sealed()
     await audit.sealed()
@@ -403,7 +403,7 @@ describe('verification of a whole log', () => {
     expect(await audit.problem(anchor)).toContain('No seal has the hash of the anchor')
   })
 
-  it('does not mind in which order keys of data were written', async () => {
+  it('ignores the order of keys in data', async () => {
     await using audit = await newLog()
     await audit.sealed()
     await audit.change(`update audit_action set data = (
@@ -411,7 +411,7 @@ describe('verification of a whole log', () => {
     expect(await audit.problem()).toBeUndefined()
   })
 
-  it('sees one moment of a log that goes on being sealed', async () => {
+  it('reads one snapshot while the log is being sealed', async () => {
     await using audit = await newLog()
     await audit.sealed()
     let isOver = false
@@ -426,7 +426,7 @@ describe('verification of a whole log', () => {
     }
   })
 
-  it('changes nothing, and finds nothing wrong with a log that has no seals', async () => {
+  it('reports a log without seals as intact', async () => {
     await using audit = await newLog()
     await write(audit, 'Succeeded')
     expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 0, unsealed: { rows: 2 } })
@@ -434,7 +434,7 @@ describe('verification of a whole log', () => {
 })
 
 describe('retention', () => {
-  it('removes the rows of whole seals that are old enough, and the rest can be verified', async () => {
+  it('removes the rows of old seals, and the log can still be verified', async () => {
     await using audit = await newLog()
     await audit.sealed(2, 100)
     await audit.sealed(3, 95)
@@ -453,7 +453,7 @@ describe('retention', () => {
     expect(await audit.verify(anchor)).toMatchObject({ isIntact: true, seals: 4, removedSeals: 2 })
   })
 
-  it('stops at the first seal with a row that has to stay', async () => {
+  it('stops at the first seal with a row that is too young', async () => {
     await using audit = await newLog()
     await audit.sealed(1, 2)
     await audit.sealed(1, 100)
@@ -461,7 +461,7 @@ describe('retention', () => {
     expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 2, removedSeals: 0 })
   })
 
-  it('removes nothing of a seal that was made to look old', async () => {
+  it('removes no rows when the age of a seal was forged', async () => {
     await using audit = await newLog()
     await audit.sealed(2, 1)
     await audit.sealed(1, 1)
@@ -472,7 +472,7 @@ describe('retention', () => {
     expect(await audit.verify()).toMatchObject({ isIntact: true, seals: 2, removedSeals: 0, actions: 3 })
   })
 
-  it('lets nobody put rows back or remove more under its name', async () => {
+  it('detects rows that were put back, and forged notes of removal', async () => {
     await using audit = await newLog()
     await audit.sealed(1, 100)
     await audit.sealed(1, 100)

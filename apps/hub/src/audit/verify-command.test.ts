@@ -37,7 +37,7 @@ async function verify(settings: Record<string, string>, ...words: string[]): Pro
   return { code, out }
 }
 
-/** Runs it as a person does. */
+/** Runs the command as a process of its own. */
 async function verifyAsProcess(settings: Record<string, string>, ...words: string[]) {
   const child = spawn(process.execPath, [MAIN, 'audit', 'verify', ...words], { env: settings })
   const ended = once(child, 'close')
@@ -49,21 +49,21 @@ async function embeddedHub(dataDir: string): Promise<Hub> {
   return createHub(loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }), log)
 }
 
-/** Does something as somebody who can write to the database, whether its hub runs or not. */
+/** Runs a statement as an intruder with write access to the embedded database, while its hub runs or not. */
 async function intrude(dataDir: string, statement: string): Promise<void> {
   await using visit = await visitEmbeddedDatabase(dataDir, log)
   await using database = openDatabase(visit.connection, () => {})
   await database.pool.query(statement)
 }
 
-it('verifies beside the hub, which goes on, and after it', { timeout: 300_000 }, async () => {
+it('verifies an embedded database with and without its hub', { timeout: 300_000 }, async () => {
   const dataDir = await newFolder()
   const settings = { MUSTER_DATA_DIR: dataDir }
   let anchor: string
   {
     await using hub = await embeddedHub(dataDir)
     const key = await loadInstanceKey(dataDir, undefined)
-    await until('something is sealed', async () => {
+    await until('the first seal', async () => {
       await sealFinishedRows(hub.db, key, log)
       return (await hub.db.selectFrom('audit_seal').select('seal_no').execute()).length > 0
     })
@@ -101,7 +101,7 @@ it('verifies beside the hub, which goes on, and after it', { timeout: 300_000 },
   })
 })
 
-it('verifies a database of the operator’s with the key of its setting', async () => {
+it('verifies an external database with the key of the settings', async () => {
   await using database = await scratchDatabase('muster')
   const settings = { MUSTER_DATABASE_URL: database.url, MUSTER_INSTANCE_KEY: 'ab'.repeat(32) }
   const told = await verify({ ...settings, MUSTER_DATA_DIR: join(root, 'none') }, '--json')
@@ -110,7 +110,7 @@ it('verifies a database of the operator’s with the key of its setting', async 
 })
 
 it.runIf(process.platform === 'linux')(
-  'does not call a log changed because nobody could be told',
+  'does not report a changed log when the output cannot be written',
   async () => {
     await using database = await scratchDatabase('muster')
     const settings = { MUSTER_DATABASE_URL: database.url, MUSTER_INSTANCE_KEY: 'ab'.repeat(32) }
@@ -124,7 +124,7 @@ it.runIf(process.platform === 'linux')(
   },
 )
 
-it('verifies what was sealed with the key before, where that is set', async () => {
+it('verifies seals of the previous key if that is set', async () => {
   await using database = await scratchDatabase('muster')
   const [before, now] = ['ab'.repeat(32), 'cd'.repeat(32)]
   for (const key of [before, now]) {
@@ -146,7 +146,7 @@ it('verifies what was sealed with the key before, where that is set', async () =
   })
 })
 
-it('says what is in the way, with a code of its own, and makes nothing', { timeout: 120_000 }, async () => {
+it('reports why it cannot verify, with exit code 2, and creates no files', { timeout: 120_000 }, async () => {
   const dataDir = await newFolder()
   await using empty = await scratchDatabase()
   const key = 'ab'.repeat(32)

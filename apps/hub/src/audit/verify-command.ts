@@ -14,14 +14,15 @@ const UNDEFINED_TABLE = '42P01'
 const UNDEFINED_COLUMN = '42703'
 const USAGE = 'Usage: muster-hub audit verify [--anchor HASH] [--json]'
 
-/** What was asked for cannot be understood: one line. */
+/** Thrown for an invalid command line. The message is one line and includes the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
 /**
- * `muster-hub audit …`, with the words after `audit`: verifies the log of the instance that the settings name, beside its hub or
- * without, and prints what it found. Resolves to the exit code: 0 intact, 1 not. Throws `UsageError` and what keeps it from looking.
+ * Runs `muster-hub audit …`; `words` are the arguments after `audit`. Verifies the audit log of the configured instance, while
+ * its hub runs or not, and prints a report. Resolves to the exit code: 0 intact, 1 not intact. Throws `UsageError` for wrong
+ * arguments, and any error that prevents the verification.
  */
 export async function runAuditCommand(
   words: string[],
@@ -61,7 +62,7 @@ async function verifyInstance(
   keys: SealKeys,
   anchor: string | undefined,
 ): Promise<AuditReport> {
-  // That a server starts and stops is no news to who verifies.
+  // Hides the start and stop lines of the embedded server, which are noise in this command.
   const log = createLog(logLevel === 'info' ? 'warn' : logLevel)
   await using stack = new AsyncDisposableStack()
   if (databaseUrl !== undefined) await checkExternalDatabase(databaseUrl)
@@ -69,7 +70,7 @@ async function verifyInstance(
     databaseUrl === undefined
       ? stack.use(await visitEmbeddedDatabase(dataDir, log)).connection
       : externalConnection(databaseUrl)
-  // What breaks in the middle is told by the statement that it breaks.
+  // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
   const { pool } = stack.use(openDatabase(connection, () => {}))
   const client = await pool.connect()
   try {

@@ -14,19 +14,19 @@ import {
   timeText,
 } from './chain.ts'
 
-/** What a verification found. */
+/** Result of a verification. */
 export type AuditReport = {
   isIntact: boolean
-  /** The first difference, in words. */
+  /** Message about the first difference. */
   problem?: string
-  /** What was verified, up to the first difference; seals whose rows retention removed count as both. */
+  /** Counts up to the first difference. `seals` includes `removedSeals`, whose rows retention removed. */
   seals: number
   removedSeals: number
   actions: number
   events: number
-  /** Rows that no seal covers: the newest, and what is still Pending. */
+  /** Rows without a seal: the newest rows, and actions that are still `Pending`. */
   unsealed: { rows: number; oldestAt?: string }
-  /** The newest seal that was verified; its hash is an anchor for later. */
+  /** Newest verified seal. Its hash can be the `anchor` of a later verification. */
   head?: { seal: number; hash: string; sealedAt: string }
   publicKey: string
 }
@@ -41,8 +41,9 @@ type StoredSeal = Seal & {
 
 type NumberedRow = SealedRow & { sealNo: number }
 
+/** Rows per fetch from a cursor. */
 const ROWS_AT_ONCE = 2_000
-/** Limit of rows that the message names individually. */
+/** Limit of row ids in a message. */
 const MAX_NAMED_ROWS = 5
 
 /** A mismatch between the rows and their seal. Its message is shown to the operator. */
@@ -51,8 +52,8 @@ class Difference extends Error {
 }
 
 /**
- * Computes every seal of the audit log again, in one read-only snapshot. `anchor` is the hash of a seal, kept elsewhere, that
- * must still be there.
+ * Verifies every row and seal of the audit log in one read-only snapshot. `anchor` is the hash of an earlier seal that was noted
+ * elsewhere. The log is not intact when no seal has that hash any more.
  */
 export async function verifyAuditLog(
   client: pg.ClientBase,
@@ -110,11 +111,11 @@ async function verifyChain(
   if (stray) throw new Difference(`${stray.id} belongs to seal ${stray.sealNo}, which is not there.`)
   if (!isAnchored)
     throw new Difference(
-      `No seal has the hash of the anchor: seals after number ${report.seals} were removed, or all were made anew.`,
+      `No seal has the hash of the anchor: seals after number ${report.seals} were removed, or the chain was sealed again.`,
     )
 }
 
-/** Its place in the chain, its own hash and its signature. */
+/** Checks the number of a seal, its link to the previous seal, its hash and its signature. */
 function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, keys: SealKeys): void {
   const { sealNo } = seal
   if (sealNo !== expectedNo) throw new Difference(`Seal ${expectedNo} is missing; the next one is ${sealNo}.`)
@@ -125,12 +126,12 @@ function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, 
         : `Seal ${sealNo} does not follow seal ${sealNo - 1}: it names another hash.`,
     )
   if (!seal.hash.equals(hashSeal(seal)))
-    throw new Difference(`Seal ${sealNo} was changed: what it says does not give its hash.`)
+    throw new Difference(`Seal ${sealNo} was changed: its fields do not match its hash.`)
   if (!keys.isSigned(seal.hash, seal.signature))
     throw new Difference(`Seal ${sealNo} is not signed with the key of this instance.`)
 }
 
-/** That the rows are those that were sealed, or were removed by retention. */
+/** Checks that the rows are exactly the sealed ones, or that retention removed all of them and signed that. */
 async function verifyRows(
   seal: StoredSeal,
   { actions, events }: { actions: SealedRow[]; events: SealedRow[] },
@@ -154,14 +155,14 @@ async function verifyRows(
   const sealed = new Set<string>(seal.rowHashes.toString('hex').match(/.{64}/g))
   const strange = found.filter(({ hash }) => !sealed.has(hash.toString('hex')))
   const missing = sealed.size - (found.length - strange.length)
-  const counts = `found ${countsOf(actions.length, events.length)}, sealed were ${countsOf(seal.actionCount, seal.eventCount)}`
+  const counts = `found ${countsOf(actions.length, events.length)}, expected ${countsOf(seal.actionCount, seal.eventCount)}`
   if (strange.length === 0) throw new Difference(`In seal ${sealNo}, rows were removed: ${counts}.`)
   throw new Difference(
     `In seal ${sealNo}, ${missing === 0 ? 'added' : 'changed'}: ${namesOf(strange)} (${counts}).`,
   )
 }
 
-/** The seals in order. */
+/** Reads the seals in the order of their numbers. */
 function sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
   return readAll<StoredSeal>(
     client,
@@ -172,7 +173,7 @@ function sealsOf(client: pg.ClientBase): AsyncGenerator<StoredSeal> {
   )
 }
 
-/** The sealed rows of a table, seal by seal, without ever holding more than those of one. */
+/** Reads the sealed rows of a table seal by seal. Memory holds the rows of one seal and one fetched batch. */
 class RowReader {
   readonly #rows: AsyncGenerator<NumberedRow>
   #ahead: NumberedRow | undefined
@@ -185,7 +186,7 @@ class RowReader {
     )
   }
 
-  /** The rows of a seal, none of an earlier one being left. */
+  /** Returns the rows of a seal. Must be called for each seal in ascending order. */
   async of(sealNo: number): Promise<SealedRow[]> {
     const rows: SealedRow[] = []
     for (let row = await this.ahead(); row?.sealNo === sealNo; row = await this.ahead()) {
@@ -195,7 +196,7 @@ class RowReader {
     return rows
   }
 
-  /** The row that comes next, if any. */
+  /** Returns the next row without consuming it. Undefined at the end. */
   async ahead(): Promise<NumberedRow | undefined> {
     this.#ahead ??= (await this.#rows.next()).value as NumberedRow | undefined
     return this.#ahead
