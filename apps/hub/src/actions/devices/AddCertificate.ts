@@ -3,13 +3,15 @@ import { addCertificate, lockDevice } from '../../database/queries/devices/devic
 import { handler } from '../../handler.ts'
 import { requireRoomForCertificate } from '../../limits/pending.ts'
 
+/** Registers a certificate by hand. Only administrators may add a rejected or revoked one again. */
 export const devices_AddCertificate = handler(
   'devices_AddCertificate',
   async ({ tx, events, scope, caller, changed, services }, { deviceId, fingerprint, status = 'Pending' }) => {
     const { organizationId, projectId } = scope
     const ids = { ...(organizationId && { organizationId }), ...(projectId && { projectId }) }
     const { pendingCertificates } = await lockDevice(tx, deviceId)
-    // Adding it by hand takes back an earlier rejection or revocation, which is for administrators (decisions, "Devices").
+    // A tombstone means that the certificate was rejected or revoked, then deleted. Only administrators may undo that
+    // (decisions, "Certificates"). The error below rolls the deletion of the tombstone back.
     const tombstone = await tx
       .deleteFrom('device_certificate_tombstone')
       .where('device_id', '=', deviceId)

@@ -2,6 +2,7 @@ import { ActionError } from '@muster/actions'
 import { addDevice, EMPTY_FINGERPRINT } from '../../database/queries/devices/devices.ts'
 import { handler } from '../../handler.ts'
 
+/** Registers a device by its fingerprint before it connects. */
 export const devices_Create = handler(
   'devices_Create',
   async ({ tx, events, changed }, { projectId, fingerprint }) => {

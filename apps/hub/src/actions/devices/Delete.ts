@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Deletes a device and closes its connections. The job `devices_SweepHistory` removes its history. */
 export const devices_Delete = handler(
   'devices_Delete',
   async ({ tx, events, scope, changed, enqueue, afterCommit, services }, { deviceId }) => {

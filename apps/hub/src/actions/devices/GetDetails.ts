@@ -13,7 +13,7 @@ type Row = RefusalColumns & {
   first_seen: Date
   is_connected: boolean
   last_connected_at: Date | null
-  /** Times as JSON has them. */
+  /** Times are ISO 8601 texts, because `jsonb_agg` renders them. */
   certificates: {
     certificateId: string
     status: CertificateStatus
@@ -25,7 +25,7 @@ type Row = RefusalColumns & {
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
 
-// One statement: the page of a device asks for it again whenever the device does something.
+// A single statement, because the device page in the console refetches it at every change of the device.
 const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,
@@ -49,9 +49,10 @@ const DETAILS = `
                from limit_hit h where h.subject_id = d.device_id), '[]') as limit_hits
       from device d where d.device_id = $1`
 
+/** Answers one device with its certificates, open connections and exceeded limits. */
 export const devices_GetDetails = handler('devices_GetDetails', async ({ db, services }, { deviceId }) => {
   const [device] = await select<Row>(db, DETAILS, [deviceId])
-  // Deleted since the permission was checked.
+  // The device was deleted after the permission check.
   if (!device) throw refusal()
   const now = new Date()
   return {

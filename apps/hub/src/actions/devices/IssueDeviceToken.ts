@@ -5,9 +5,10 @@ import type { CommandContext } from '../../command-context.ts'
 import { handler } from '../../handler.ts'
 
 const DEFAULT_SECS = 3_600
-/** Longest validity of a JWT that a device issues for itself, in seconds: a stolen device key is of use for a day at most. */
+/** Longest validity of a JWT that a device issues for itself: 24 h, in seconds. Bounds the use of a stolen device key. */
 const MAX_SECS_BY_DEVICE = 24 * 60 * 60
 
+/** Signs a JWT with claims of the caller, by which other systems can recognize the device. */
 export const devices_IssueDeviceToken = handler('devices_IssueDeviceToken', {
   byDevice: issue,
   byOthers: issue,
@@ -19,7 +20,7 @@ async function issue(
 ): Promise<{ jwt: string }> {
   const claims = new RawJson(memberText(inputText, 'claims') ?? 'null')
   const { certificateId } = caller.actor === 'Device' ? caller : {}
-  // Public agents may ask for a year; a refusal would stop their scripts, so longer times are shortened.
+  // Scripts with public agents request a year. A refusal would break them, so longer times are shortened.
   const secs = caller.actor === 'Device' ? Math.min(validForSecs, MAX_SECS_BY_DEVICE) : validForSecs
   const expiresAt = new Date(Date.now() + secs * 1000)
   const jwt = await services.jwts.signDevice({ deviceId, certificateId, claims }, expiresAt)

@@ -2,10 +2,11 @@ import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Longest life of a link, in seconds, whatever was asked for (spec 9, decisions). */
+/** Longest validity of a link, in seconds. Longer requests are shortened (decisions, "HTTP proxy"). */
 const MAX_SECS = 7_200
 const DEFAULT_PORT = 80
 
+/** Issues a URL through which a browser reaches a web server on the device. */
 export const devices_IssueHttpProxyToken = handler(
   'devices_IssueHttpProxyToken',
   async (
@@ -14,7 +15,7 @@ export const devices_IssueHttpProxyToken = handler(
   ) => {
     const { hosts, tokens, publicUrl } = services.proxy
     const person = personOf(caller)
-    // A link is somebody's: it ends with their session, token or membership.
+    // A link needs a person, because it expires with their session, user token or membership.
     if (!person) throw new ActionError('Invalid', 'A link to a device is issued to a person.')
     const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId)
     if (hostname !== undefined) await tokens.claimHost(tx, hosts, host, deviceId)
@@ -28,7 +29,7 @@ export const devices_IssueHttpProxyToken = handler(
       userId: person.userId,
       sessionId: person.actor === 'User' ? person.sessionId : undefined,
       userTokenId: person.actor === 'UserToken' ? person.tokenId : undefined,
-      // As it goes into a header, which takes neither line breaks nor letters beyond ASCII.
+      // `href` is ASCII without line breaks, as the `Location` header requires.
       redirect: address?.href,
       validForSecs: Math.min(validForSecs, MAX_SECS),
     })

@@ -3,9 +3,10 @@ import { type DeviceEvent, eventRow, insertEvents } from '../../database/queries
 import { handler } from '../../handler.ts'
 import { writeSubject } from '../../limits/write-budgets.ts'
 
-/** What may be a number that JavaScript reads as another: more digits than it keeps, or an exponent that may be beyond it. */
+/** Matches numbers that `JSON.parse` may change: 16 or more digits, or an exponent of three or more digits. */
 const INEXACT = /(?<![\d.])[\d.]{16}|\de[+-]?\d{3}/i
 
+/** Stores events of a device. A call by the device is telemetry, stored in batches; any other call is an audited command. */
 export const devices_PublishEvents = handler('devices_PublishEvents', {
   async byDevice({ caller, services, inputText }, { events }) {
     await services.ingest.publishEvents(caller, exactly(events, inputText))
@@ -22,7 +23,7 @@ export const devices_PublishEvents = handler('devices_PublishEvents', {
   },
 })
 
-/** The events with their numbers as they were written: agents send integers of 64 bits. */
+/** Replaces bodies and attributes by their JSON texts if a number in the input may lose digits. Agents send 64-bit integers. */
 function exactly(events: DeviceEvent[], inputText: string): DeviceEvent[] {
   if (!INEXACT.test(inputText)) return events
   const texts = elementTexts(memberText(inputText, 'events')!)

@@ -4,6 +4,7 @@ import { secsBetween, wireTime } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
 
+/** Lists the connections of a device, newest first. */
 export const devices_QueryConnections = handler(
   'devices_QueryConnections',
   async ({ db }, { deviceId, limit = DEFAULT_LIMIT, activeOnly = false }) => {

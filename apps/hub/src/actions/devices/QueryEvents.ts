@@ -7,17 +7,17 @@ import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../../database/querie
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** The largest events of a page of so many fit a body (`MAX_EVENT_BYTES`), with what stands around them. */
+/** Default page size. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
 const DEFAULT_LIMIT = 100
-/** Bodies and attributes of a longer page; the rest of the largest body is for what stands around them. */
+/** Limit of bodies and attributes in a longer page, in bytes. The other half of the answer is for the remaining fields. */
 const MAX_BODIES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const ORDER = '-emittedAt'
 /** Days that the first query covers. Most devices have enough events in them. */
 const FIRST_DAYS = 2
-/** The database has no days before the year 1. */
+/** Earliest time that `latestMs` returns. `FIRST_DAYS` before it is still in the year 1; PostgreSQL has no year 0. */
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
-/** Largest page that uses the shared connection of look-ups. Bodies of ten events have at most 640 KiB. */
+/** Largest page that is read over the shared look-up connection. Ten events have at most 640 KiB. */
 const MAX_LOOK_UP = 10
 
 type Row = {
@@ -30,7 +30,7 @@ type Row = {
   received_at: Date
 }
 
-/** Events since a day, and those of the default partition. */
+/** Reads events of the daily partitions since `$2` and of the default partition. */
 const LATEST = `
   select event_id, category, severity, body, attributes, emitted_at, received_at,
          emitted_at::text as "__key", event_id as "__id"
@@ -38,10 +38,11 @@ const LATEST = `
    where device_id = $1 and emitted_at > '${CLAIMED_AT}' and (event_day >= $2::date or event_day = '${NO_DAY}'::date)
    order by emitted_at desc, event_id desc limit $3`
 
+/** Lists events of a device, latest first. */
 export const devices_QueryEvents = handler(
   'devices_QueryEvents',
   async ({ db }, { deviceId, limit = DEFAULT_LIMIT, cursor }) => {
-    // Opening the partitions of all days costs more than reading ten rows, so the latest days are tried first.
+    // Opening the partitions of all days costs more than reading ten rows, so the first query covers the latest days only.
     const fromMs = latestMs(cursor) - FIRST_DAYS * DAY_MS
     const fromDay = new Date(fromMs).toISOString().slice(0, 10)
     const isWhole = ({ rows, nextCursor }: { rows: Row[]; nextCursor?: string }): boolean =>
@@ -70,7 +71,7 @@ export const devices_QueryEvents = handler(
 
 type PageOptions = { limit: number; cursor: string | undefined; fromDay?: string }
 
-/** A page of a device's events, of those from a day on or of all. */
+/** Reads a page of a device's events, from `fromDay` on or from all days. */
 async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: PageOptions) {
   const sorts = { emittedAt: { by: sql`e.emitted_at`, type: 'timestamptz' } } as const
   const page = { limit, cursor, countTotal: false }
@@ -86,7 +87,7 @@ async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: Page
       sql<number>`octet_length(e.body::text) + octet_length(e.attributes::text)`.as('bytes'),
     )
     const { rows: measured } = await queryPage(sizes, page, sorts, sql`e.event_id`, ORDER)
-    // Events may be large: a page ends before they are more than a body holds, and the next one goes on there.
+    // Shortens the page when its events would not fit into one answer. The next page continues there.
     page.limit = Math.max(DEFAULT_LIMIT, rowsWithin(MAX_BODIES_BYTES, measured))
   }
   const columns = events.select([
@@ -101,16 +102,19 @@ async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: Page
   return queryPage(columns, page, sorts, sql`e.event_id`, ORDER)
 }
 
-/** From when on there is nothing more to tell. */
+/** Time of the event at which the cursor stands, or now without a cursor, in milliseconds since 1970. */
 function latestMs(cursor: string | undefined): number {
   if (cursor === undefined) return Date.now()
   const [time] = readCursor(cursor, ORDER)
-  // PostgreSQL writes the time that JavaScript reads, but for the letter and the minutes of the zone.
+  // PostgreSQL writes `2026-01-02 03:04:05+00`. ISO 8601 has a `T` in place of the space and `+00:00` as offset.
   const ms = Date.parse(`${time.replace(' ', 'T')}:00`)
   return Number.isNaN(ms) ? Date.now() : Math.max(ms, EARLIEST_MS)
 }
 
-/** Whether all events that were emitted as late are in the days from `fromMs` on. */
+/**
+ * Returns whether every event emitted at `emittedAt` or later was covered by the query from `fromMs` on. The
+ * partition of an event is at most `MAX_DAYS_LATE` days before its time, or the default one, which each query reads.
+ */
 function isSettled(emittedAt: Date, fromMs: number): boolean {
   return emittedAt.getTime() >= fromMs + MAX_DAYS_LATE * DAY_MS
 }

@@ -7,12 +7,13 @@ import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/dev
 import { handler } from '../../handler.ts'
 import { AROUND_PROPERTY_BYTES } from '../../limits/property-totals.ts'
 
-/** Values of a page; the rest of the largest body is for what stands around them. */
+/** Limit of the values in a page, in bytes. The other half of the largest answer is for names and other fields. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const SORTS = { name: { by: sql`name`, type: 'text' } } as const
-/** Size of a value; values from before sizes were stored are measured. */
+/** Size of a value's JSON text in bytes. Rows of early versions have no `value_bytes`, so their text is measured. */
 const VALUE_BYTES = sql<number>`coalesce(value_bytes, octet_length(value::text))`
 
+/** Answers the properties of a device, keyed by name. */
 export const devices_QueryProperties = handler(
   'devices_QueryProperties',
   async ({ db }, { deviceId, limit, cursor, maxValueBytes }) => {
@@ -23,10 +24,10 @@ export const devices_QueryProperties = handler(
   },
 )
 
-/** The whole list. Throws `Invalid` for one that no answer can carry, which an earlier version or a raised limit let in. */
+/** Reads the whole list. Throws `Invalid` if an answer cannot hold it, as after a raised limit. */
 async function allProperties(db: Db, deviceId: string) {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
-  // Checked before the values are read into memory.
+  // The size is checked before the values are read into memory.
   const { bytes } = await properties
     .select(
       sql<number>`${AROUND_PROPERTY_BYTES} * (count(*) + 1)
@@ -66,7 +67,7 @@ async function propertyPage(
     'version',
     'last_updated',
     VALUE_BYTES.as('value_size'),
-    // A value that is cut is the beginning of its JSON text, as text.
+    // A cut value is a string with the beginning of the JSON text.
     sql<RawJson>`case when ${VALUE_BYTES} > ${maxValueBytes}::integer then to_json(left(value::text, ${maxValueBytes}::integer)) else value end`.as(
       'value',
     ),

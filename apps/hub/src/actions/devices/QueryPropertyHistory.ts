@@ -6,11 +6,12 @@ import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
-/** Values of a page; the rest of the largest body is for what stands around them. */
+/** Limit of the values in a page, in bytes. The other half of the largest answer is for the remaining fields. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
 
 const SORTS = { changedAt: { by: sql`c.changed_at`, type: 'timestamptz' } } as const
 
+/** Lists the changes of a property's value with their actors, newest first. */
 export const devices_QueryPropertyHistory = handler(
   'devices_QueryPropertyHistory',
   async ({ db }, { deviceId, name, limit = DEFAULT_LIMIT, cursor, sort }) => {
@@ -21,7 +22,7 @@ export const devices_QueryPropertyHistory = handler(
     const page = { limit, cursor, sort, countTotal: false }
     const sizes = changes.select(sql<number>`coalesce(octet_length(c.value::text), 0)`.as('bytes'))
     const { rows: measured } = await queryPage(sizes, page, SORTS, sql`c.version`, '-changedAt')
-    // Values may be large: a page ends before they are more than a body holds, and the next one goes on there.
+    // Shortens the page when its values would not fit into one answer. The next page continues there.
     page.limit = rowsWithin(MAX_VALUES_BYTES, measured)
     const columns = changes.select([
       'c.version',

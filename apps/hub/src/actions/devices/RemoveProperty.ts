@@ -1,6 +1,7 @@
 import { removeProperty, summaryColumnOf } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
 
+/** Deletes a property. A call by the device is telemetry; any other call is an audited command. */
 export const devices_RemoveProperty = handler('devices_RemoveProperty', {
   async byDevice({ caller, services, db }, { deviceId, name }) {
     const wasThere = await db.transaction().execute(tx => removeProperty(tx, caller, deviceId, name))

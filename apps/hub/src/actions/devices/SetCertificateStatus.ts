@@ -2,7 +2,7 @@ import { ActionError, type CertificateStatus } from '@muster/actions'
 import { lockDevice, recordCertificateChange } from '../../database/queries/devices/device-certificates.ts'
 import { handler } from '../../handler.ts'
 
-/** The only ways a certificate's status moves (spec 4). */
+/** Allowed changes of a certificate's status, from each status (docs/product.md, section 4). */
 const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
   Pending: ['Active', 'Rejected'],
   Active: ['Revoked'],
@@ -10,6 +10,7 @@ const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
   Revoked: [],
 }
 
+/** Changes the status of a certificate. A certificate that is no longer `Active` loses its connections. */
 export const devices_SetCertificateStatus = handler(
   'devices_SetCertificateStatus',
   async ({ tx, events, scope, caller, changed, afterCommit, services }, { certificateId, status }) => {

@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Sets the name of a device, or removes it. */
 export const devices_SetName = handler(
   'devices_SetName',
   async ({ tx, events, scope, changed }, { deviceId, name }) => {

@@ -5,6 +5,7 @@ import { handler } from '../../handler.ts'
 import { writeSubject } from '../../limits/write-budgets.ts'
 import { checkedSize } from '../../telemetry/ingest.ts'
 
+/** Creates or replaces a property. A call by the device is telemetry; any other call is an audited command. */
 export const devices_SetProperty = handler('devices_SetProperty', {
   async byDevice({ caller, services, inputText, db }, input) {
     if (input.protected !== undefined)
@@ -40,7 +41,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
   },
 })
 
-/** The value as it was written, so that it comes back unchanged, and its size. */
+/** Returns the JSON text of the value, because properties are stored unchanged. Throws `Invalid` if missing or too large. */
 function sentValue(inputText: string): { text: string; sizeBytes: number } {
   const text = memberText(inputText, 'value')
   if (text === undefined) throw new ActionError('Invalid', 'value: required')

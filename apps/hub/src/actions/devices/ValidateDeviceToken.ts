@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Checks a device JWT: its signature, its expiry and an active certificate of the device. */
 export const devices_ValidateDeviceToken = handler(
   'devices_ValidateDeviceToken',
   async ({ db, services }, { jwt }) => {
@@ -9,7 +10,7 @@ export const devices_ValidateDeviceToken = handler(
     const certificate = await db
       .selectFrom('device_certificate')
       .innerJoin('device', 'device.device_id', 'device_certificate.device_id')
-      // Devices of a deleted project stay until the sweep.
+      // Rows of devices remain until the sweep job after their project was deleted. The join excludes them.
       .innerJoin('project', 'project.project_id', 'device.project_id')
       .where('device.device_id', '=', told.deviceId)
       .where('status', '=', 'Active')

@@ -17,7 +17,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const STATUSES = ['Pending', 'Active', 'Rejected', 'Revoked'] as const
-/** The edges of the specification; staying where one is changes nothing. */
+/** Status changes that the specification allows. Setting the present status again changes nothing. */
 const EDGES = [
   ['Pending', 'Active'],
   ['Pending', 'Rejected'],
@@ -66,7 +66,7 @@ function historyOf(certificateId: string) {
 }
 
 describe('devices_AddCertificate', () => {
-  it.each([undefined, null, ...STATUSES])('adds one as %s', async status => {
+  it.each([undefined, null, ...STATUSES])('adds a certificate with the status %s', async status => {
     await using console = await liveStream(hub, owner)
     const fingerprint = randomFingerprint()
     const { certificateId } = await owner.invoke('devices_AddCertificate', { deviceId, fingerprint, status })
@@ -91,7 +91,7 @@ describe('devices_AddCertificate', () => {
         deviceId,
       },
     ])
-    await until('it is told', () => {
+    await until('the live notice', () => {
       const topics = console.changes
         .filter(change => change.deviceId === deviceId)
         .map(change => change.topic)
@@ -99,7 +99,7 @@ describe('devices_AddCertificate', () => {
     })
   })
 
-  it('takes a fingerprint in any case for the same', async () => {
+  it('compares fingerprints regardless of letter case', async () => {
     const fingerprint = randomFingerprint()
     const certificateId = await added('Active', fingerprint.toLowerCase())
     const error = await failed(added('Pending', fingerprint))
@@ -108,7 +108,7 @@ describe('devices_AddCertificate', () => {
     expect(await auditRows(hub)).toMatchObject([{ status: 'Succeeded' }, { status: 'Failed' }])
   })
 
-  it('adds a certificate once when two people add it at once', async () => {
+  it('adds a certificate once when concurrent calls add it', async () => {
     const fingerprint = randomFingerprint()
     const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => added('Pending', fingerprint)))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
@@ -118,7 +118,7 @@ describe('devices_AddCertificate', () => {
     expect(await pendingNow()).toBe(1)
   })
 
-  it('lets in a device whose certificate was announced, whatever the token accepts', async () => {
+  it('admits a device with an active certificate through a token without automatic acceptance', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const strict = await hub.token(owner, projectId, false)
     const { identity } = device
@@ -131,7 +131,7 @@ describe('devices_SetCertificateStatus', () => {
   const pairs = STATUSES.flatMap(from => STATUSES.map(to => [from, to] as const))
   const isEdge = (from: string, to: string): boolean => EDGES.some(edge => edge[0] === from && edge[1] === to)
 
-  it.each(pairs.filter(([from, to]) => isEdge(from, to)))('moves from %s to %s', async (from, to) => {
+  it.each(pairs.filter(([from, to]) => isEdge(from, to)))('changes from %s to %s', async (from, to) => {
     const certificateId = await added(from)
     await clearAudit(hub)
     await using console = await liveStream(hub, owner)
@@ -158,11 +158,11 @@ describe('devices_SetCertificateStatus', () => {
         deviceId,
       },
     ])
-    await until('it is told', () => console.changes.some(change => change.topic === 'certificates'))
+    await until('the live notice', () => console.changes.some(change => change.topic === 'certificates'))
   })
 
   it.each(pairs.filter(([from, to]) => from !== to && !isEdge(from, to)))(
-    'does not move from %s to %s',
+    'refuses to change from %s to %s',
     async (from, to) => {
       const certificateId = await added(from)
       await clearAudit(hub)
@@ -179,7 +179,7 @@ describe('devices_SetCertificateStatus', () => {
     },
   )
 
-  it.each(STATUSES)('leaves one that is %s already as it is', async status => {
+  it.each(STATUSES)('does nothing when the status is %s already', async status => {
     const certificateId = await added(status)
     await clearAudit(hub)
     expect(await owner.invoke('devices_SetCertificateStatus', { certificateId, status })).toEqual({})
@@ -188,7 +188,7 @@ describe('devices_SetCertificateStatus', () => {
     expect(await auditRows(hub)).toMatchObject([{ status: 'Succeeded' }])
   })
 
-  it('ends the live connections of a certificate that is revoked, and only those', async () => {
+  it('closes the connections of a revoked certificate, and no others', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     await using bystander = await connectDevice({ url: hub.url, token })
     const [certificate] = await certificatesNow(device.deviceId)
@@ -204,9 +204,9 @@ describe('devices_SetCertificateStatus', () => {
   })
 
   it.each([
-    ['Active', 'lets in', undefined],
-    ['Rejected', 'keeps out', 'certificate is rejected'],
-  ] as const)('to %s %s a device that was pending', async (status, _what, refusal) => {
+    ['Active', 'admits', undefined],
+    ['Rejected', 'refuses', 'certificate is rejected'],
+  ] as const)('set to %s %s a device that was pending', async (status, _what, refusal) => {
     const strict = await hub.token(owner, projectId, false)
     const identity = await deviceIdentity()
     const connect = () => connectDevice({ url: hub.url, token: strict.token, identity })
@@ -232,7 +232,7 @@ describe('devices_SetCertificateStatus', () => {
     expect(device.deviceId).toBe(row.device_id)
   })
 
-  it('counts pending ones rightly when many change at once', async () => {
+  it('counts pending certificates correctly under concurrent changes', async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => added()))
     expect(await pendingNow()).toBe(12)
     await Promise.all(
@@ -249,7 +249,7 @@ describe('devices_SetCertificateStatus', () => {
 })
 
 describe('devices_DeleteCertificate', () => {
-  it.each(STATUSES)('forgets one that is %s', async status => {
+  it.each(STATUSES)('deletes a certificate that is %s', async status => {
     const certificateId = await added(status)
     await clearAudit(hub)
     await using console = await liveStream(hub, owner)
@@ -268,7 +268,7 @@ describe('devices_DeleteCertificate', () => {
         deviceId,
       },
     ])
-    await until('it is told', () => console.changes.some(change => change.topic === 'certificates'))
+    await until('the live notice', () => console.changes.some(change => change.topic === 'certificates'))
     const tombstones = await hub.db
       .selectFrom('device_certificate_tombstone')
       .where('device_id', '=', deviceId)
@@ -278,7 +278,7 @@ describe('devices_DeleteCertificate', () => {
     expect(tombstones).toEqual(stays ? [{ status }] : [])
   })
 
-  it('ends the connections of one that was in use; the device is new again and waits for a person', async () => {
+  it('closes the connections of the certificate, which is pending when the device returns', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const [certificate] = await certificatesNow(device.deviceId)
     await owner.invoke('devices_DeleteCertificate', { certificateId: certificate!.certificateId })
@@ -298,7 +298,7 @@ describe('devices_DeleteCertificate', () => {
     expect(back.deviceId).toBe(id)
   })
 
-  it('keeps a revoked one out after it was deleted, until an administrator adds it by hand', async () => {
+  it('refuses a revoked certificate after its deletion until an administrator adds it by hand', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { identity, deviceId: id } = device
     const [certificate] = await certificatesNow(id)

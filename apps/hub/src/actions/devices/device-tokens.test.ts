@@ -32,7 +32,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-/** Gives a device an active certificate, by hand; returns its id. */
+/** Adds an active certificate to a device and returns its id. */
 async function addActiveCertificate(to: string): Promise<string> {
   const { certificateId } = await owner.invoke('devices_AddCertificate', {
     deviceId: to,
@@ -42,7 +42,7 @@ async function addActiveCertificate(to: string): Promise<string> {
   return certificateId
 }
 
-/** A JWT with the text of its claims as it is. */
+/** Issues a JWT whose claims have exactly this JSON text. */
 async function issued(claimsText: string): Promise<string> {
   const body = `{"deviceId":"${deviceId}","claims":${claimsText}}`
   const answer = await ask(hub, '/api/v1/actions/invoke/devices_IssueDeviceToken', { as: owner, body })
@@ -50,7 +50,7 @@ async function issued(claimsText: string): Promise<string> {
   return answer.json<{ jwt: string }>().jwt
 }
 
-/** The text of what a JWT is told to be, to somebody without credentials unless told otherwise. */
+/** Validates a JWT, by default without credentials, and returns the text of the answer. */
 async function validated(jwt: string, options: AskOptions = {}): Promise<string> {
   const body = { jwt }
   const answer = await ask(hub, '/api/v1/actions/invoke/devices_ValidateDeviceToken', { body, ...options })
@@ -58,8 +58,8 @@ async function validated(jwt: string, options: AskOptions = {}): Promise<string>
   return answer.text
 }
 
-describe('a device token', () => {
-  it('is made by the device for itself and by people for it, and is valid for anybody', async () => {
+describe('device token', () => {
+  it('is issued by the device or by a person, and can be validated without credentials', async () => {
     const claims = { role: 'camera', sub: 'root', aud: 'muster:activation', exp: 1 }
     for (const invoke of [device.invoke, owner.invoke as FakeDevice['invoke']]) {
       const { jwt } = (await invoke('devices_IssueDeviceToken', { deviceId, claims })) as { jwt: string }
@@ -79,7 +79,7 @@ describe('a device token', () => {
         ...certificate,
       })
     }
-    // What the device does about itself is telemetry; what people do is on record, without the claims.
+    // The device's own call is telemetry. The person's call is audited, without the claims.
     expect(await auditRows(hub, 'devices_IssueDeviceToken')).toMatchObject([
       { actor: { actor: 'User', userId: owner.userId }, data: { deviceId }, status: 'Succeeded' },
     ])
@@ -90,7 +90,7 @@ describe('a device token', () => {
     [null, 3_600],
     [1, 1],
     [31_536_000, 31_536_000],
-  ])('that is asked to be valid for %s seconds expires after %i', async (validForSecs, lastsSecs) => {
+  ])('with validForSecs %s expires after %i s', async (validForSecs, lastsSecs) => {
     const earliest = Math.floor(Date.now() / 1000) + lastsSecs
     const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId, validForSecs })
     const latest = Math.floor(Date.now() / 1000) + lastsSecs
@@ -99,13 +99,13 @@ describe('a device token', () => {
     expect(exp).toBeLessThanOrEqual(latest)
   })
 
-  it.each([0, -1, 1.5, 31_536_001, '60'])('is not made for %s seconds', async validForSecs => {
+  it.each([0, -1, 1.5, 31_536_001, '60'])('is refused with validForSecs %s', async validForSecs => {
     await expect(
       owner.invoke('devices_IssueDeviceToken', { deviceId, validForSecs: validForSecs as number }),
     ).rejects.toMatchObject({ kind: 'Invalid', issues: [{ path: 'validForSecs' }] })
   })
 
-  it('without claims carries null, as with null', async () => {
+  it('carries null when claims are absent or null', async () => {
     const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId })
     expect(JSON.parse(await validated(jwt))).toEqual({ result: 'Valid', deviceId, claims: null })
     expect(JSON.parse(await validated(await issued('null')))).toMatchObject({ claims: null })
@@ -126,17 +126,17 @@ describe('a device token', () => {
     '{"b":1.0,"a":[ 2,\t3 ],"b":2}',
     '{"__proto__":{"claims":1},"claims":{"claims":"}]\\""}}',
     `${'['.repeat(63)}${']'.repeat(63)}`,
-  ])('gives back %s to the letter', async text => {
+  ])('returns the claims %s exactly as sent', async text => {
     expect(await validated(await issued(text))).toBe(
       `{"result":"Valid","deviceId":"${deviceId}","claims":${text}}`,
     )
   })
 
-  it('carries as much as fits into a body, over HTTP and over the link, and no more', async () => {
+  it('carries claims up to the size of an answer, over HTTP and over the link', async () => {
     const largestBeside = (around: string): number =>
       Math.floor(((MAX_DEVICE_JWT_LENGTH - around.length) * 3) / 4) - 3
     const largest = largestBeside(await issued('""'))
-    // The device's own JWT names its certificate besides.
+    // A JWT issued by the device also contains the id of its certificate.
     const short = (await device.invoke('devices_IssueDeviceToken', { deviceId, claims: '' })) as {
       jwt: string
     }
@@ -161,7 +161,7 @@ describe('a device token', () => {
     }
   })
 
-  it('is Invalid once its device is deleted, or never was', async () => {
+  it('is Invalid after its device was deleted', async () => {
     const gone = await deviceRow(hub, projectId)
     await addActiveCertificate(gone)
     const { jwt } = await owner.invoke('devices_IssueDeviceToken', { deviceId: gone })
@@ -180,7 +180,7 @@ describe('a device token', () => {
     expect(await validated(jwt)).toBe('{"result":"Invalid"}')
   })
 
-  it('S10: by the device itself is Invalid once the certificate of its connection is revoked, whatever others it has', async () => {
+  it('S10: issued by the device is Invalid once the certificate of its connection is revoked, despite another active one', async () => {
     const { owner, token } = await hub.fleet()
     await using other = await connectDevice({ url: hub.url, token })
     const own = { deviceId: other.deviceId }
@@ -203,7 +203,7 @@ describe('a device token', () => {
     [31_536_000, 86_400],
     [86_401, 86_400],
     [60, 60],
-  ])('S10: by the device itself for %i seconds expires after %i', async (validForSecs, lastsSecs) => {
+  ])('S10: issued by the device for %i s expires after %i s', async (validForSecs, lastsSecs) => {
     const earliest = Math.floor(Date.now() / 1000) + lastsSecs
     const asked = { deviceId, validForSecs }
     const { jwt } = (await device.invoke('devices_IssueDeviceToken', asked)) as { jwt: string }
@@ -212,7 +212,7 @@ describe('a device token', () => {
     expect(exp).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + lastsSecs)
   })
 
-  it('is not made by a device for another', async () => {
+  it('cannot be issued by a device for another device', async () => {
     const other = await deviceRow(hub, projectId)
     await expect(device.invoke('devices_IssueDeviceToken', { deviceId: other })).rejects.toMatchObject({
       kind: 'Forbidden',

@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 
 describe('devices_Query', () => {
-  it('lists what the caller can see, with how long it is connected', async () => {
+  it('lists the devices that the caller can see, with the duration of the connection', async () => {
     const stranger = await hub.user()
     const admin = await hub.user({ isAdmin: true })
     await using device = await connectDevice({ url: hub.url, token })
@@ -54,7 +54,7 @@ describe('devices_Query', () => {
 })
 
 describe('devices_GetDetails', () => {
-  it('tells a device that never connected', async () => {
+  it('returns a device that never connected', async () => {
     expect(await owner.invoke('devices_GetDetails', { deviceId })).toEqual({
       deviceId,
       projectId,
@@ -68,7 +68,7 @@ describe('devices_GetDetails', () => {
     })
   })
 
-  it('tells certificates and the open connection with the name of its node', async () => {
+  it('returns certificates and the open connection with the name of its node', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const details = await owner.invoke('devices_GetDetails', { deviceId: device.deviceId })
     expect(details).toMatchObject({
@@ -96,7 +96,7 @@ describe('devices_GetDetails', () => {
     ])
   })
 
-  it('flags a certificate that another device of the project has too, for both to see, and not across projects', async () => {
+  it('flags a certificate that two devices of a project share on both, but not across projects', async () => {
     const fingerprint = randomFingerprint()
     const other = await deviceRow(hub, projectId)
     const elsewhere = await deviceRow(hub, await hub.project(owner, organizationId))
@@ -113,12 +113,12 @@ describe('devices_GetDetails', () => {
 })
 
 describe('devices_SetName', () => {
-  it('renames a device and removes the name when there is none', async () => {
+  it('renames a device, and removes the name when none is given', async () => {
     await using console = await liveStream(hub, owner)
     const nameNow = async () => (await owner.invoke('devices_GetDetails', { deviceId })).name
     expect(await owner.invoke('devices_SetName', { deviceId, name: ' Gate 1 ' })).toEqual({})
     expect(await nameNow()).toBe('Gate 1')
-    await until('it is told', () =>
+    await until('the live notice', () =>
       console.changes.some(change => change.topic === 'devices' && change.deviceId === deviceId),
     )
     for (const name of ['', undefined, null, '  ']) {
@@ -146,7 +146,7 @@ describe('devices_SetName', () => {
 })
 
 describe('devices_Delete', () => {
-  it('removes a device with its history, ends all its connections, and leaves its neighbours alone', async () => {
+  it('removes a device with its history, closes its connections, and keeps other devices', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { identity } = device
     await using oneShot = await connectDevice({ url: hub.url, token, identity, register: false })
@@ -210,12 +210,12 @@ describe('devices_Delete', () => {
     expect(await auditEvents(hub, 'devices_Deleted')).toMatchObject([
       { data: { deviceId: device.deviceId, projectId }, organizationId, projectId },
     ])
-    await until('it is told', () =>
+    await until('the live notice', () =>
       console.changes.some(change => change.topic === 'devices' && change.deviceId === device.deviceId),
     )
   })
 
-  it('leaves nothing of an event that is stored at the same moment', async () => {
+  it('removes events and properties that are stored during the deletion', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
     await using session = await databaseSession(hub)
@@ -235,7 +235,7 @@ describe('devices_Delete', () => {
     await hub.runJob('devices_SweepHistory', {})
     expect(await left('device_event')).toEqual([])
     expect(await left('device_property_change')).toEqual([])
-    // Another may still come, of a statement that began before.
+    // The removal row stays, because a statement that began before the deletion may still insert an event.
     expect(await left('device_removal')).toEqual([{ device_id: deviceId }])
     await session.query(
       `insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
@@ -248,7 +248,7 @@ describe('devices_Delete', () => {
     expect(await left('device_removal')).toEqual([])
   })
 
-  it('has one winner, and whoever comes behind it finds no device', async () => {
+  it('succeeds for one of several concurrent calls; the others find no device', async () => {
     await using session = await databaseSession(hub)
     await session.query('begin')
     await session.query('select from device where device_id = $1 for update', [deviceId])
@@ -266,7 +266,7 @@ describe('devices_Delete', () => {
     expect((await auditEvents(hub)).map(({ event }) => event)).toEqual(['devices_Deleted'])
   })
 
-  it('lets the same machine come back as a new device', async () => {
+  it('lets the same machine reconnect as a new device', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { identity, deviceId: before } = device
     await owner.invoke('devices_Delete', { deviceId: before })
@@ -277,7 +277,7 @@ describe('devices_Delete', () => {
 })
 
 describe('devices_QueryConnections', () => {
-  it('lists connections newest first, ended ones with why and how long', async () => {
+  it('lists connections newest first, with end reason and duration of ended ones', async () => {
     const first = await connectDevice({ url: hub.url, token })
     const { identity, deviceId: id } = first
     await first[Symbol.asyncDispose]()
@@ -307,7 +307,7 @@ describe('devices_QueryConnections', () => {
     expect(one.connections).toEqual([connections[0]])
   })
 
-  it('answers the latest 100 unless told otherwise, and no more than 1,000', async () => {
+  it('returns the latest 100 connections by default and at most 1,000', async () => {
     await hub.pool.query(
       `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
        select 'd_conn_' || translate(lpad(i::text, 22, 'a'), '0', 'z'), $1, $2, 't', 'c', now() - i * interval '1 minute', now(), 'Disconnected'
@@ -328,7 +328,7 @@ describe('devices_QueryConnections', () => {
 })
 
 describe('devices_ClaimOperationWork', () => {
-  it('has no work for a device, and nothing to say to anybody else', async () => {
+  it('answers a device with an empty list, and refuses other callers', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const claim = { deviceId: device.deviceId, limit: 1, kinds: ['DeviceCommand'] }
     expect(await device.invoke('devices_ClaimOperationWork', claim)).toEqual({ work: [] })

@@ -69,7 +69,7 @@ async function bodies(): Promise<unknown[]> {
 }
 
 describe('devices_PublishEvents', () => {
-  it('stores what a device sends, with when it came, and tells open consoles', async () => {
+  it('stores the events of a device with the time of receipt, and notifies open consoles', async () => {
     await using console = await liveStream(hub, owner)
     const sent = event({
       category: 'ota',
@@ -84,23 +84,26 @@ describe('devices_PublishEvents', () => {
       { ...sent, emittedAt: '2026-11-21T12:03:04.123Z', receivedAt: expect.any(String) },
     ])
     expect(await auditRows(hub)).toEqual([])
-    await until('it is told', () =>
+    await until('the live notice', () =>
       console.changes.some(change => change.topic === 'events' && change.deviceId === deviceId),
     )
   })
 
-  it('leaves out a category that there is not', async () => {
+  it('omits an absent category', async () => {
     for (const category of [undefined, null, '']) await publish(event({ category } as never))
     for (const stored of (await eventsNow()).events) expect(stored).not.toHaveProperty('category')
   })
 
-  it.each(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'] as const)('takes %s', async severity => {
-    await publish(event({ severity }))
-    expect((await eventsNow()).events).toMatchObject([{ severity }])
-  })
+  it.each(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'] as const)(
+    'accepts the severity %s',
+    async severity => {
+      await publish(event({ severity }))
+      expect((await eventsNow()).events).toMatchObject([{ severity }])
+    },
+  )
 
   it.each([null, 0, '', false, [], {}, '\u0000', '\ud800', 'é漢😀', { '': [null] }])(
-    'takes the body %j',
+    'accepts the body %j',
     async body => {
       await publish(event({ body, attributes: { body } }))
       const [stored] = (await eventsNow()).events
@@ -117,7 +120,7 @@ describe('devices_PublishEvents', () => {
     '1e400',
     '-2E-500',
     '[1,{"n":9007199254740993}]',
-  ])('keeps %s as it was written', async text => {
+  ])('returns %s exactly as it was sent', async text => {
     const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
     const body = text.startsWith('[') ? [1, { n: rawJSON('9007199254740993') }] : rawJSON(text)
     const attributes = { serial: body, unit: 'bytes' }
@@ -132,7 +135,7 @@ describe('devices_PublishEvents', () => {
     expect((await answer.text()).split(whole)).toHaveLength(3)
   })
 
-  it('stores an event once, however often and wherever it is sent', async () => {
+  it('stores an event once when it is repeated in a call, in another call or by a person', async () => {
     const one = event({ body: 'first' })
     await publish(one)
     await publish({ ...one, body: 'twice in a call' }, { ...one, body: 'twice in a call' })
@@ -146,12 +149,12 @@ describe('devices_PublishEvents', () => {
     [3, 0],
     [3, 5],
     [2, -400, 1],
-  ])('stores an event once when it is sent with the time of %i and %i days later', async (...days) => {
+  ])('stores an event once when it is sent with times %i and %i days from today', async (...days) => {
     const one = event()
     for (const [at, late] of days.entries())
       await publish({ ...one, body: at, emittedAt: daysLater(late) }, event({ body: 'other' }))
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
-    // A person's are stored by another statement.
+    // Events that a person publishes are stored by another statement.
     const events = days.map(late => ({ ...one, body: 'by a person', emittedAt: daysLater(late) }))
     await owner.invoke('devices_PublishEvents', { deviceId, events })
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
@@ -161,20 +164,20 @@ describe('devices_PublishEvents', () => {
     expect(await eventsNow({ limit: 1 })).not.toHaveProperty('nextCursor')
   })
 
-  it('keeps attributes of any name', async () => {
+  it('keeps attributes of any name, such as `__proto__`', async () => {
     const attributes = '{"b":1,"__proto__":{"a":[1]},"constructor":null,"":{"__proto__":2}}'
     await publish(event({ attributes: JSON.parse(attributes) }))
     expect(JSON.stringify((await eventsNow()).events[0]!.attributes)).toBe(attributes)
   })
 
-  it.each([[undefined], [null], [[]], ['text'], [1]])('takes no %j for attributes', async attributes => {
+  it.each([[undefined], [null], [[]], ['text'], [1]])('refuses %j as attributes', async attributes => {
     await expect(publish({ ...event(), attributes })).rejects.toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining('events.0.attributes: expected an object'),
     })
   })
 
-  it('keeps events of the same id apart when they are of two devices', async () => {
+  it('stores events of two devices with the same id separately', async () => {
     const other = await deviceRow(hub, projectId)
     const one = event()
     await publish(one)
@@ -184,7 +187,7 @@ describe('devices_PublishEvents', () => {
     expect(events).toMatchObject([{ eventId: one.eventId, body: 'other' }])
   })
 
-  it('takes 1,000 events a call, none at all, and no more', async () => {
+  it('accepts 0 to 1,000 events in a call', async () => {
     expect(await publish()).toEqual({})
     await publish(...Array.from({ length: 1000 }, () => event()))
     expect((await eventsNow({ limit: 1000 })).events).toHaveLength(1000)
@@ -193,7 +196,7 @@ describe('devices_PublishEvents', () => {
     })
   })
 
-  it('takes 64 KiB of body and attributes together, and not a byte more', async () => {
+  it('accepts up to 64 KiB of body and attributes together', async () => {
     const body = 'x'.repeat(MAX_EVENT_BYTES - 2 - 2)
     await publish(event({ body }))
     const tooLarge = {
@@ -207,7 +210,7 @@ describe('devices_PublishEvents', () => {
     )
   })
 
-  it('stores all events of a call or none of them', async () => {
+  it('stores all events of a call or none', async () => {
     await expect(publish(event(), event({ body: 'x'.repeat(MAX_EVENT_BYTES) }))).rejects.toMatchObject({
       kind: 'Invalid',
     })
@@ -225,7 +228,7 @@ describe('devices_PublishEvents', () => {
     ['d_ev_20261399-9999-11111111'],
     ['d_ev_99991231-2359-11111111'],
     ['d_ev_99999999-9999-11111111'],
-  ])('stores an event whose id has an implausible date once: %s', async eventId => {
+  ])('stores an event once although its id has an implausible date: %s', async eventId => {
     await publish(event({ eventId }))
     await publish(event({ eventId }))
     expect((await eventsNow()).events).toMatchObject([{ eventId }])
@@ -237,13 +240,13 @@ describe('devices_PublishEvents', () => {
     ['1969-12-31T23:59:59.999999999Z', undefined],
     ['9999-12-31T23:59:58Z', '9999-12-31T23:59:58.000Z'],
     ['2026-11-21T12:03:04.999999999+05:30', undefined],
-  ])('stores an event with an implausible time, which can be read: %s', async (emittedAt, read) => {
+  ])('stores and returns an event with an implausible time: %s', async (emittedAt, read) => {
     await publish(event({ emittedAt }))
     const [stored] = (await eventsNow()).events
     expect(Date.parse(stored!.emittedAt)).toBeGreaterThanOrEqual(Date.parse(emittedAt) - 1)
     expect(Date.parse(stored!.emittedAt)).toBeLessThanOrEqual(Date.parse(emittedAt) + 1)
     if (read) expect(stored!.emittedAt).toBe(read)
-    // The page after it must be readable too.
+    // Pages of up to ten events are read by another query.
     expect((await eventsNow({ limit: 1 })).events).toHaveLength(1)
   })
 
@@ -252,12 +255,12 @@ describe('devices_PublishEvents', () => {
     '9999-12-31T23:59:59-15:00',
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+01:00',
-  ])('refuses a time that nobody could read again: %s', async emittedAt => {
+  ])('refuses a time outside the years 1 to 9999 in UTC: %s', async emittedAt => {
     await expect(publish(event({ emittedAt }))).rejects.toMatchObject({ kind: 'Invalid' })
     expect((await eventsNow()).events).toEqual([])
   })
 
-  it('by a person is a command: on the record, stored with its Succeeded', async () => {
+  it('is a command when a person calls it, stored in the transaction of its audit row', async () => {
     await using console = await liveStream(hub, owner)
     expect(await owner.invoke('devices_PublishEvents', { deviceId, events: [event()] })).toEqual({})
     expect(await bodies()).toEqual(['hello'])
@@ -274,7 +277,7 @@ describe('devices_PublishEvents', () => {
       'select a.xmin::text = e.xmin::text as "isSameTransaction" from audit_action a, device_event e',
     )
     expect(rows).toEqual([{ isSameTransaction: true }])
-    await until('it is told', () => console.changes.some(change => change.topic === 'events'))
+    await until('the live notice', () => console.changes.some(change => change.topic === 'events'))
     const tooLarge = owner.invoke('devices_PublishEvents', {
       deviceId,
       events: [event({ body: 'x'.repeat(MAX_EVENT_BYTES) })],
@@ -285,14 +288,14 @@ describe('devices_PublishEvents', () => {
 })
 
 describe('devices_QueryEvents', () => {
-  it('answers the latest first, by when they were emitted and not when they came', async () => {
+  it('sorts events by time of emission, latest first', async () => {
     await publish(event({ body: 'second', emittedAt: '2026-01-02T00:00:00Z' }))
     await publish(event({ body: 'first', emittedAt: '2026-01-03T00:00:00Z' }))
     await publish(event({ body: 'third', emittedAt: '2026-01-01T00:00:00Z' }))
     expect(await bodies()).toEqual(['first', 'second', 'third'])
   })
 
-  it('answers 100 unless told otherwise, as many as asked for, and up to 1,000', async () => {
+  it('returns 100 events by default and at most 1,000', async () => {
     const at = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString()
     await publish(...Array.from({ length: 120 }, (_, index) => event({ body: index, emittedAt: at(index) })))
     expect(await eventsNow()).toMatchObject({ nextCursor: expect.any(String) })
@@ -307,7 +310,7 @@ describe('devices_QueryEvents', () => {
       expect(await failed(eventsNow({ limit: limit as number }))).toMatchObject({ kind: 'Invalid' })
   })
 
-  it('continues where a page ended, with events of the same time and new ones in between', async () => {
+  it('continues after the last event of a page, despite equal times and new events', async () => {
     const at = (index: number): string => `2026-01-01T00:00:0${Math.floor(index / 4)}.000000500Z`
     await publish(...Array.from({ length: 20 }, (_, index) => event({ body: index, emittedAt: at(index) })))
     const whole = (await eventsNow()).events.map(({ eventId }) => eventId)
@@ -322,8 +325,8 @@ describe('devices_QueryEvents', () => {
     expect(seen).toEqual(whole)
   })
 
-  it('ends a page early where events are large, and goes on there', async () => {
-    // Newest first: those of the default page fit a body however large they are.
+  it('ends a page early when events are large, and continues there', async () => {
+    // Newest first. The first 100 events have the largest size, and a page of 100 always fits into one answer.
     const sizes = [...Array(100).fill(MAX_EVENT_BYTES - 4), ...Array(160).fill(30_000)] as number[]
     const sent = sizes.map((size, at) => event({ body: 'x'.repeat(size), emittedAt: daysLater(-at / 1000) }))
     await publish(...sent.slice(0, 100))
@@ -346,14 +349,14 @@ describe('devices_QueryEvents', () => {
     expect(seen.flat()).toEqual(sent.map(({ eventId }) => eventId))
   })
 
-  it('does not take the cursor of another list, and takes an empty one for none', async () => {
+  it('refuses the cursor of another list, and treats an empty one as absent', async () => {
     await publish(event())
     for (const cursor of ['x', Buffer.from('["-name","a","b"]').toString('base64url'), newId('d')])
       expect(await failed(eventsNow({ cursor }))).toMatchObject({ kind: 'Invalid' })
     expect((await eventsNow({ cursor: '' })).events).toHaveLength(1)
   })
 
-  it('finds the latest in whichever days they lie', async () => {
+  it('finds the latest events whatever their days', async () => {
     const at = (daysAgo: number): Date => new Date(Date.now() - daysAgo * 24 * 60 * 60 * 1000)
     const days = [0, 0.5, 1.2, 1.9, 2.5, 3, 6, 30, 80, -2]
     const sent = days.map(daysAgo =>
@@ -363,7 +366,7 @@ describe('devices_QueryEvents', () => {
         emittedAt: at(daysAgo).toISOString(),
       }),
     )
-    // Ids of another day than their event: a clock that was set between the two.
+    // The device's clock was set between the creation of the id and the event, so their days differ.
     sent.push(event({ body: 0.1, eventId: newDatedId('d_ev', at(40)), emittedAt: at(0.1).toISOString() }))
     sent.push(event({ body: 20, eventId: newDatedId('d_ev'), emittedAt: at(20).toISOString() }))
     await publish(...sent)
@@ -376,7 +379,7 @@ describe('devices_QueryEvents', () => {
         seen.push(...page.events.map(({ body }) => body))
         cursor = page.nextCursor
       } while (cursor)
-      expect(seen, `${limit} at once`).toEqual(latest)
+      expect(seen, `limit ${limit}`).toEqual(latest)
     }
   })
 })

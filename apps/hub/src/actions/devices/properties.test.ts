@@ -30,7 +30,7 @@ let deviceId: string
 let asDevice: Caller
 
 beforeAll(async () => {
-  // Totals are what is tested; the pace of large values would hold these tests up.
+  // These tests check totals. The default pace limit of 1 MiB per second would delay large values.
   hub = await testHub({ limits: { ...loadConfig({}).limits, 'device-bytes-per-second': 1024 ** 3 } })
   const fleet = await hub.fleet()
   ;({ owner, organizationId, projectId } = fleet)
@@ -50,7 +50,7 @@ beforeEach(async () => {
   await clearAudit(hub)
 })
 
-/** Sets a property with the value's text as it is, by the owner or by the device itself. */
+/** Sets a property to exactly this JSON text, as the owner or as the device. */
 async function setText(text: string, name = 'a', by: 'owner' | 'device' = 'owner'): Promise<unknown> {
   const input = `{"deviceId":"${deviceId}","name":"${name}","value":${text}}`
   if (by === 'device')
@@ -60,7 +60,7 @@ async function setText(text: string, name = 'a', by: 'owner' | 'device' = 'owner
   return answer.json()
 }
 
-/** The text of a property's value as it goes over the wire. */
+/** JSON text of a property's value in the HTTP answer. */
 async function textOf(name = 'a'): Promise<string> {
   const body = { deviceId, name }
   const { text } = await ask(hub, '/api/v1/actions/invoke/devices_GetProperty', { as: owner, body })
@@ -129,15 +129,15 @@ const TEXTS = [
   '{"a\\u0000b":1}',
 ]
 
-describe('a value', () => {
-  it.each(['owner', 'device'] as const)('set by the %s comes back unchanged, to the byte', async by => {
+describe('property value', () => {
+  it.each(['owner', 'device'] as const)('set by the %s is returned byte for byte', async by => {
     for (const text of TEXTS) {
       expect(await setText(text, 'a', by), text.slice(0, 40)).toEqual({ result: 'Set' })
       expect(await textOf(), text.slice(0, 40)).toBe(text)
     }
   })
 
-  it('comes back unchanged whatever it is and however it is written', async () => {
+  it('is returned unchanged for random values and white space', async () => {
     const spacing = fc.constantFrom(undefined, 1, '\t', ' \n')
     await fc.assert(
       fc.asyncProperty(
@@ -153,7 +153,7 @@ describe('a value', () => {
     )
   })
 
-  it('is what the device reads too, over its own connection', async () => {
+  it('is the same when the device reads it over its link', async () => {
     const value = { order: ['b', 'a'], nothing: null, text: '\u0000' }
     await device.invoke('devices_SetProperty', { deviceId, name: 'a', value })
     expect(await device.invoke('devices_GetProperty', { deviceId, name: 'a' })).toMatchObject({
@@ -166,35 +166,35 @@ describe('a value', () => {
     expect(properties).toMatchObject({ a: { name: 'a', value } })
   })
 
-  it('is the last of equal members, as for every JSON parser', async () => {
+  it('is the last of duplicate members, as with `JSON.parse`', async () => {
     const body = `{"deviceId":"${deviceId}","value":1,"name":"a","\\u0076alue":2.50 ,"nested":{"value":3}}`
     await ask(hub, '/api/v1/actions/invoke/devices_SetProperty', { as: owner, body })
     expect(await textOf()).toBe('2.50')
   })
 
   it.each(['owner', 'device'] as const)(
-    'of a megabyte may be set by the %s, and not a byte more',
+    'is limited to 1 MiB of JSON text when it is set by the %s',
     async by => {
       const text = `"${'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)}"`
       await setText(text, 'a', by)
       expect(await textOf()).toBe(text)
       const error = await setText(`${text.slice(0, -1)}x"`, 'a', by).catch((error: Error) => error.message)
       expect(error).toContain(`at most ${MAX_PROPERTY_VALUE_BYTES} are stored`)
-      // Bytes count, not characters.
+      // The limit counts bytes, not characters.
       const wide = `"${'漢'.repeat(MAX_PROPERTY_VALUE_BYTES / 3)}"`
       expect(await setText(wide, 'a', by).catch((error: Error) => error.message)).toContain('are stored')
       expect(await textOf()).toBe(text)
     },
   )
 
-  it('is nested 63 levels at most, since the input around it is one more', async () => {
+  it('has at most 63 levels of nesting, because the input object adds one', async () => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
     await setText(nested(63))
     expect(await textOf()).toBe(nested(63))
     await expect(setText(nested(64))).rejects.toThrow('nested deeper than 64 levels')
   })
 
-  it('must be there, and may be null', async () => {
+  it('is required, and may be null', async () => {
     expect(await failed(owner.invoke('devices_SetProperty', { deviceId, name: 'a' } as never))).toMatchObject(
       {
         kind: 'Invalid',
@@ -207,7 +207,7 @@ describe('a value', () => {
 })
 
 describe('devices_SetProperty by a person', () => {
-  it('creates and replaces, each time one version further, on the record', async () => {
+  it('creates and replaces a property with a new version each time, and is audited', async () => {
     await using console = await liveStream(hub, owner)
     await setText('1')
     expect(await propertyNow()).toEqual({
@@ -232,12 +232,12 @@ describe('devices_SetProperty by a person', () => {
       projectId,
       deviceId,
     })
-    await until('it is told', () =>
+    await until('the live notice', () =>
       console.changes.some(change => change.topic === 'properties' && change.deviceId === deviceId),
     )
   })
 
-  it('counts a version but keeps no history when the value stays the same', async () => {
+  it('increments the version but adds no history when the value stays the same', async () => {
     await setText('{"a":1}')
     await setText('{"a":1}')
     await setText('{"a": 1}')
@@ -245,12 +245,12 @@ describe('devices_SetProperty by a person', () => {
     expect((await historyOf()).map(change => change.value?.text)).toEqual(['{"a":1}', '{"a": 1}'])
   })
 
-  it('audits the name and never the value', async () => {
+  it('audits the name but never the value', async () => {
     await setText('"hunter2"')
     expect(JSON.stringify([await auditRows(hub), await auditEvents(hub)])).not.toContain('hunter2')
   })
 
-  it('keeps the protection when it says nothing of it', async () => {
+  it('keeps the protection when `protected` is absent or null', async () => {
     const set = (more: object) =>
       owner.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1, ...more })
     const isProtected = async () => {
@@ -267,7 +267,7 @@ describe('devices_SetProperty by a person', () => {
     expect(await isProtected()).toBe(false)
   })
 
-  it.each([1, '1'])('replaces only the version that it expects: %j', async expectedVersion => {
+  it.each([1, '1'])('replaces only the expected version: %j', async expectedVersion => {
     const set = (value: number, expected: number | string) =>
       owner.invoke('devices_SetProperty', { deviceId, name: 'a', value, expectedVersion: expected })
     expect(await set(1, expectedVersion)).toEqual({ result: 'Deleted' })
@@ -279,12 +279,12 @@ describe('devices_SetProperty by a person', () => {
     expect(await set(3, '18446744073709551615')).toEqual({ result: 'VersionConflict', currentVersion: 2 })
     expect(await set(3, 0)).toEqual({ result: 'VersionConflict', currentVersion: 2 })
     expect(await propertyNow()).toMatchObject({ value: 2, version: 2 })
-    // What was not done is in no log of events, while the attempt is on record.
+    // Refused writes have an audit row but no audit event.
     expect(await auditEvents(hub)).toHaveLength(1)
     expect(await auditRows(hub)).toHaveLength(6)
   })
 
-  it('lets one of many win who expect the same version', async () => {
+  it('succeeds once when concurrent writes expect the same version', async () => {
     await setText('0')
     const outcomes = await Promise.all(
       [1, 2, 3, 4, 5].map(value =>
@@ -297,7 +297,7 @@ describe('devices_SetProperty by a person', () => {
   })
 
   it.each(['owner', 'device'] as const)(
-    'goes on with versions after a removal, so that no older expectation is met: by the %s',
+    'continues versions after a removal, so that an old expected version conflicts: by the %s',
     async by => {
       const swap = (expectedVersion: number, name = 'a') =>
         owner.invoke('devices_SetProperty', { deviceId, name, value: 'swapped', expectedVersion })
@@ -309,7 +309,7 @@ describe('devices_SetProperty by a person', () => {
       expect(await propertyNow()).toMatchObject({ value: 'second', version: 3 })
       expect((await historyOf()).map(change => change.version)).toEqual([1, 2, 3])
       expect(await swap(3)).toEqual({ result: 'Set' })
-      // Other names that are created later are above it too, which needs one number a device and no list of removed names.
+      // A device has one version floor for all names, so a property with another name also begins above it.
       await setText('1', 'other', by)
       expect(await propertyNow('other')).toMatchObject({ version: 3 })
       await owner.invoke('devices_RemoveProperty', { deviceId, name: 'other' })
@@ -319,7 +319,7 @@ describe('devices_SetProperty by a person', () => {
     },
   )
 
-  it('counts every version when many create the same property at once', async () => {
+  it('increments the version at each of many concurrent creations', async () => {
     await Promise.all(Array.from({ length: 8 }, (_, value) => setText(String(value), 'b')))
     expect(await propertyNow('b')).toMatchObject({ version: 8 })
     const versions = (await historyOf('b')).map(change => change.version)
@@ -328,7 +328,7 @@ describe('devices_SetProperty by a person', () => {
 })
 
 describe('devices_SetProperty by the device', () => {
-  it('is telemetry: stored, told, kept in history, and in no audit row', async () => {
+  it('is telemetry: stored with history and notified, but not audited', async () => {
     await using console = await liveStream(hub, owner)
     expect(await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })).toEqual({
       result: 'Set',
@@ -341,12 +341,12 @@ describe('devices_SetProperty by the device', () => {
     ])
     expect(await auditRows(hub)).toEqual([])
     expect(await auditEvents(hub)).toEqual([])
-    await until('it is told', () =>
+    await until('the live notice', () =>
       console.changes.some(change => change.topic === 'properties' && change.deviceId === deviceId),
     )
   })
 
-  it('with an expected version is told like any other', async () => {
+  it('notifies consoles of a write with an expected version', async () => {
     await device.invoke('devices_SetProperty', {
       deviceId,
       name: 'dev.nexigon.system.health',
@@ -362,14 +362,14 @@ describe('devices_SetProperty by the device', () => {
       })
     expect(await set(7)).toEqual({ result: 'VersionConflict', currentVersion: 1 })
     expect(await set(1)).toEqual({ result: 'Set' })
-    await until('properties and devices are told', () => {
+    await until('the notice of properties and devices', () => {
       const topics = console.changes.map(change => change.topic)
       return topics.includes('properties') && topics.includes('devices')
     })
     expect(await auditRows(hub)).toEqual([])
   })
 
-  it('cannot change, remove or protect what is protected', async () => {
+  it('cannot change or remove a protected property, nor set the protection', async () => {
     await owner.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1, protected: true })
     const forbidden = { kind: 'Forbidden', message: 'The property "a" is protected.' }
     const input = { deviceId, name: 'a', value: 2 }
@@ -391,7 +391,7 @@ describe('devices_SetProperty by the device', () => {
 })
 
 describe('devices_RemoveProperty', () => {
-  it('removes one, on the record, and says when there was none', async () => {
+  it('removes a property, is audited, and answers `NotFound` when there is none', async () => {
     await setText('1')
     await clearAudit(hub)
     await using console = await liveStream(hub, owner)
@@ -421,10 +421,10 @@ describe('devices_RemoveProperty', () => {
         deviceId,
       },
     ])
-    await until('it is told', () => console.changes.some(change => change.topic === 'properties'))
+    await until('the live notice', () => console.changes.some(change => change.topic === 'properties'))
   })
 
-  it('by the device is telemetry', async () => {
+  it('is telemetry when the device calls it', async () => {
     await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
     await using console = await liveStream(hub, owner)
     expect(await device.invoke('devices_RemoveProperty', { deviceId, name: 'a' })).toEqual({
@@ -434,12 +434,12 @@ describe('devices_RemoveProperty', () => {
       result: 'NotFound',
     })
     expect(await auditRows(hub)).toEqual([])
-    await until('it is told', () => console.changes.some(change => change.topic === 'properties'))
+    await until('the live notice', () => console.changes.some(change => change.topic === 'properties'))
   })
 })
 
 describe('devices_QueryProperties', () => {
-  it('answers all properties by name, those with names of the language too', async () => {
+  it('returns all properties by name, including names such as `constructor`', async () => {
     const names = ['constructor', 'toString', 'valueOf', 'z', 'A', '9', 'a.b-c_d']
     for (const name of names) await setText(`"${name}"`, name)
     const { properties } = await owner.invoke('devices_QueryProperties', { deviceId })
@@ -449,14 +449,14 @@ describe('devices_QueryProperties', () => {
     expect(await owner.invoke('devices_QueryProperties', { deviceId: other })).toEqual({ properties: {} })
   })
 
-  it('S7: fits into one answer whatever a device wrote', async () => {
+  it('S7: fits into one answer when a device has written all it may', async () => {
     const { token } = await hub.token(owner, projectId)
     await using large = await connectDevice({ url: hub.url, token })
     const { deviceId } = large
     const set = (name: string, value: string) =>
       large.invoke('devices_SetProperty', { deviceId, name, value })
     const value = 'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)
-    // At the same time, so that each must know of the others.
+    // The writes are concurrent, so the check of each must count the others.
     const all = await Promise.allSettled(Array.from({ length: 9 }, (_, at) => set(`large.${at}`, value)))
     const refused = all.filter(result => result.status === 'rejected')
     expect(refused).toHaveLength(3)
@@ -466,7 +466,7 @@ describe('devices_QueryProperties', () => {
         /^Limit device-property-bytes: found \d+, expected at most 6881280 bytes\. Remove properties or write smaller values\.$/,
       ),
     })
-    // The last eighth is for small values: a device that stored too much can still tell how it is.
+    // The last eighth of the limit is for small values, so that a full device can still report its state.
     for (let at = 0; at < 200; at++) await set(`small.${at}`, 'x'.repeat(4000))
     await expect(
       Promise.all(Array.from({ length: 300 }, (_, at) => set(`more.${at}`, 'x'.repeat(4000)))),
@@ -476,7 +476,7 @@ describe('devices_QueryProperties', () => {
       properties: object
     }
     expect(Object.keys(properties).length).toBeGreaterThan(300)
-    // A person is bound as the device is.
+    // The limit applies to writes of people as well.
     await expect(
       owner.invoke('devices_SetProperty', { deviceId, name: 'more', value: 'x'.repeat(5000) }),
     ).rejects.toMatchObject({ status: 409 })
@@ -484,11 +484,11 @@ describe('devices_QueryProperties', () => {
     expect(limitHits).toMatchObject([{ limit: 'device-property-bytes' }])
   })
 
-  it('S7: lets a device that stores more than it may write smaller values and no more names', async () => {
+  it('S7: lets a device over its limits write smaller values but no new names', async () => {
     const { token } = await hub.token(owner, projectId)
     await using large = await connectDevice({ url: hub.url, token })
     const { deviceId } = large
-    // As an earlier version stored it.
+    // 10,001 properties, one over the limit, which early versions allowed.
     await sql`insert into device_property (device_id, name, value)
       select ${deviceId}, n::text, to_json(repeat('x', 800)) from generate_series(1, 10001) n`.execute(hub.db)
     const set = (name: string, length: number) =>
@@ -506,9 +506,9 @@ describe('devices_QueryProperties', () => {
     })
   })
 
-  it('S7: answers pages by name with values cut, whatever a device stores', async () => {
+  it('S7: returns pages by name with cut values, even if the whole list exceeds an answer', async () => {
     const large = await deviceRow(hub, projectId)
-    // More than an answer carries, as an earlier version stored it.
+    // 12 MB, more than an answer may have, which early versions allowed.
     await sql`insert into device_property (device_id, name, value)
       select ${large}, 'p' || lpad(n::text, 4, '0'), to_json(repeat('x', case n % 10 when 0 then 100000 else 10 end))
         from generate_series(1, 1200) n`.execute(hub.db)
@@ -530,7 +530,7 @@ describe('devices_QueryProperties', () => {
       cursor = next.nextCursor
     }
     expect(names).toEqual(Array.from({ length: 1200 }, (_, at) => `p${String(at + 1).padStart(4, '0')}`))
-    // Whole values end a page early.
+    // Without `maxValueBytes`, large values end a page early.
     const whole = await owner.invoke('devices_QueryProperties', { deviceId: large, limit: 500 })
     expect(Object.keys(whole.properties).length).toBeLessThan(500)
     expect(whole.properties.p0010!.value).toHaveLength(100_000)
@@ -542,7 +542,7 @@ describe('devices_QueryProperties', () => {
     ).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
-  it('is for administrators of the instance too, who may read everywhere, and is on the record then', async () => {
+  it('is open to administrators of the instance, and audited for them', async () => {
     await setText('1')
     await hub.db.deleteFrom('audit_action').execute()
     const admin = await hub.user({ isAdmin: true })
@@ -553,7 +553,7 @@ describe('devices_QueryProperties', () => {
   })
 })
 
-describe('what a property says of its device', () => {
+describe('device status and host name from properties', () => {
   const HEALTH = 'dev.nexigon.system.health'
   const INFO = 'dev.nexigon.system.info'
   const OLDER_INFO = 'dev.nexigon.systemInfo'
@@ -571,7 +571,7 @@ describe('what a property says of its device', () => {
   }
 
   it.each(['owner', 'device'] as const)(
-    'shows in the list when the %s sets it, and goes with it',
+    'appear in the device list when the %s sets the property',
     async by => {
       const set = setters[by]
       for (const [value, status] of [
@@ -605,7 +605,7 @@ describe('what a property says of its device', () => {
   )
 
   it.each(['owner', 'device'] as const)(
-    'is what the name of the system information says that was written last, whichever of both the %s changes',
+    'come from the system information written last, under its old or new name, by the %s',
     async by => {
       const set = setters[by]
       const remove = (name: string) =>
@@ -629,12 +629,12 @@ describe('what a property says of its device', () => {
     },
   )
 
-  it('is told to open consoles, and forgotten when the property is removed', async () => {
+  it('are sent to open consoles, and cleared when the property is removed', async () => {
     await using console = await liveStream(hub, owner)
     const told = async (change: () => Promise<unknown>): Promise<void> => {
       console.changes.length = 0
       await change()
-      await until('the device list is told', () => console.changes.some(({ topic }) => topic === 'devices'))
+      await until('the notice of devices', () => console.changes.some(({ topic }) => topic === 'devices'))
     }
     await told(async () => {
       await setters.owner(HEALTH, { status: 'error' })
@@ -651,7 +651,7 @@ describe('what a property says of its device', () => {
     expect((await shown()).status).toBe('healthy')
   })
 
-  it('has no history where it rewrites itself', async () => {
+  it('come without history of the system information', async () => {
     await setters.device(INFO, { hostname: 'a' })
     await setters.owner(INFO, { hostname: 'b' })
     expect(await historyOf(INFO)).toEqual([])

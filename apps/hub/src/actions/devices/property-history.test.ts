@@ -31,11 +31,11 @@ afterAll(async () => {
   await device[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
-// New properties begin after the versions of removed ones.
+// Resets the version floor: new properties begin above the versions of removed ones.
 beforeEach(() => hub.db.updateTable('device').set({ property_version_floor: 0 }).execute())
 
 describe('devices_QueryPropertyHistory', () => {
-  it('tells each change of value, newest first, with who made it', async () => {
+  it('lists each change of the value with its actor, newest first', async () => {
     const property = { deviceId, name: 'site' }
     await device.invoke('devices_SetProperty', { ...property, value: 'Pier 3' })
     await device.invoke('devices_SetProperty', { ...property, value: 'Pier 3' })
@@ -60,7 +60,7 @@ describe('devices_QueryPropertyHistory', () => {
     expect(changes.map(change => change.actorName)).toEqual(['Ada', 'Ada', 'crane-01'])
   })
 
-  it('keeps values to the letter', async () => {
+  it('returns values exactly as they were sent', async () => {
     const texts = ['1.0', '12345678901234567890', '"\\u0000"', '{"b": 1,"a":[ ]}', '1e999']
     for (const text of texts) {
       const body = `{"deviceId":"${deviceId}","name":"exact","value":${text}}`
@@ -74,7 +74,7 @@ describe('devices_QueryPropertyHistory', () => {
     expect(told).toEqual(texts)
   })
 
-  it('answers the latest hundred unless asked for more, and is empty where nothing changed', async () => {
+  it('returns the latest 100 changes by default, and none for an unknown property', async () => {
     for (let value = 1; value <= 102; value++)
       await device.invoke('devices_SetProperty', { deviceId, name: 'counter', value })
     const bare = await owner.invoke('devices_QueryPropertyHistory', { deviceId, name: 'counter' })
@@ -91,7 +91,7 @@ describe('devices_QueryPropertyHistory', () => {
     })
   })
 
-  it('ends a page early where values are large, and goes on there', async () => {
+  it('ends a page early when values are large, and continues there', async () => {
     const value = (digit: number): string => String(digit).repeat(MAX_PROPERTY_VALUE_BYTES - 2)
     for (let digit = 0; digit < 9; digit++)
       await owner.invoke('devices_SetProperty', { deviceId, name: 'large', value: value(digit) })
@@ -112,7 +112,7 @@ describe('devices_QueryPropertyHistory', () => {
   })
 })
 
-describe('the history of a property that two change at once', () => {
+describe('property history under concurrent changes', () => {
   async function historyOf(name: string) {
     const { changes } = await owner.invoke('devices_QueryPropertyHistory', { deviceId, name })
     return changes.map(({ version, value, isRemoved }) => [version, isRemoved ? 'removed' : value])
@@ -128,7 +128,10 @@ describe('the history of a property that two change at once', () => {
   const byOwner = (input: { name: string; value: string; protected?: true }) =>
     owner.invoke('devices_SetProperty', { deviceId, ...input })
 
-  /** Runs a person's command, and what then waits for it before it is committed; resolves with what the latter came to. */
+  /**
+   * Starts a person's command, holds it before its commit, and starts `other`, which waits for the row lock of the command. Then
+   * lets both finish. Resolves with the result of `other`.
+   */
   async function meanwhile<T>(command: () => Promise<unknown>, other: () => Promise<T>): Promise<T> {
     await using session = await databaseSession(hub)
     await session.lock('audit_event')
@@ -142,7 +145,7 @@ describe('the history of a property that two change at once', () => {
     return second
   }
 
-  it('has the value that a device sets again over what a person set', async () => {
+  it('records the value that a device sets again after a person changed it', async () => {
     const name = 'set.again'
     await byDevice({ name, value: 'A' })
     await meanwhile(
@@ -157,7 +160,7 @@ describe('the history of a property that two change at once', () => {
     ])
   })
 
-  it('has no change where a device sets what a person has set', async () => {
+  it('records no change when a device sets the value that a person has just set', async () => {
     const name = 'set.alike'
     await byDevice({ name, value: 'A' })
     await meanwhile(
@@ -174,7 +177,7 @@ describe('the history of a property that two change at once', () => {
   it.each([
     ['device', byDevice],
     ['person', byOwner],
-  ])('has the value that a %s sets again after a removal', async (who, set) => {
+  ])('records the value that a %s sets again after a removal', async (who, set) => {
     const name = `removed.${who}`
     await byDevice({ name, value: 'A' })
     await meanwhile(
@@ -192,7 +195,7 @@ describe('the history of a property that two change at once', () => {
   it.each([
     ['device', byDevice],
     ['person', byOwner],
-  ])('has one change where a person and a %s create it alike, two where not', async (who, set) => {
+  ])('records one change if a person and a %s create equal values, two otherwise', async (who, set) => {
     const alike = `alike.${who}`
     await meanwhile(
       () => byOwner({ name: alike, value: 'A' }),
@@ -212,7 +215,7 @@ describe('the history of a property that two change at once', () => {
     ])
   })
 
-  it('has nothing of a device that comes after a person who protected it', async () => {
+  it('records nothing of a device that writes after a person protected the property', async () => {
     const name = 'guarded'
     const refused = meanwhile(
       () => byOwner({ name, value: 'A', protected: true }),
@@ -223,12 +226,12 @@ describe('the history of a property that two change at once', () => {
     expect(await historyOf(name)).toEqual([[1, 'A']])
   })
 
-  it('is newest first also where the later change began earlier', async () => {
+  it('is sorted by version when the last change began first', async () => {
     const name = 'waits'
     await byDevice({ name, value: 'A' })
     await using session = await databaseSession(hub)
     await session.query('begin')
-    // In the way of a person, who locks the row against its removal too, and not of a device.
+    // Blocks the person's write, which locks the row with `for update`. The device's write takes the weaker `for no key update`.
     await session.query('select from device_property where name = $1 for key share', [name])
     const later = byOwner({ name, value: 'C' })
     await session.waitingStatements(1)
@@ -246,7 +249,7 @@ describe('the history of a property that two change at once', () => {
     ])
   })
 
-  it('is newest first also where a batch of devices began earlier', async () => {
+  it('is sorted by version when a batch of device writes began first', async () => {
     const setBoth = (text: string) =>
       Promise.all(['batch.2', 'batch.1'].map(name => hub.services.ingest.setProperty(asDevice, name, text)))
     await setBoth('"A"')

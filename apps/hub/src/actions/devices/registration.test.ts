@@ -27,7 +27,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 const newFingerprint = (): string => `d_sk_${randomBase58(44)}`
 
 describe('devices_Create', () => {
-  it('registers a device that is known when it connects, and accepts its first certificate', async () => {
+  it('registers a device before it connects, and accepts its first certificate', async () => {
     await using console = await liveStream(hub, owner)
     const identity = await deviceIdentity()
     const { fingerprint } = identity
@@ -52,7 +52,7 @@ describe('devices_Create', () => {
         deviceId,
       },
     ])
-    await until('it is told', () =>
+    await until('the live notice', () =>
       console.changes.some(change => change.topic === 'devices' && change.deviceId === deviceId),
     )
 
@@ -63,7 +63,7 @@ describe('devices_Create', () => {
     expect(certificates).toMatchObject([{ status: 'Active' }])
   })
 
-  it('refuses the fingerprint of a device of the project, whoever made that first', async () => {
+  it('refuses the fingerprint of an existing device of the project', async () => {
     await using device = await connectDevice({ url: hub.url, token })
     const made = { projectId, fingerprint: newFingerprint() }
     await owner.invoke('devices_Create', made)
@@ -76,7 +76,7 @@ describe('devices_Create', () => {
     }
   })
 
-  it('takes the same fingerprint once in each project', async () => {
+  it('accepts the same fingerprint once in each project', async () => {
     const fingerprint = newFingerprint()
     const other = await hub.project(owner, organizationId)
     const first = await owner.invoke('devices_Create', { projectId, fingerprint })
@@ -84,7 +84,7 @@ describe('devices_Create', () => {
     expect(second.deviceId).not.toBe(first.deviceId)
   })
 
-  it('makes one device of many calls at once, and of a device that connects meanwhile', async () => {
+  it('creates one device from concurrent calls and a concurrent connection', async () => {
     const identity = await deviceIdentity()
     const { fingerprint } = identity
     const calls = Array.from({ length: 8 }, () => owner.invoke('devices_Create', { projectId, fingerprint }))
@@ -102,7 +102,7 @@ describe('devices_Create', () => {
     if (made) expect(made.value).toEqual({ deviceId: device.deviceId })
   })
 
-  it('refuses the fingerprint that every broken device has', async () => {
+  it('refuses the fingerprint of empty script output', async () => {
     const fingerprint = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
     await expect(owner.invoke('devices_Create', { projectId, fingerprint })).rejects.toMatchObject({
       kind: 'Invalid',
@@ -111,7 +111,7 @@ describe('devices_Create', () => {
   })
 
   it.each(['', 'd_sk_', `d_sk_${'1'.repeat(43)}`, `d_pk_${'1'.repeat(22)}`, `d_sk_${'0'.repeat(44)}`])(
-    'does not take %j for a fingerprint',
+    'refuses %j as a fingerprint',
     async fingerprint => {
       await expect(owner.invoke('devices_Create', { projectId, fingerprint })).rejects.toMatchObject({
         kind: 'Invalid',
