@@ -2,6 +2,7 @@ import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { addFile } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
+/** Attaches a blob to a package under a file name. */
 export const repositories_AddPackageAsset = handler(
   'repositories_AddPackageAsset',
   async ({ tx, scope, events, changed, inputText }, { packageId, assetId, filename, metadata }) => {

@@ -2,6 +2,7 @@ import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { addFile } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
+/** Adds a blob to a version under a file name. */
 export const repositories_AddVersionAsset = handler(
   'repositories_AddVersionAsset',
   async ({ tx, scope, events, changed, inputText }, { versionId, assetId, filename, metadata }) => {

@@ -5,7 +5,10 @@ import { isSlugTaken, lockSlugs } from '../../database/queries/repositories/form
 import { requireRoomForRepository } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Older clients give one name, for people and for paths; newer ones a display name, which others may have too (catalogue 4.5). */
+/**
+ * Creates a repository. Older clients send one `name`, which is the display name and, if valid in a path, the slug. Newer clients send
+ * a `displayName`, which need not be unique (catalogue 4.5).
+ */
 export const repositories_Create = handler(
   'repositories_Create',
   async (
@@ -35,7 +38,10 @@ export const repositories_Create = handler(
   },
 )
 
-/** Asked one at a time: no index can keep these apart, since newer clients may use a name twice. */
+/**
+ * Returns whether a repository has this display name. An advisory lock serializes the check, because a unique index is not possible:
+ * newer clients may reuse a display name.
+ */
 async function isDisplayNameTaken(tx: Tx, displayName: string): Promise<boolean> {
   await sql`select pg_advisory_xact_lock(hashtext(${`muster.repository ${displayName}`}))`.execute(tx)
   const other = await tx

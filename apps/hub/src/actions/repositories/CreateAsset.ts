@@ -2,7 +2,10 @@ import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 
-/** Two who register a digest at once meet at its unique index, and the later one finds it in its next attempt. */
+/**
+ * Registers a blob before its upload, or returns the blob with this digest. When two calls register a digest concurrently, the unique
+ * index rejects the later insert. That call is retried and finds the row.
+ */
 export const repositories_CreateAsset = handler(
   'repositories_CreateAsset',
   async ({ tx, services, events, changed }, { repositoryId, size, digest }) => {
@@ -37,8 +40,8 @@ export const repositories_CreateAsset = handler(
       changed('packages')
       return { result: 'Created', assetId: newAssetId }
     }
-    // What was never uploaded goes where blobs of the repository go by now, since the place before may not work any more: under a key
-    // that no upload to another place is under way to.
+    // The blob was registered but never uploaded. It moves to the repository's present store, since the earlier one may no longer
+    // work. Its key contains a new id, so no upload in flight writes to the same key.
     const { asset_id: assetId, store_id: storeId, object_key: objectKey } = known
     const isElsewhere = storeId !== place.storeId
     if (isElsewhere && storeId !== null)
@@ -46,7 +49,7 @@ export const repositories_CreateAsset = handler(
         values (${assetId}, ${storeId}, ${objectKey}, now() + interval '3 hours')`.execute(tx)
     await tx
       .updateTable('asset')
-      // It has a whole day again before it counts as never uploaded.
+      // The sweep deletes blobs that were not uploaded for a day. The day starts again here.
       .set({
         created_at: sql<Date>`now()`,
         ...(isElsewhere && { store_id: place.storeId, object_key: place.objectKey }),

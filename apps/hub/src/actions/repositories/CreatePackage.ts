@@ -2,6 +2,7 @@ import { newId } from '@muster/actions'
 import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
+/** Creates a package, unless the repository has a package with this name. */
 export const repositories_CreatePackage = handler(
   'repositories_CreatePackage',
   async ({ tx, events, changed, inputText }, { repositoryId, name, kind, metadata }) => {

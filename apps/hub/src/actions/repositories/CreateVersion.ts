@@ -3,6 +3,7 @@ import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { addTags, lockTags } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
+/** Creates a version of a package and tags it in the same transaction. */
 export const repositories_CreateVersion = handler(
   'repositories_CreateVersion',
   async (context, { packageId, tags = [], name, metadata }) => {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { deleteRepositories } from '../../database/queries/repositories/deletion.ts'
 import { handler } from '../../handler.ts'
 
+/** Deletes a repository with its packages, versions, blobs and links. */
 export const repositories_Delete = handler(
   'repositories_Delete',
   async ({ tx, scope, events, changed }, { repositoryId }) => {

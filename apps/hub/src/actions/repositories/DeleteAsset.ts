@@ -2,10 +2,11 @@ import { ActionError } from '@muster/actions'
 import { countReferences } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
+/** Deletes a blob that no version or package refers to. The job `repositories_SweepBlobs` removes its bytes. */
 export const repositories_DeleteAsset = handler(
   'repositories_DeleteAsset',
   async ({ tx, scope, events, changed }, { assetId }) => {
-    // Whoever puts it into a version at this moment waits, or was first.
+    // The row lock makes a concurrent call that adds the blob to a version or package wait, or waits for that call.
     await tx
       .selectFrom('asset')
       .where('asset_id', '=', assetId)

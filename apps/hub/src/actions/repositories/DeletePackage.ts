@@ -1,6 +1,7 @@
 import { lockTags, refuseWhileLocked } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
+/** Deletes a package with its versions, unless a version has a locked tag. */
 export const repositories_DeletePackage = handler(
   'repositories_DeletePackage',
   async ({ tx, scope, events, changed }, { packageId }) => {

@@ -5,6 +5,7 @@ import {
 } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
+/** Deletes a version, unless it has a locked tag. */
 export const repositories_DeleteVersion = handler(
   'repositories_DeleteVersion',
   async (context, { versionId }) => {

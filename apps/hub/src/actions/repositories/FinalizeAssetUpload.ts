@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Checks the uploaded bytes of a blob outside of a transaction, then makes the blob available. */
 export const repositories_FinalizeAssetUpload = handler('repositories_FinalizeAssetUpload', {
   prepare: async ({ db, services }, { assetId }) => {
     const asset = await services.blobs.get(db, assetId)

@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Answers the object store of a repository without its secret. All texts are empty if the repository has none. */
 export const repositories_GetS3Config = handler(
   'repositories_GetS3Config',
   async ({ db, services }, { repositoryId }) => {

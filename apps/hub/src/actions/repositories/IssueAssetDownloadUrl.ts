@@ -2,6 +2,7 @@ import type { Db } from '../../database/client/connection.ts'
 import { handler } from '../../handler.ts'
 import type { Blobs } from '../../storage/blobs.ts'
 
+/** Issues a signed URL for downloading a blob. */
 export const repositories_IssueAssetDownloadUrl = handler('repositories_IssueAssetDownloadUrl', {
   byDevice: ({ db, services }, input) => issue(db, services.blobs, input),
   byOthers: ({ tx, services }, input) => issue(tx, services.blobs, input),

@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Issues signed URLs for uploading a blob. Runs outside of a transaction, because it may have to probe an object store. */
 export const repositories_IssueAssetUploadUrl = handler('repositories_IssueAssetUploadUrl', {
   prepare: async ({ db, services }, { assetId }) => {
     const urls = await services.blobs.uploadUrls(await services.blobs.get(db, assetId))

@@ -9,6 +9,7 @@ const SORTS = {
   size: { by: sql`a.size_bytes`, type: 'bigint' },
 } as const
 
+/** Lists the blobs of a repository, by default newest first. */
 export const repositories_QueryAssets = handler(
   'repositories_QueryAssets',
   async ({ db }, { repositoryId, filter, ...page }) => {

@@ -3,7 +3,10 @@ import { isVisibleTo } from '../../access/visible.ts'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
-/** Links to a public repository give nothing that is not everybody's: strangers' ones stay with the strangers. */
+/**
+ * Lists the projects that are linked to a repository. While it is public, projects that the caller cannot see are left out: anybody
+ * may link a public repository, and such links are not disclosed.
+ */
 export const repositories_QueryLinkedProjects = handler(
   'repositories_QueryLinkedProjects',
   async ({ db, caller }, { repositoryId, filter, ...page }) => {

@@ -6,6 +6,7 @@ import { wireTime } from '../../runtime/times.ts'
 
 const SORTS = { createdAt: { by: sql`v.created_at`, type: 'timestamptz' } } as const
 
+/** Lists the versions of a package with their tags, newest first. */
 export const repositories_QueryPackageVersions = handler(
   'repositories_QueryPackageVersions',
   async ({ db }, { packageId, filter, ...page }) => {

@@ -8,6 +8,7 @@ const SORTS = {
   createdAt: { by: sql`p.created_at`, type: 'timestamptz' },
 } as const
 
+/** Lists the packages of a repository, by default sorted by name. */
 export const repositories_QueryPackages = handler(
   'repositories_QueryPackages',
   async ({ db }, { repositoryId, filter, ...page }) => {

@@ -1,6 +1,7 @@
 import { removeFile } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
+/** Removes a file from a package. Its blob stays in the repository. */
 export const repositories_RemovePackageAsset = handler(
   'repositories_RemovePackageAsset',
   async ({ tx, scope, events, changed }, { packageId, filename }) => {

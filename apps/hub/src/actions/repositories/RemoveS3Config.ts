@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Stops storing new blobs of a repository in its own object store. Existing blobs stay there. */
 export const repositories_RemoveS3Config = handler(
   'repositories_RemoveS3Config',
   async ({ tx, events, changed }, { repositoryId }) => {

@@ -1,6 +1,7 @@
 import { removeFile } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
+/** Removes a file from a version. Its blob stays in the repository. */
 export const repositories_RemoveVersionAsset = handler(
   'repositories_RemoveVersionAsset',
   async ({ tx, scope, events, changed }, { versionId, filename }) => {

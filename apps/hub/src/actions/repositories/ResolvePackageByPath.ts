@@ -1,6 +1,7 @@
 import { resolvePath } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
+/** Finds a package by the path `repository/package`. */
 export const repositories_ResolvePackageByPath = handler(
   'repositories_ResolvePackageByPath',
   async ({ db, caller }, path) => {

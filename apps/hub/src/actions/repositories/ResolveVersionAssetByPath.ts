@@ -1,6 +1,7 @@
 import { resolvePath } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
+/** Finds a file by the path `repository/package/tag/filename`. */
 export const repositories_ResolveVersionAssetByPath = handler(
   'repositories_ResolveVersionAssetByPath',
   async ({ db, caller }, path) => {

@@ -1,6 +1,7 @@
 import { resolvePath } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
+/** Finds a version by the path `repository/package/tag`. */
 export const repositories_ResolveVersionByPath = handler(
   'repositories_ResolveVersionByPath',
   async ({ db, caller }, path) => {

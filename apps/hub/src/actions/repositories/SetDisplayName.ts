@@ -1,6 +1,7 @@
 import { keepFormerName } from '../../database/queries/repositories/former-names.ts'
 import { handler } from '../../handler.ts'
 
+/** Sets the display name of a repository. Without a name, sets its slug or else its id. */
 export const repositories_SetDisplayName = handler(
   'repositories_SetDisplayName',
   async ({ tx, events, changed }, { repositoryId, displayName: name }) => {

@@ -2,6 +2,7 @@ import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { setFileMetadata } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
+/** Replaces the metadata of a file of a package. */
 export const repositories_SetPackageAssetMetadata = handler(
   'repositories_SetPackageAssetMetadata',
   async ({ tx, scope, events, changed, inputText }, { packageId, filename, metadata }) => {

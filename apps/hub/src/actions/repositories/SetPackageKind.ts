@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Sets or clears the kind of a package. */
 export const repositories_SetPackageKind = handler(
   'repositories_SetPackageKind',
   async ({ tx, scope, events, changed }, { packageId, kind }) => {

@@ -1,6 +1,7 @@
 import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
+/** Replaces the metadata of a package. */
 export const repositories_SetPackageMetadata = handler(
   'repositories_SetPackageMetadata',
   async ({ tx, scope, events, changed, inputText }, { packageId, metadata }) => {

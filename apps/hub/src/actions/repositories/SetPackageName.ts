@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Renames a package, unless another package of the repository has the name. */
 export const repositories_SetPackageName = handler(
   'repositories_SetPackageName',
   async ({ tx, scope, events, changed }, { packageId, name }) => {

@@ -4,15 +4,16 @@ import { AddressRefused } from '../../storage/guarded-http-client.ts'
 import { S3Failure } from '../../storage/s3.ts'
 import { normalS3Settings } from '../../storage/s3-settings.ts'
 
+/** Sets the object store for new blobs of a repository, after probing it. */
 export const repositories_SetS3Config = handler('repositories_SetS3Config', {
-  // The store is asked before anything is written, and a slow one holds no transaction open.
+  // The store is probed before the transaction, so that a slow store holds no transaction open.
   prepare: async ({ db, services }, input) => {
     const { repositoryId } = input
     const { stores } = services.blobs
     const before = await stores.ofRepository(db, repositoryId)
     const { secret, ...wanted } = settingsOf(input)
     const { secretAccessKey, ...place } = normalS3Settings({ ...wanted, secretAccessKey: secret ?? '' })
-    // Else whoever may change settings could have the stored secret used where they like.
+    // The stored secret is kept only for the same endpoint and key id. Otherwise a member could have it used at any host.
     const mayKeep = before?.endpoint === place.endpoint && before.accessKeyId === place.accessKeyId
     const kept = secretAccessKey || (mayKeep ? stores.secretOf(before) : undefined)
     if (!kept)
@@ -33,7 +34,8 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         throw new ActionError('Invalid', message, { status: 409, cause: error })
       })
     return async ({ tx, events, changed }) => {
-      // The blobs that lie there are read with the new keys; those in another place keep the old ones.
+      // For the same bucket the row of the store is updated, so its blobs are read with the new keys. Another bucket gets a new row,
+      // and blobs in the earlier bucket keep the earlier keys.
       const isSamePlace = before?.endpoint === place.endpoint && before.bucket === place.bucket
       const savedId = await stores.save(tx, {
         ...settings,
@@ -53,7 +55,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
   },
 })
 
-/** The settings as clients of both ages write them (catalogue 2.1). */
+/** Reads the settings as newer clients (`s3Config`) or older clients (separate fields) send them (catalogue 2.1). */
 function settingsOf(input: ParsedInput<'repositories_SetS3Config'>) {
   const { s3Config } = input
   if (s3Config) {

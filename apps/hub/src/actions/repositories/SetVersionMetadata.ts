@@ -1,6 +1,7 @@
 import { metadataText } from '../../database/queries/repositories/metadata.ts'
 import { handler } from '../../handler.ts'
 
+/** Replaces the metadata of a version. */
 export const repositories_SetVersionMetadata = handler(
   'repositories_SetVersionMetadata',
   async ({ tx, scope, events, changed, inputText }, { versionId, metadata }) => {

@@ -1,5 +1,6 @@
 import { handler } from '../../handler.ts'
 
+/** Sets or clears the name of a version. */
 export const repositories_SetVersionName = handler(
   'repositories_SetVersionName',
   async ({ tx, scope, events, changed }, { versionId, name }) => {

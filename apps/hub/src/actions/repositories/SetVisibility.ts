@@ -1,6 +1,7 @@
 import { unlinkOtherOrganizations } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
+/** Makes a repository public or private. */
 export const repositories_SetVisibility = handler(
   'repositories_SetVisibility',
   async (context, { repositoryId, visibility }) => {
@@ -14,7 +15,7 @@ export const repositories_SetVisibility = handler(
     if (before.visibility === visibility) return {}
     await tx.updateTable('repository').set({ visibility }).where('repository_id', '=', repositoryId).execute()
     await events.emit('repositories_VisibilityChanged', { repositoryId, visibility })
-    // Whoever linked what everybody could read was not asked whether they may read what they cannot.
+    // While the repository was public, other organizations could link it without any right to it. These links must not give access.
     if (visibility === 'Private') await unlinkOtherOrganizations(context, repositoryId, scope.organizationId!)
     changed('repositories')
     return {}

@@ -53,8 +53,8 @@ const HOLDERS: [string, Holder][] = [
   ],
 ]
 
-describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files }) => {
-  it('is added, told with its blob, and taken out', async () => {
+describe.each(HOLDERS)('file of a %s', (of, { add, remove, setMetadata, files }) => {
+  it('is added, returned with its blob, and removed', async () => {
     const metadata = { rugix: { bundleHash: 'sha512-256:ab' } }
     expect(await add('image.rugixb', assetId, metadata)).toEqual({ result: 'Added' })
     const { digest } = await hub.db
@@ -81,7 +81,7 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
     expect(await files()).toEqual([])
   })
 
-  it('has a name of its own, also with the same blob', async () => {
+  it('has a unique name, whatever its blob', async () => {
     expect(await add('one')).toEqual({ result: 'Added' })
     expect(await add('one')).toEqual({ result: 'FilenameAlreadyExists' })
     expect(await add('one', await assetRow(hub, repositoryId))).toEqual({ result: 'FilenameAlreadyExists' })
@@ -135,11 +135,11 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
     'x'.repeat(256),
     'ü'.repeat(128),
     `${'x'.repeat(200)}/${'y'.repeat(56)}`,
-  ])('is not named %j', async filename => {
+  ])('cannot be named %j', async filename => {
     await expect(add(filename)).rejects.toMatchObject({ kind: 'Invalid', status: 400 })
   })
 
-  it('is not a folder of another file, whichever comes first', async () => {
+  it('cannot be the folder of another file, whichever is added first', async () => {
     await add('a/b/c')
     const message = (folder: string, inside: string) => ({
       kind: 'Invalid',
@@ -152,7 +152,7 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
     for (const name of ['a/b/c', 'a/b/d', 'a/c', 'ab', 'a-']) await remove(name)
   })
 
-  it('is neither two files nor file and folder when many come at once', async () => {
+  it('is neither duplicated nor a folder after concurrent additions', async () => {
     const answers = await Promise.allSettled([
       ...Array.from({ length: 6 }, () => add('r')),
       ...Array.from({ length: 6 }, (_, at) => add(`r/${at}`)),
@@ -165,7 +165,7 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
     for (const name of names) await remove(name)
   })
 
-  it('may be of a blob whose bytes are still to come, and not of one that is going', async () => {
+  it('may refer to a blob that is not uploaded yet, but not to one that is being deleted', async () => {
     const coming = await assetRow(hub, repositoryId, { status: 'Dangling' })
     expect(await add('coming', coming)).toEqual({ result: 'Added' })
     expect(await files()).toMatchObject([{ status: 'Dangling' }])
@@ -174,7 +174,7 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
     await expect(add('going', going)).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
-  it('is of a blob of the same repository; others are as good as missing ones', async () => {
+  it('must refer to a blob of the same repository; other blobs count as missing', async () => {
     const own = await assetRow(hub, await hub.repository(owner, organizationId))
     const stranger = await hub.user()
     const theirs = await assetRow(hub, await hub.repository(stranger, await hub.organization(stranger)))
@@ -185,7 +185,7 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
       })
   })
 
-  it('that is not there is neither removed nor described', async () => {
+  it('must exist to be removed or to get metadata', async () => {
     const missing = { kind: 'Invalid', status: 404, message: `The ${of} has no file named "none".` }
     await expect(remove('none')).rejects.toMatchObject(missing)
     await expect(setMetadata('none', {})).rejects.toMatchObject(missing)
@@ -194,7 +194,7 @@ describe.each(HOLDERS)('a file of a %s', (of, { add, remove, setMetadata, files 
   })
 })
 
-it('tells each file in the log of the repository', async () => {
+it('records an audit event for each change of a file', async () => {
   const [[, version], [, inPackage]] = HOLDERS as [[string, Holder], [string, Holder]]
   for (const { add, setMetadata, remove } of [version, inPackage]) {
     await add('logged')

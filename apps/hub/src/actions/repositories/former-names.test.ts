@@ -24,7 +24,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-/** A repository of the fleet with a released version, linked to its project. */
+/** Creates a repository of the fleet's organization with a package and a version tagged `stable`. */
 async function release(names: { name?: string; displayName?: string }, visibility?: 'Public' | 'Private') {
   const made = await owner.invoke('repositories_Create', { organizationId, visibility, ...names })
   if (made.result !== 'Created') throw new Error('the name is taken')
@@ -34,7 +34,10 @@ async function release(names: { name?: string; displayName?: string }, visibilit
   return { repositoryId, versionId }
 }
 
-/** Lets the attacker take a name by slug and by display name, each for a public repository with a version. */
+/**
+ * Lets the attacker create two public repositories with a version, with the name as slug and as display name. Returns the result for
+ * the slug.
+ */
 async function take(name: string) {
   const bySlug = await attacker.invoke('repositories_Create', {
     organizationId: elsewhere,
@@ -56,9 +59,9 @@ async function take(name: string) {
 const follow = (repository: string) =>
   device.invoke('repositories_ResolveVersionByPath', { repository, package: 'firmware', tag: 'stable' })
 
-describe('S21: a path with a name that a repository gave up', () => {
+describe('S21: path with a former name of a repository', () => {
   it.each(['Private', 'Public'] as const)(
-    'leads to its %s repository, whatever another tenant takes',
+    'leads to the %s repository, even if another tenant claims the name',
     async visibility => {
       const slug = `old-slug-${visibility.toLowerCase()}`
       const { repositoryId, versionId } = await release({ name: slug }, visibility)
@@ -71,7 +74,7 @@ describe('S21: a path with a name that a repository gave up', () => {
       expect(await attacker.invoke('repositories_SetSlug', { repositoryId: other, slug })).toEqual({
         result: 'SlugAlreadyExists',
       })
-      // Its own repository may have the slug again.
+      // The repository itself may take its former slug again.
       expect(await owner.invoke('repositories_SetSlug', { repositoryId, slug })).toEqual({
         result: 'Success',
       })
@@ -80,7 +83,7 @@ describe('S21: a path with a name that a repository gave up', () => {
     },
   )
 
-  it('goes by a former display name of its own before any name of another tenant', async () => {
+  it('prefers former display names of the own tenant to any name of another tenant', async () => {
     const { repositoryId, versionId } = await release({ displayName: 'Plant 7' })
     await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
     expect(await follow('Plant 7')).toMatchObject({ versionId })
@@ -90,12 +93,12 @@ describe('S21: a path with a name that a repository gave up', () => {
 
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'plant-9' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'plant-10' })
-    // A display name is nobody's alone: the other tenant gets the slug, and nobody of this one is led there.
+    // Display names are not reserved, so the other tenant gets the slug. The path still leads to the own repository.
     expect(await take('plant-9')).toBe('Created')
     expect(await follow('plant-9')).toMatchObject({ versionId })
   })
 
-  it('leads readers of a public repository there too', async () => {
+  it('leads other tenants to a public repository as well', async () => {
     const { repositoryId } = await release({ name: 'public-before' }, 'Public')
     await owner.invoke('repositories_SetSlug', { repositoryId, slug: 'public-after' })
     expect(await attacker.invoke('repositories_ResolveName', { repository: 'public-before' })).toEqual({
@@ -104,7 +107,7 @@ describe('S21: a path with a name that a repository gave up', () => {
     })
   })
 
-  it('keeps the last five, and frees the others and those of a deleted repository', async () => {
+  it('reserves the last five slugs of a repository until it is deleted', async () => {
     const { repositoryId } = await release({ name: 'turn-0' })
     for (let turn = 1; turn <= 6; turn++)
       await owner.invoke('repositories_SetSlug', { repositoryId, slug: `turn-${turn}` })
@@ -114,7 +117,7 @@ describe('S21: a path with a name that a repository gave up', () => {
     expect(await take('turn-1')).toBe('Created')
   })
 
-  it('never frees a slug between giving it up and keeping it', async () => {
+  it('reserves a former slug without a gap during the change', async () => {
     const { repositoryId } = await release({ name: 'raced-0' })
     for (let turn = 0; turn < 10; turn++) {
       const [, taken] = await Promise.all([

@@ -35,8 +35,8 @@ const NOT_PATH_NAMES = [
   newId('pkg_v'),
 ]
 
-describe('a package', () => {
-  it('is created with kind and metadata, and told with its counts', async () => {
+describe('package', () => {
+  it('is created with kind and metadata, and returned with its version count', async () => {
     const metadata = { 'any key': [1, { deep: null }], html: '<b>', rtl: '\u202e', '': 'empty' }
     const made = await owner.invoke('repositories_CreatePackage', {
       repositoryId,
@@ -58,7 +58,7 @@ describe('a package', () => {
     })
   })
 
-  it('has a name of its own in its repository, and shares it with those of others', async () => {
+  it('has a name that is unique within its repository', async () => {
     const create = (repository: string) =>
       owner.invoke('repositories_CreatePackage', { repositoryId: repository, name: 'taken' })
     expect(await create(repositoryId)).toMatchObject({ result: 'Created' })
@@ -67,7 +67,7 @@ describe('a package', () => {
     expect(await create(other)).toMatchObject({ result: 'Created' })
   })
 
-  it.each(NOT_PATH_NAMES)('is not named %j', async name => {
+  it.each(NOT_PATH_NAMES)('cannot be named %j', async name => {
     const refused = { kind: 'Invalid', issues: [{ path: 'name' }] }
     await expect(owner.invoke('repositories_CreatePackage', { repositoryId, name })).rejects.toMatchObject(
       refused,
@@ -77,7 +77,7 @@ describe('a package', () => {
     )
   })
 
-  it('is created once by many who want its name at once, also by renaming', async () => {
+  it('gets a name only once under concurrent creations and renames', async () => {
     const others = await Promise.all(['r1', 'r2', 'r3'].map(name => hub.package(owner, repositoryId, name)))
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, () =>
@@ -89,7 +89,7 @@ describe('a package', () => {
     expect(results.filter(result => result !== 'NameAlreadyExists')).toHaveLength(1)
   })
 
-  it('is renamed, also to the name that it has', async () => {
+  it('is renamed, also to its present name', async () => {
     const one = await hub.package(owner, repositoryId, 'before')
     const rename = (name: string) => owner.invoke('repositories_SetPackageName', { packageId: one, name })
     expect(await rename('after')).toEqual({ result: 'Success' })
@@ -98,7 +98,7 @@ describe('a package', () => {
     expect(await hub.package(owner, repositoryId, 'before')).toBeDefined()
   })
 
-  it('gets a kind and loses it', async () => {
+  it('can get a kind and lose it', async () => {
     await owner.invoke('repositories_SetPackageKind', { packageId, kind: 'x'.repeat(64) })
     expect((await detailsOf()).kind).toBe('x'.repeat(64))
     await owner.invoke('repositories_SetPackageKind', { packageId, kind: null })
@@ -109,7 +109,7 @@ describe('a package', () => {
       })
   })
 
-  it('is in the list with kind and time, and found by a part of its name', async () => {
+  it('is listed with kind and time, and found by a part of its name', async () => {
     const { packages } = await owner.invoke('repositories_QueryPackages', {
       repositoryId,
       filter: { text: 'L_1.' },
@@ -118,7 +118,7 @@ describe('a package', () => {
     expect(Date.parse(packages[0]!.createdAt)).toBeGreaterThan(Date.now() - 60_000)
   })
 
-  it('is deleted with its versions and files, and its name is free again', async () => {
+  it('is deleted with its versions; its blobs stay and its name is free again', async () => {
     const one = await hub.package(owner, repositoryId, 'short-lived')
     const versionId = await hub.version(owner, one, 'stable')
     const assetId = await assetRow(hub, repositoryId)
@@ -142,7 +142,7 @@ describe('metadata', () => {
     }
   })
 
-  it('keeps a member of every name', async () => {
+  it('keeps members of any name, such as `__proto__`', async () => {
     const versionId = await hub.version(owner, packageId)
     const text = '{"__proto__": {"polluted": true}, "constructor": 1}'
     const metadata = JSON.parse(text) as Record<string, unknown>
@@ -152,7 +152,7 @@ describe('metadata', () => {
       expect(JSON.stringify(told)).toBe(JSON.stringify(metadata))
   })
 
-  it('keeps every digit of its numbers, of packages, versions and files', async () => {
+  it('keeps every digit of numbers, for packages, versions and files', async () => {
     const metadata = '{"build":12345678901234567890,"price":1.10,"ratio":0.1234567890123456789}'
     const assetId = await assetRow(hub, repositoryId)
     const run = async (name: string, input: string) => {
@@ -176,7 +176,7 @@ describe('metadata', () => {
     )
   })
 
-  it('may have 64 KiB as JSON and not a byte more', async () => {
+  it('is limited to 64 KiB of JSON', async () => {
     const set = (metadata: Record<string, unknown>) =>
       owner.invoke('repositories_SetPackageMetadata', { packageId, metadata })
     expect(await set({ a: 'x'.repeat(64 * 1024 - 8) })).toEqual({})
@@ -187,24 +187,24 @@ describe('metadata', () => {
   it.each([
     ['NUL in a value', { a: 'x\0' }],
     ['NUL in a key', { 'a\0': 1 }],
-    ['half of a surrogate pair', { a: ['\udc00'] }],
-    ['a list in place of an object', [] as never],
-    ['nothing', null as never],
-  ])('with %s is refused', async (_what, metadata) => {
+    ['a lone surrogate', { a: ['\udc00'] }],
+    ['an array in place of an object', [] as never],
+    ['null', null as never],
+  ])('is refused with %s', async (_what, metadata) => {
     await expect(
       owner.invoke('repositories_SetPackageMetadata', { packageId, metadata }),
     ).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
-  it('keeps a backslash before u0000, which is no NUL', async () => {
+  it('keeps a backslash followed by u0000, which is not NUL', async () => {
     const metadata = { a: '\\u0000', b: '\\\\ud800' }
     await owner.invoke('repositories_SetPackageMetadata', { packageId, metadata })
     expect((await detailsOf()).metadata).toEqual(metadata)
   })
 })
 
-describe('a version', () => {
-  it('is created bare, as clients of 2025 do, or with name, metadata and tags', async () => {
+describe('version', () => {
+  it('is created without fields, as clients of 2025 do, or with name, metadata and tags', async () => {
     const bare = await owner.invoke('repositories_CreateVersion', { packageId })
     const { createdAt, ...details } = await versionDetails(bare.versionId)
     expect(details).toEqual({
@@ -232,7 +232,7 @@ describe('a version', () => {
     })
   })
 
-  it('gets a name and loses it', async () => {
+  it('can get a name and lose it', async () => {
     const versionId = await hub.version(owner, packageId)
     await owner.invoke('repositories_SetVersionName', { versionId, name: '😀'.repeat(128) })
     expect((await versionDetails(versionId)).name).toBe('😀'.repeat(128))
@@ -267,7 +267,7 @@ describe('a version', () => {
     expect((await list('%')).versions).toEqual([])
   })
 
-  it('tells each change in the log of its repository', async () => {
+  it('has each of its changes in the audit log of the repository', async () => {
     const repository = await hub.repository(owner, await hub.organization(owner))
     const one = await hub.package(owner, repository)
     const versionId = await hub.version(owner, one, 'stable')

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../caller.ts'
 
-/** Runs an action as somebody, over the door that is theirs. */
+/** Runs an action as a certain caller: people over HTTP, devices over their link. */
 type Reader = (name: string, input: object) => Promise<unknown>
 
 let hub: TestHub
@@ -85,7 +85,7 @@ afterAll(async () => {
 
 const READERS = ['member', 'stranger', 'administrator', 'nobody', 'linkedDevice', 'unlinkedDevice'] as const
 
-/** Every action that reads, with an input on a repository. */
+/** Every action that reads by id, with an input for this repository. */
 const reads = ({ repositoryId, packageId, versionId }: Filled): [string, object][] => [
   ['repositories_GetDetails', { repositoryId }],
   ['repositories_QueryPackages', { repositoryId }],
@@ -95,7 +95,7 @@ const reads = ({ repositoryId, packageId, versionId }: Filled): [string, object]
   ['repositories_GetVersionDetails', { versionId }],
 ]
 
-/** Paths of each length with what they lead to. */
+/** Actions that resolve a path, with an input for this repository and the expected ids. */
 function paths({ repositoryId, packageId, versionId, assetId, slug }: Filled): [string, object, object][] {
   const full = { repository: slug, package: 'image', tag: 'stable', filename: 'arm64/disk.img' }
   const { filename, ...version } = full
@@ -108,15 +108,15 @@ function paths({ repositoryId, packageId, versionId, assetId, slug }: Filled): [
   ]
 }
 
-describe('a private repository', () => {
-  it.each(['member', 'linkedDevice'] as const)('is read by a %s, by id and by path', async reader => {
+describe('private repository', () => {
+  it.each(['member', 'linkedDevice'] as const)('can be read by a %s, by id and by path', async reader => {
     for (const [name, input] of reads(secret)) expect(await readers[reader](name, input)).toBeDefined()
     for (const [name, input, found] of paths(secret))
       expect(await readers[reader](name, input)).toEqual({ result: 'Found', ...found })
   })
 
   it.each(['stranger', 'nobody', 'unlinkedDevice'] as const)(
-    'is not there for a %s: not by id, not by path',
+    'is hidden from a %s, by id and by path',
     async reader => {
       for (const [name, input] of reads(secret))
         await expect(readers[reader](name, input), name).rejects.toMatchObject({
@@ -128,7 +128,7 @@ describe('a private repository', () => {
     },
   )
 
-  it('is read by an administrator of the instance by id, which is audited each time, and not by path', async () => {
+  it('can be read by an administrator of the instance by id, which is audited, but not by path', async () => {
     const before = (await auditRows(hub)).length
     for (const [name, input] of reads(secret)) await readers.administrator(name, input)
     const rows = (await auditRows(hub)).slice(before)
@@ -137,7 +137,7 @@ describe('a private repository', () => {
       expect(await readers.administrator(name, input)).toEqual({ result: 'NotFound' })
   })
 
-  it('is written by members alone', async () => {
+  it('can be written by members only', async () => {
     const { repositoryId } = secret
     for (const reader of READERS) {
       if (reader === 'member') continue
@@ -149,8 +149,8 @@ describe('a private repository', () => {
   })
 })
 
-describe('a public repository', () => {
-  it.each(READERS)('is read by a %s, by id and by path, without an audit row', async reader => {
+describe('public repository', () => {
+  it.each(READERS)('can be read by a %s, by id and by path, without an audit row', async reader => {
     const before = (await auditRows(hub)).length
     for (const [name, input] of reads(open)) expect(await readers[reader](name, input), name).toBeDefined()
     for (const [name, input, found] of paths(open))
@@ -159,7 +159,7 @@ describe('a public repository', () => {
   })
 
   it.each(READERS.slice(1))(
-    'keeps its settings, log and links from a %s and is not written',
+    'denies writes to a %s, and settings, log and links to all but administrators',
     async reader => {
       const { repositoryId, versionId } = open
       const inputs: [string, object][] = [
@@ -180,7 +180,7 @@ describe('a public repository', () => {
     },
   )
 
-  it('is closed to strangers at once when it becomes private', async () => {
+  it('is closed to other tenants as soon as it becomes private', async () => {
     const other = await filled('soon-private', 'Public')
     const input = { versionId: other.versionId }
     await readers.stranger('repositories_GetVersionDetails', input)
@@ -195,7 +195,7 @@ describe('a public repository', () => {
   })
 })
 
-describe('a path', () => {
+describe('path', () => {
   const resolve = (input: ActionInput<'repositories_ResolveVersionAssetByPath'>) =>
     owner.invoke('repositories_ResolveVersionAssetByPath', input)
 
@@ -208,7 +208,7 @@ describe('a path', () => {
       expect(await resolve({ ...names, ...parts })).toEqual(found)
   })
 
-  it('leads nowhere with a part that is wrong, foreign or another repository’s', async () => {
+  it('leads nowhere if a part does not exist or belongs to another repository', async () => {
     const names = { repository: 'secret', package: 'image', tag: 'stable', filename: 'arm64/disk.img' }
     for (const parts of [
       { repository: 'none' },
@@ -230,7 +230,7 @@ describe('a path', () => {
   })
 
   it.each(['repository', 'package', 'tag', 'filename'])(
-    'with a %s that cannot be one is Invalid',
+    'is Invalid if its part `%s` is malformed',
     async part => {
       const names = { repository: 'secret', package: 'image', tag: 'stable', filename: 'arm64/disk.img' }
       for (const value of ['', 'a\0', '\ud800', 'x'.repeat(2000)])
@@ -238,7 +238,7 @@ describe('a path', () => {
     },
   )
 
-  it('follows a tag as it moves', async () => {
+  it('follows a tag that moves', async () => {
     const path = { repository: 'secret', package: 'image', tag: 'moving' }
     const where = async () =>
       (await linked.invoke(
@@ -255,12 +255,12 @@ describe('a path', () => {
     expect(await where()).toMatchObject({ versionId: two })
   })
 
-  it('finds a repository by the name that people see, while one that the caller may read has it', async () => {
+  it('finds a repository by display name if exactly one that the caller may read has it', async () => {
     const name = 'Werk München'
     const find = (as: TestUser, repository = name) => as.invoke('repositories_ResolveName', { repository })
     const theirs = await hub.organization(stranger)
     const made = await stranger.invoke('repositories_Create', { organizationId: theirs, displayName: name })
-    // What others call theirs is nothing to anybody else.
+    // The private repository of the other tenant does not count.
     expect(await find(owner)).toEqual({ result: 'NotFound' })
     const repositoryId = await hub.repository(owner, organizationId)
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: name })
@@ -273,14 +273,14 @@ describe('a path', () => {
     expect(await find(owner)).toEqual({ result: 'NotFound' })
   })
 
-  it('goes by the handle before the name that people see, whoever has which', async () => {
+  it('prefers a slug to a display name, whatever tenants they belong to', async () => {
     const named = await hub.repository(owner, organizationId)
     await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: 'wanted' })
     const find = () => owner.invoke('repositories_ResolveName', { repository: 'wanted' })
     expect(await find()).toEqual({ result: 'Found', repositoryId: named })
     const handled = await hub.repository(owner, organizationId, { name: 'wanted' })
     expect(await find()).toEqual({ result: 'Found', repositoryId: handled })
-    // The same path means the same to everybody, or nothing.
+    // A foreign slug hides display names, so that a path means one repository to everybody, or none.
     await hub.repository(stranger, await hub.organization(stranger), { name: 'theirs' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: 'theirs' })
     expect(await owner.invoke('repositories_ResolveName', { repository: 'theirs' })).toEqual({
@@ -288,7 +288,7 @@ describe('a path', () => {
     })
   })
 
-  it('that led to a repository by its name is led to no stranger by a handle that they take', async () => {
+  it('with a display name leads nowhere after another tenant took it as a slug', async () => {
     const repository = 'no-handle-yet'
     const made = await owner.invoke('repositories_Create', { organizationId, displayName: repository })
     const { repositoryId } = made as { repositoryId: string }
@@ -297,7 +297,7 @@ describe('a path', () => {
       expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
         repositoryId,
       })
-    // Who calls a public one the same stops nobody either.
+    // A public repository of another tenant with the same display name changes nothing.
     const elsewhere = await hub.organization(stranger)
     await stranger.invoke('repositories_Create', {
       organizationId: elsewhere,
@@ -322,7 +322,7 @@ describe('a path', () => {
       })
   })
 
-  it('is followed by the hub itself everywhere', async () => {
+  it('is resolved by the hub itself for every repository', async () => {
     for (const { slug, repositoryId } of [secret, open])
       expect(await hub.pipeline.run(SYSTEM, 'repositories_ResolveName', { repository: slug })).toEqual({
         result: 'Found',
@@ -331,7 +331,7 @@ describe('a path', () => {
   })
 })
 
-describe('a link', () => {
+describe('link', () => {
   const link = (as: TestUser, project: string, repositoryId: string) =>
     as.invoke('projects_LinkRepository', { projectId: project, repositoryId })
   const unlink = (as: TestUser, project: string, repositoryId: string) =>
@@ -345,7 +345,7 @@ describe('a link', () => {
       project => project.projectId,
     )
 
-  it('may be made twice and is there once, and ends at once', async () => {
+  it('may be made twice but exists once, and loses its effect immediately when removed', async () => {
     const { repositoryId } = await filled('linked-twice', 'Private')
     expect(await link(owner, projectId, repositoryId)).toEqual({})
     expect(await link(owner, projectId, repositoryId)).toEqual({})
@@ -363,7 +363,7 @@ describe('a link', () => {
     ])
   })
 
-  it('to a repository of others is refused like one to nothing', async () => {
+  it('to a repository of another tenant is refused like a link to a missing one', async () => {
     const theirs = await hub.project(stranger, await hub.organization(stranger))
     for (const [as, project, repository] of [
       [stranger, theirs, secret.repositoryId],
@@ -378,7 +378,7 @@ describe('a link', () => {
       })
   })
 
-  it('crosses organizations for a member of both, and devices then read', async () => {
+  it('may cross organizations for a member of both, and lets devices read', async () => {
     const both = await hub.user()
     const elsewhere = await hub.organization(both)
     await hub.db
@@ -391,17 +391,17 @@ describe('a link', () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { repositoryId } = secret
     expect(await device.invoke('repositories_GetDetails', { repositoryId })).toMatchObject({ slug: 'secret' })
-    // Whose repository it is sees every project that reads it.
+    // Members of a private repository see every project that may read it.
     expect(await projectsOf(owner, repositoryId)).toContain(project)
   })
 
-  it('of strangers to a public repository ends when it becomes private, and other links stay', async () => {
+  it('of another tenant to a public repository is removed when it becomes private; own links stay', async () => {
     const other = await filled('public-for-now', 'Public')
     const theirs = await hub.project(stranger, await hub.organization(stranger))
     await link(stranger, theirs, other.repositoryId)
     await link(owner, projectId, other.repositoryId)
     expect(await linksOf(stranger, theirs)).toEqual([other.repositoryId])
-    // Whom it does not belong to has not asked to be known.
+    // The link of the other tenant is not disclosed.
     expect(await projectsOf(owner, other.repositoryId)).toEqual([projectId])
     const visible = (visibility: 'Public' | 'Private') =>
       owner.invoke('repositories_SetVisibility', { repositoryId: other.repositoryId, visibility })
@@ -414,7 +414,7 @@ describe('a link', () => {
     expect(events[0]).toMatchObject({ event: 'projects_RepositoryRemoved' })
   })
 
-  it('of strangers to a public repository is in the log of their project and not in the repository’s', async () => {
+  it('of another tenant to a public repository is in the log of the project, not of the repository', async () => {
     const { repositoryId } = await filled('logged', 'Public')
     const theirs = await hub.project(stranger, await hub.organization(stranger))
     const linkEvents = (log: { events: { event: string }[] }) =>
@@ -433,7 +433,7 @@ describe('a link', () => {
     expect(JSON.stringify(log)).not.toContain(stranger.email)
   })
 
-  it('made while the repository becomes private does not outlive that', async () => {
+  it('made while the repository becomes private does not remain', async () => {
     const theirs = await hub.project(stranger, await hub.organization(stranger))
     for (let round = 0; round < 8; round++) {
       const repositoryId = await hub.repository(owner, organizationId, { visibility: 'Public' })

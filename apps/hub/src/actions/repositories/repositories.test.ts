@@ -34,8 +34,8 @@ async function made(names: { name?: string; displayName?: string }): Promise<str
 
 const detailsOf = (repositoryId: string, as = owner) => as.invoke('repositories_GetDetails', { repositoryId })
 
-describe('a name', () => {
-  it('that fits a path becomes the path handle as well', async () => {
+describe('repository name', () => {
+  it('becomes the slug as well if it is valid in a path', async () => {
     const repositoryId = await made({ name: 'Firmware_1.0-x' })
     expect(await detailsOf(repositoryId)).toEqual({
       repositoryId,
@@ -53,13 +53,13 @@ describe('a name', () => {
   it.each([
     ['has blanks', 'Crane firmware'],
     ['begins with a dot', '.hidden'],
-    ['is not of this alphabet', 'プログラム'],
+    ['is not in Latin letters', 'プログラム'],
     ['is HTML', '<img src=x onerror=alert(1)>'],
-    ['is written from right to left', '\u202eerawmrif'],
+    ['has a right-to-left override', '\u202eerawmrif'],
     ['looks like the id of a repository', newId('repo')],
     ['looks like the id of a package', newId('pkg')],
     ['has 128 characters of two code units', '😀'.repeat(128)],
-  ])('that %s stays for people only, and is taken for other such names', async (_what, name) => {
+  ])('is only a display name if it %s, and cannot be sent again as a name', async (_what, name) => {
     const repositoryId = await made({ name })
     const details = await detailsOf(repositoryId)
     expect(details).toMatchObject({ name, displayName: name, publicName: repositoryId })
@@ -68,21 +68,21 @@ describe('a name', () => {
     expect(await create({ name }, stranger, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
   })
 
-  it('that fits a path is taken in the whole instance', async () => {
+  it('is unique in the instance if it is valid in a path', async () => {
     await made({ name: 'taken' })
     const elsewhere = await hub.organization(stranger)
     expect(await create({ name: 'taken' }, stranger, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
     expect(await create({ name: 'Taken' }, stranger, elsewhere)).toMatchObject({ result: 'Created' })
   })
 
-  it('for people may be used again, and leaves the path handle free', async () => {
+  it('may be reused as a display name, which leaves the slug free', async () => {
     const [one, two] = [await made({ displayName: 'shared' }), await made({ displayName: 'shared' })]
     expect(await detailsOf(one)).toMatchObject({ name: 'shared', publicName: one })
     expect(await detailsOf(two)).toMatchObject({ name: 'shared', publicName: two })
     expect(await made({ name: 'shared' })).toBeDefined()
   })
 
-  it('may come in both fields, for paths and for people', async () => {
+  it('may be sent together with a display name', async () => {
     const repositoryId = await made({ name: 'both-names', displayName: 'Both names' })
     expect(await detailsOf(repositoryId)).toMatchObject({ displayName: 'Both names', slug: 'both-names' })
   })
@@ -92,16 +92,16 @@ describe('a name', () => {
     ['is empty', { name: '' }],
     ['is blank', { name: ' \t' }],
     ['is null', { name: null as never }],
-    ['has NUL in it', { name: 'a\0b' }],
-    ['has half of a surrogate pair in it', { displayName: 'a\ud800' }],
-    ['has a line break in it', { displayName: 'a\nb' }],
+    ['contains NUL', { name: 'a\0b' }],
+    ['contains a lone surrogate', { displayName: 'a\ud800' }],
+    ['contains a line break', { displayName: 'a\nb' }],
     ['has 129 characters', { name: 'x'.repeat(129) }],
-  ])('that %s is refused', async (_what, names) => {
+  ])('is refused if it %s', async (_what, names) => {
     await expect(create(names)).rejects.toMatchObject({ kind: 'Invalid', status: 400 })
   })
 
   it.each(['one-slug', 'One name for people'])(
-    'is given to one of many who want it at once: %s',
+    'is given to one of several concurrent calls: %s',
     async name => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name })))
       expect(answers.map(answer => answer.result).sort()).toEqual([
@@ -111,13 +111,13 @@ describe('a name', () => {
     },
   )
 
-  it('changes for people without a change of the path', async () => {
+  it('can change for display without a change of the slug', async () => {
     const repositoryId = await made({ name: 'before' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: ' After all ' })
     expect(await detailsOf(repositoryId)).toMatchObject({ name: 'After all', slug: 'before' })
   })
 
-  it('I3: is taken away without a new one: the slug, or else the id, is shown in its place', async () => {
+  it('I3: is replaced by the slug, or else the id, when the display name is removed', async () => {
     const named = await made({ name: 'shown-slug', displayName: 'For people' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: null })
     expect(await detailsOf(named)).toMatchObject({ displayName: 'shown-slug', slug: 'shown-slug' })
@@ -127,8 +127,8 @@ describe('a name', () => {
   })
 })
 
-describe('a path handle', () => {
-  it('is set, set again as it is, and refused when another repository has it', async () => {
+describe('repository slug', () => {
+  it('is set, may be set again, and is refused when another repository has it', async () => {
     const repositoryId = await made({ displayName: 'No handle' })
     const set = (slug: string) => owner.invoke('repositories_SetSlug', { repositoryId, slug })
     expect(await set('some.handle')).toEqual({ result: 'Success' })
@@ -139,7 +139,7 @@ describe('a path handle', () => {
   })
 
   it.each(['_a', '-a', '.', 'a/b', 'a b', 'ä', 'a\0', 'x'.repeat(129), newId('repo'), newId('pkg_v')])(
-    'is not %j',
+    'cannot be %j',
     async slug => {
       const repositoryId = await made({ displayName: 'No handle' })
       await expect(owner.invoke('repositories_SetSlug', { repositoryId, slug })).rejects.toMatchObject({
@@ -149,7 +149,7 @@ describe('a path handle', () => {
     },
   )
 
-  it('goes to one of many repositories that ask for it at once, and the others are told', async () => {
+  it('is given to one of several concurrent calls; the others get a conflict', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => made({ displayName: 'Racer' })))
     const answers = await Promise.all([
       ...ids.map(repositoryId => owner.invoke('repositories_SetSlug', { repositoryId, slug: 'the-prize' })),
@@ -162,8 +162,8 @@ describe('a path handle', () => {
   })
 })
 
-describe('a repository', () => {
-  it('is deleted with its packages, versions, files, locked tags and links, and nothing of others', async () => {
+describe('repository', () => {
+  it('is deleted with its packages, versions, files, locked tags and links; other repositories stay', async () => {
     const projectId = await hub.project(owner, organizationId)
     const [gone, kept] = [
       await hub.repository(owner, organizationId),
@@ -189,7 +189,7 @@ describe('a repository', () => {
     })
   })
 
-  it('goes with its organization, whatever is in it', async () => {
+  it('is deleted with its organization, also when it contains files', async () => {
     const organization = await hub.organization(owner)
     const repositoryId = await hub.repository(owner, organization)
     const packageId = await hub.package(owner, repositoryId)
@@ -201,7 +201,7 @@ describe('a repository', () => {
     expect(left).toEqual([])
   })
 
-  it('can be deleted while packages, files and versions are being added, and leaves nothing half done', async () => {
+  it('can be deleted during concurrent additions, and leaves no packages behind', async () => {
     const repositoryId = await hub.repository(owner, organizationId)
     const packageId = await hub.package(owner, repositoryId)
     const versionId = await hub.version(owner, packageId)
@@ -225,7 +225,7 @@ describe('a repository', () => {
     expect(left).toEqual([])
   })
 
-  it('moves to another organization by an administrator of the instance, who is all that may', async () => {
+  it('can be moved to another organization by administrators of the instance only', async () => {
     const administrator = await hub.user({ isAdmin: true })
     const target = await hub.organization(stranger)
     const projectId = await hub.project(owner, organizationId)
@@ -255,7 +255,7 @@ describe('a repository', () => {
     })
   })
 
-  it('tells consoles of its organization what changed, and nobody else', async () => {
+  it('notifies consoles of its own organization only', async () => {
     const repositoryId = await hub.repository(owner, organizationId)
     await using theirs = await liveStream(hub, stranger)
     await using ours = await liveStream(hub, owner)
@@ -263,7 +263,7 @@ describe('a repository', () => {
     const packageId = await hub.package(owner, repositoryId)
     await hub.version(owner, packageId, 'stable')
     for (const topic of ['repositories', 'packages'])
-      await until(`a change of ${topic} is told`, () =>
+      await until(`the notice of ${topic}`, () =>
         ours.changes.some(change => change.topic === topic && change.repositoryId === repositoryId),
       )
     expect(theirs.changes).toEqual([])

@@ -2,7 +2,7 @@ import type { ActionInput, ActionName } from '@muster/actions'
 import { assetRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** A large repository as issue 5 draws it. */
+/** Sizes of a large repository: its packages (and as many blobs), versions of one package, files of one version. */
 const PACKAGES = 10_000
 const VERSIONS = 10_000
 const FILES = 1_000
@@ -96,7 +96,7 @@ it.each(CASES)('answers %s of a large repository in time', async (_what, name, i
   expect(p95).toBeLessThan(MAX_P95_MS)
 })
 
-it('shows every version once when paged through, with its tags', async () => {
+it('lists every version once over all pages, with its tags', async () => {
   const seen = new Set<string>()
   let cursor: string | undefined
   do {

@@ -36,7 +36,7 @@ async function tagsOf(versionId: string): Promise<string[]> {
 const invalid = (message: string, status = 400) => ({ kind: 'Invalid', status, message })
 
 describe('tagging', () => {
-  it('adds tags, and changes nothing the second time', async () => {
+  it('adds tags, and changes nothing when repeated', async () => {
     const versionId = await version({ tag: 'v1' })
     expect(await tag(versionId, { tag: 'stable' }, { tag: 'v1', reassign: false })).toEqual({})
     const events = (await auditEvents(hub, 'repositories_PackageVersionTagged')).length
@@ -45,7 +45,7 @@ describe('tagging', () => {
     expect(await auditEvents(hub, 'repositories_PackageVersionTagged')).toHaveLength(events)
   })
 
-  it('moves a tag from another version unless told not to', async () => {
+  it('moves a tag from another version unless `reassign` is false', async () => {
     const [one, two] = [await version({ tag: 'stable' }), await version()]
     await expect(tag(two, { tag: 'stable', reassign: false })).rejects.toMatchObject(
       invalid('The tag "stable" is on another version and may not be reassigned.'),
@@ -57,7 +57,7 @@ describe('tagging', () => {
     expect([await tagsOf(one), await tagsOf(two)]).toEqual([['stable'], []])
   })
 
-  it('locks a tag that is there, and no request opens it again', async () => {
+  it('locks an existing tag, which cannot be unlocked', async () => {
     const versionId = await version({ tag: 'v1' })
     await tag(versionId, { tag: 'v1', locked: true })
     expect(await tagsOf(versionId)).toEqual(['v1!'])
@@ -76,7 +76,7 @@ describe('tagging', () => {
     expect(await tagsOf(one)).toEqual(['v1!'])
   })
 
-  it('gives all tags of a request or none', async () => {
+  it('sets all tags of a request or none', async () => {
     const [one, two] = [await version({ tag: 'v1', locked: true }, { tag: 'stable' }), await version()]
     await expect(tag(two, { tag: 'new' }, { tag: 'stable' }, { tag: 'v1' })).rejects.toMatchObject({
       kind: 'Invalid',
@@ -84,7 +84,7 @@ describe('tagging', () => {
     expect([await tagsOf(one), await tagsOf(two)]).toEqual([['stable', 'v1!'], []])
   })
 
-  it('of a new version that cannot be creates nothing', async () => {
+  it('creates no version when a tag of it is refused', async () => {
     await version({ tag: 'v1', locked: true })
     await expect(create({ tag: 'v2' }, { tag: 'v1' })).rejects.toMatchObject({ kind: 'Invalid' })
     const { versionCount } = await owner.invoke('repositories_GetPackageDetails', { packageId })
@@ -93,12 +93,12 @@ describe('tagging', () => {
     expect(await owner.invoke('repositories_ResolveVersionByPath', path)).toEqual({ result: 'NotFound' })
   })
 
-  it('takes the same tag twice in a request for one, locked if one of them is', async () => {
+  it('merges equal tags of a request, locked if one of them is', async () => {
     const versionId = await version({ tag: 'v1', locked: true }, { tag: 'v1' }, { tag: 'v2' }, { tag: 'v2' })
     expect(await tagsOf(versionId)).toEqual(['v1!', 'v2'])
   })
 
-  it('knows a tag in its package only', async () => {
+  it('sets tags separately in each package', async () => {
     const one = await version({ tag: 'stable', locked: true })
     packageId = await hub.package(owner, repositoryId, `package-${packages++}`)
     const two = await version({ tag: 'stable' })
@@ -106,7 +106,7 @@ describe('tagging', () => {
   })
 
   it.each(['_a', '-a', '.', 'a/b', 'a b', 'ä', 'a\0', '<b>', 'x'.repeat(129), newId('pkg_v')])(
-    'takes no tag %j',
+    'refuses the tag %j',
     async name => {
       const versionId = await version()
       await expect(tag(versionId, { tag: name })).rejects.toMatchObject({ issues: [{ path: 'tags.0.tag' }] })
@@ -114,7 +114,7 @@ describe('tagging', () => {
     },
   )
 
-  it('takes 100 tags a call of 128 characters each, and no more', async () => {
+  it('accepts up to 100 tags of 128 characters in a call', async () => {
     const tags = Array.from({ length: 101 }, (_, at) => ({ tag: String(at).padStart(128, 'x') }))
     const versionId = await version()
     expect(await tag(versionId, ...tags.slice(1))).toEqual({})
@@ -122,7 +122,7 @@ describe('tagging', () => {
     await expect(tag(versionId, ...tags)).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
-  it('keeps who moved a tag and when', async () => {
+  it('records each move of a tag with its actor', async () => {
     const [one, two] = [await version({ tag: 'stable' }), await version()]
     await tag(two, { tag: 'stable', locked: false })
     await untag(two, 'stable')
@@ -154,7 +154,7 @@ describe('untagging', () => {
     expect(await tagsOf(versionId)).toEqual(['c!'])
   })
 
-  it('leaves a tag alone that another version holds by now', async () => {
+  it('refuses to remove a tag that was moved to another version', async () => {
     const [one, two] = [await version({ tag: 'stable' }), await version()]
     await tag(two, { tag: 'stable' })
     await expect(untag(one, 'stable')).rejects.toMatchObject({ kind: 'Invalid' })
@@ -162,8 +162,8 @@ describe('untagging', () => {
   })
 })
 
-describe('a locked tag', () => {
-  it('keeps its version and its package from being deleted', async () => {
+describe('locked tag', () => {
+  it('prevents the deletion of its version and its package', async () => {
     const versionId = await version({ tag: 'v1', locked: true }, { tag: 'stable' })
     await expect(owner.invoke('repositories_DeleteVersion', { versionId })).rejects.toMatchObject(
       invalid('The version cannot be deleted: its tag "v1" is locked.'),
@@ -174,15 +174,15 @@ describe('a locked tag', () => {
     expect(await tagsOf(versionId)).toEqual(['stable', 'v1!'])
   })
 
-  it('of another version keeps nothing', async () => {
+  it('does not prevent the deletion of other versions', async () => {
     await version({ tag: 'v1', locked: true })
     const versionId = await version({ tag: 'v2' })
     expect(await owner.invoke('repositories_DeleteVersion', { versionId })).toEqual({})
   })
 })
 
-describe('two releases at once', () => {
-  it('that want one tag for good leave it with one of them', async () => {
+describe('concurrent releases', () => {
+  it('lock a tag on one version only', async () => {
     const versions = await Promise.all(Array.from({ length: 12 }, () => version()))
     const answers = await Promise.allSettled(versions.map(one => tag(one, { tag: 'v1', locked: true })))
     const losers = answers.filter(answer => answer.status === 'rejected')
@@ -193,7 +193,7 @@ describe('two releases at once', () => {
     expect(await tagsOf(winner)).toEqual(['v1!'])
   })
 
-  it('that create a version with one tag make one version', async () => {
+  it('create one version when each refuses to reassign the tag', async () => {
     const answers = await Promise.allSettled(
       Array.from({ length: 12 }, () => create({ tag: 'v1', reassign: false })),
     )
@@ -204,7 +204,7 @@ describe('two releases at once', () => {
     expect(versions).toHaveLength(1)
   })
 
-  it('that move tags to and fro all succeed and end with each tag on one version', async () => {
+  it('all succeed in moving tags, and leave each tag on one version', async () => {
     const versions = await Promise.all(Array.from({ length: 6 }, () => version()))
     const tags = ['a', 'b', 'c', 'd']
     await Promise.all(
@@ -217,7 +217,7 @@ describe('two releases at once', () => {
     expect(held.flat().sort()).toEqual(tags)
   })
 
-  it('of which one locks while another deletes end with one of both', async () => {
+  it('either lock a tag or delete its version, never both', async () => {
     for (let round = 0; round < 8; round++) {
       const versionId = await version({ tag: `r${round}` })
       const [locks, deletes] = await Promise.allSettled([
@@ -231,7 +231,7 @@ describe('two releases at once', () => {
   })
 })
 
-it('a version goes with more tags than a statement has parameters, and each is noted', async () => {
+it('deletes a version with more tags than a statement can have parameters, and records each', async () => {
   const count = 14_000
   const versionId = await version()
   await hub.pool.query(
