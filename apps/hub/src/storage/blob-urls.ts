@@ -2,29 +2,29 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ActionError } from '@muster/actions'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 
-/** How long a signed address works, in seconds: as long as an upload of a newer client may take (catalogue 4.7). */
+/** Validity of a signed URL: 2 h, in seconds. An upload may take as long. */
 export const URL_LIFE_SECS = 2 * 60 * 60
 
 /**
- * All downloads of a blob that are asked for within so many seconds get the same address, so that a cache in front keeps one copy for
- * all devices. It works for so much less than the others at worst.
+ * Download URLs of a blob that are issued within the same 15 minutes are equal, so that a cache in front of the hub keeps one copy for
+ * all devices. Their validity is therefore up to 15 minutes shorter.
  */
 const SHARED_SECS = 15 * 60
 
-/** What a signed address of the hub is for. */
+/** Permission that a signed URL of the hub grants. */
 export type BlobGrant = {
   purpose: 'upload' | 'verified-upload' | 'download'
   assetId: string
-  /** Under which name a download is saved. */
+  /** File name under which the browser saves a download. */
   filename?: string | undefined
-  /** In hex, of what is downloaded. */
+  /** SHA-256 of the blob in hex, for downloads. */
   sha256?: string | undefined
 }
 
-/** What a signed address grants until then, in seconds since 1970. */
+/** A verified permission. It expires at `expires`, in seconds since 1970. */
 export type CheckedGrant = BlobGrant & { expires: number }
 
-/** Signed addresses of the hub's own for the bytes of blobs: nothing in them can be changed, and they work for a while only. */
+/** Signs and verifies the hub's own URLs for the bytes of blobs. Such a URL cannot be altered, and it expires. */
 export class BlobUrls {
   readonly #key: Buffer
   readonly #publicUrl: string
@@ -44,7 +44,7 @@ export class BlobUrls {
     return url.href
   }
 
-  /** What a request to such an address may do; throws `Forbidden` for what was not issued so or is over. */
+  /** Verifies the URL of a request and returns its permission. Throws `Forbidden` if the signature is wrong or has expired. */
   check(
     purposes: readonly BlobGrant['purpose'][],
     assetId: string,
@@ -64,7 +64,7 @@ export class BlobUrls {
     return { ...grant, expires }
   }
 
-  /** What is absent stands in the signed list as `null`. */
+  /** Signs the fields in fixed positions: `JSON.stringify` writes an absent one as `null`. */
   #sign({ purpose, assetId, filename, sha256 }: BlobGrant, expires: number): Buffer {
     const signed = JSON.stringify([purpose, assetId, filename, sha256, expires])
     return createHmac('sha256', this.#key).update(signed).digest()

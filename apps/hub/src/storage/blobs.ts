@@ -20,14 +20,14 @@ import type { ObjectStores } from './object-stores.ts'
 import { digestOf, MAX_S3_OBJECT_BYTES, S3Failure, UNSIGNED } from './s3.ts'
 import { pipeUpload, UploadCut } from './upload-stream.ts'
 
-/** Limits of uploads and checks of uploads on a node, each of which holds a few MiB. Owners are organizations. */
+/** Limits of concurrent uploads and checks on a node. Each holds a few MiB of memory. Owners are organizations. */
 const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
-/** An upload that brings nothing for so long is given up, in milliseconds; so is one that takes longer than its address lives. */
+/** An upload is aborted after 60 s without new bytes, or after the validity of its URL, 2 h. Both in milliseconds. */
 const STALL_MS = 60_000
 const UPLOAD_MS = URL_LIFE_SECS * 1000
-/** How long the bytes of one blob may take to be read back, in milliseconds. */
+/** Deadline for reading back the bytes of one blob: 30 minutes, in milliseconds. */
 const CHECK_MS = 30 * 60 * 1000
-/** How long one sweep removes what is due in one store, in milliseconds; the rest waits for the next. */
+/** Time that one sweep spends on removals in one object store: 1 minute, in milliseconds. The rest waits for the next sweep. */
 const STORE_TURN_MS = 60 * 1000
 
 /** A registered blob. */
@@ -36,10 +36,10 @@ export type Asset = Expected & {
   repositoryId: string
   organizationId: string
   status: string
-  /** In which store it lies, under which key; null for the hub's folder. */
+  /** Object store of the blob, and its key in there. Both are null for the hub's folder. */
   storeId: string | null
   objectKey: string | null
-  /** Of an available one whose digest is of another kind. */
+  /** SHA-256 of an available blob that was registered with another digest algorithm, else null. */
   sha256: Buffer | null
 }
 
@@ -49,6 +49,7 @@ const ASSET = `
     from asset a join repository r on r.repository_id = a.repository_id
    where a.asset_id = $1`
 
+/** Dependencies of `Blobs`. */
 export type BlobsOptions = {
   db: Db
   folder: LocalFolder
@@ -60,11 +61,11 @@ export type BlobsOptions = {
   log: Logger
 }
 
-/** The bytes behind assets, wherever they lie: how they get there, are checked, and get out (catalogue 4.7). */
+/** The bytes of blobs in the hub's folder and in object stores: upload, check, download and removal (catalogue 4.7). */
 export class Blobs {
   readonly #db: Db
   readonly #folder: LocalFolder
-  /** Buckets that blobs lie in. */
+  /** The object stores of the instance and of repositories. */
   readonly stores: ObjectStores
   readonly #instanceStoreId: string | undefined
   readonly #urls: BlobUrls
@@ -82,26 +83,26 @@ export class Blobs {
     this.#log = log
   }
 
-  /** Writes, reads and removes a small object in the instance's own store, where there is one; throws what is in the way. */
+  /** Probes the instance's own object store, if there is one, with a small object. Throws if that fails. */
   async checkInstanceStore(): Promise<void> {
     if (this.#instanceStoreId === undefined) return
     const { store, bucket } = await this.stores.open(this.#db, this.#instanceStoreId)
     await bucket.probe(store.prefix)
   }
 
-  /** A blob by its id; nothing when there is none. */
+  /** Returns the blob with this id, if it exists. */
   async find(db: Db, assetId: string): Promise<Asset | undefined> {
     return (await select<Asset>(db, ASSET, [assetId]))[0]
   }
 
-  /** A blob that was there at the permission check; throws `Forbidden` when it is gone by now. */
+  /** Returns a blob that existed at the permission check. Throws `Forbidden` if it was deleted since. */
   async get(db: Db, assetId: string): Promise<Asset> {
     const asset = await this.find(db, assetId)
     if (!asset) throw refusal()
     return asset
   }
 
-  /** Where a new blob of a repository will lie. Throws `Invalid` for one that is too large for that place. */
+  /** Returns store and key for a new blob of a repository. Throws `Invalid` if the blob is too large for the store. */
   async placeFor(
     tx: Tx,
     repositoryId: string,
@@ -121,7 +122,7 @@ export class Blobs {
     return { storeId: store.storeId, objectKey: store.prefix ? `${store.prefix}/${assetId}` : assetId }
   }
 
-  /** Addresses to which the bytes of a blob are sent, for clients of both ages. */
+  /** Returns URLs for the upload of a blob: `url` for older clients, `verifiedUrl` with `headers` for newer ones. */
   async uploadUrls(
     asset: Asset,
   ): Promise<{ url: string; verifiedUrl: string; headers: Record<string, string> }> {
@@ -136,7 +137,7 @@ export class Blobs {
     if (asset.storeId === null) return throughHub
     try {
       const { store, bucket } = await this.stores.open(this.#db, asset.storeId)
-      // A store that would replace what is there, or knows no such header, is not for others to write to.
+      // Clients may write directly only to a store that refuses to replace an object (`If-None-Match`).
       if (!(await this.stores.takesConditions(this.#db, store, bucket))) return throughHub
       return { url, verifiedUrl: await bucket.presignPut(objectKey!, URL_LIFE_SECS, headers), headers }
     } catch (error) {
@@ -144,7 +145,7 @@ export class Blobs {
     }
   }
 
-  /** An address from which the bytes of a blob come. Throws `Invalid` for one that is not available. */
+  /** Returns a URL for the download of a blob. Throws `Invalid` if the blob is not available. */
   async downloadUrl(db: Db, asset: Asset, filename: string | undefined): Promise<string> {
     requireAvailable(asset)
     const { assetId, storeId, objectKey } = asset
@@ -162,14 +163,14 @@ export class Blobs {
     })
   }
 
-  /** The file of a blob that lies in the hub's folder. */
+  /** Returns the path of a blob in the hub's folder. */
   pathOf(assetId: string): string {
     return this.#folder.pathOf(assetId)
   }
 
   /**
-   * Receives the bytes of a blob from a request to one of the hub's own addresses and makes it available. What is wrong is told
-   * before the body is read where it can be.
+   * Receives the bytes of a blob from a request to one of the hub's own URLs, and makes the blob available. Refuses a wrong request
+   * before its body is read where possible.
    */
   async receive({ assetId, purpose }: BlobGrant, request: IncomingMessage): Promise<void> {
     const asset = await this.find(this.#db, assetId)
@@ -183,7 +184,7 @@ export class Blobs {
         const { driver, name } = await this.#placeOf(asset)
         const storedBytes = await driver.sizeOf(name)
         if (isVerified && storedBytes !== undefined) throw alreadyThere()
-        // An object that is right is not written again, since a store may break it while doing so.
+        // An object that was verified is not written again, since the store may damage it. The body is only hashed.
         const isThere =
           asset.status === 'Available' && storedBytes === asset.sizeBytes && driver !== this.#folder
         const staged = isThere
@@ -201,8 +202,8 @@ export class Blobs {
   }
 
   /**
-   * Reads the stored bytes of a blob and compares them with what was registered; resolves to their SHA-256. Bytes that are wrong
-   * are removed. Throws `Invalid` for what is missing or wrong, and keeps what was found with the blob.
+   * Reads the stored bytes of a blob and compares them with the registered digest. Resolves to their SHA-256. Throws `Invalid` for
+   * missing or wrong bytes, after storing the finding in the blob's row. Wrong bytes are removed.
    */
   async check(asset: Asset): Promise<Buffer> {
     return this.#limited(asset, async () => {
@@ -215,7 +216,7 @@ export class Blobs {
         return await digestOf(driver, name, asset, AbortSignal.timeout(CHECK_MS))
       } catch (error) {
         if (error instanceof WrongBytes) {
-          // So that the right ones can be uploaded, unless they came meanwhile.
+          // Removes the wrong bytes, so that the right ones can be uploaded. `#note` returns false if that has happened already.
           if (await this.#note(asset, 'Mismatched', error.message)) await driver.remove(name)
         } else if (error instanceof S3Failure) await this.#note(asset, 'Error', error.message)
         throw error
@@ -223,7 +224,7 @@ export class Blobs {
     })
   }
 
-  /** Makes a blob available whose bytes were checked; whether it was not before. Locks its row. */
+  /** Makes a checked blob available. Returns whether it was not available before. Locks its row. */
   async markAvailable(
     tx: Tx,
     asset: Asset,
@@ -249,15 +250,15 @@ export class Blobs {
   }
 
   /**
-   * Removes what blobs left behind that are gone, blobs that were never uploaded, and files that no blob has. A store that is out of
-   * reach is asked again later, each time after a longer pause.
+   * Removes the bytes of deleted blobs, blobs that were never uploaded, and files without a blob. Removals from an unreachable store
+   * are retried after growing pauses.
    */
   async sweep({ jobId, signal }: { jobId: string; signal: AbortSignal }): Promise<void> {
     await this.#deleteUnfinished(jobId)
     await this.#removeDue(signal)
     await this.stores.forgetUnused(this.#db, this.#instanceStoreId)
     const swept = await this.#folder.sweep(async names => {
-      // What was deleted since, or could not be removed yet, is known as well: it waits to be removed, and not for a week.
+      // A file with a pending removal counts as known: the removal deletes it, so it is not kept aside for a week.
       const { rows } = await sql<{ asset_id: string }>`
         select asset_id from asset where asset_id = any (${names}) and store_id is null
         union all
@@ -299,14 +300,14 @@ export class Blobs {
       this.#live.changed({ topic: 'packages', organizationId, repositoryId })
   }
 
-  /** One place after the other, the hub's own disk first: a store that is slow or broken keeps nobody else's bytes. */
+  /** Removes from the hub's folder first, then from each store with a time limit, so that a slow store does not block others. */
   async #removeDue(signal: AbortSignal): Promise<void> {
     const places = await this.#db
       .selectFrom('blob_removal')
       .where('not_before', '<=', sql<Date>`now()`)
       .select('store_id')
       .groupBy('store_id')
-      // In another order each time, so that the slow ones are not always before the same others.
+      // Random order, so that slow stores do not delay the same other stores each time.
       .orderBy(sql`store_id is not null, random()`)
       .execute()
     for (const { store_id: storeId } of places) {
@@ -337,7 +338,7 @@ export class Blobs {
         } catch (error) {
           this.#log.warn({ err: error, assetId, storeId }, 'the bytes of a deleted blob could not be removed')
           await this.#postponeRemoval(storeId, assetId, error)
-          // What failed for one would fail for the others of its store.
+          // The other removals from this store would fail as well.
           if (storeId !== null) break
         }
       }
@@ -373,14 +374,14 @@ export class Blobs {
     return { driver: bucket, name: objectKey! }
   }
 
-  /** What was received and what the row says become true together; whoever deletes the blob waits or was first. */
+  /** Commits the bytes in the transaction that updates the row. The row lock serializes this with a deletion of the blob. */
   async #publish(asset: Asset, staged: Staged, isVerified: boolean): Promise<void> {
     const { organizationId, repositoryId } = asset
     const isNew = await this.#db.transaction().execute(async tx => {
       const { status } = await lockRow(tx, asset)
       if (isVerified && status === 'Available') throw alreadyThere()
       await staged.commit()
-      // The address says what may be done and not who does it; the action that issued it says that.
+      // A signed URL does not identify a person, so the event is recorded as System. The action that issued the URL is audited.
       return this.markAvailable(tx, asset, staged.sha256, {
         emit: (event, data) =>
           recordEvent(tx, { caller: SYSTEM, scope: { organizationId, repositoryId } }, event, data),
@@ -389,7 +390,7 @@ export class Blobs {
     if (isNew) this.#live.changed({ topic: 'packages', organizationId, repositoryId })
   }
 
-  /** Keeps what a check found with the blob; tells whether it is one still that is not available. */
+  /** Stores the finding of a check in the blob's row. Returns false if the blob has become available or was deleted. */
   async #note(
     { assetId }: Asset,
     status: 'Missing' | 'Mismatched' | 'Error',
@@ -415,12 +416,12 @@ export class Blobs {
   }
 }
 
-/** The SHA-256 of an available blob, in hex. */
+/** Returns the SHA-256 of an available blob, in hex. */
 export function sha256HexOf({ digest, sha256 }: Asset): string {
   return sha256Of(digest) ?? sha256!.toString('hex')
 }
 
-/** Headers that a verified upload must have (catalogue 4.7). A store that takes them seriously refuses a second upload and others' bytes. */
+/** Headers that a verified upload must have (catalogue 4.7). A store that honours them refuses a second upload and wrong bytes. */
 function verifiedHeaders({ assetId, digest }: Asset): Record<string, string> {
   return {
     'x-amz-meta-nexigon-asset-id': assetId,
@@ -437,7 +438,7 @@ function requireHeaders({ headers }: IncomingMessage, expected: Record<string, s
   }
 }
 
-/** A body must say how long it is before it is read. */
+/** Refuses a body without `Content-Length` or with another length than registered, before it is read. */
 function requireLength({ headers }: IncomingMessage, sizeBytes: number): void {
   const length = headers['content-length']
   if (length === undefined)
@@ -451,14 +452,14 @@ function requireLength({ headers }: IncomingMessage, sizeBytes: number): void {
     )
 }
 
-/** A signal that ends an upload which brings nothing for too long, or takes too long as a whole. */
+/** Returns a signal that aborts an upload without new bytes for `STALL_MS`, or after `UPLOAD_MS`. */
 function stallSignal(request: IncomingMessage): Disposable & { signal: AbortSignal } {
   const controller = new AbortController()
   const { socket } = request
   const endsAtMs = performance.now() + UPLOAD_MS
   let readBytes = socket.bytesRead
   const timer = setInterval(() => {
-    // What the client has sent and the hub does not take yet is no stall of the client.
+    // While received bytes wait in the buffer, the hub is slow and not the client.
     const isItsTurn = !request.complete && request.readableLength === 0
     if ((socket.bytesRead === readBytes && isItsTurn) || performance.now() > endsAtMs)
       controller.abort(new ActionError('Invalid', 'The upload took too long.', { status: 408 }))
@@ -467,7 +468,7 @@ function stallSignal(request: IncomingMessage): Disposable & { signal: AbortSign
   return { signal: controller.signal, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
-/** Bytes that are there already: whoever sends them again is told whether they are the same. */
+/** Compares a repeated upload with the registered digest without storing it. Throws `WrongBytes` if it differs. */
 async function onlyHashed(expected: Expected, body: IncomingMessage, signal: AbortSignal): Promise<Staged> {
   const digester = new Digester(expected)
   const sink = new Writable({
@@ -480,7 +481,7 @@ async function onlyHashed(expected: Expected, body: IncomingMessage, signal: Abo
   return { sha256: digester.finish(), commit: async () => {}, discard: async () => {} }
 }
 
-/** The row of a blob for as long as the transaction lasts. Throws when it is gone or lies elsewhere by now. */
+/** Locks the row of a blob until the transaction ends. Throws if the blob was deleted or moved to another store. */
 async function lockRow(tx: Tx, { assetId, objectKey }: Asset): Promise<{ status: string }> {
   const row = await tx
     .selectFrom('asset')
@@ -509,7 +510,7 @@ function alreadyThere(): ActionError {
   return new ActionError('Invalid', 'The bytes of this blob were uploaded already.', { status: 412 })
 }
 
-/** What went wrong with the bytes of a blob, for whoever asked; what nobody foresaw stays as it is. */
+/** Converts known storage errors into an `ActionError` for the caller. Returns other errors unchanged. */
 function asActionError(error: unknown): unknown {
   if (error instanceof WrongBytes) return new ActionError('Invalid', error.message, { cause: error })
   if (error instanceof S3Failure) return error.asActionError()

@@ -2,19 +2,19 @@ import { createHash, type Hash } from 'node:crypto'
 
 const ALGORITHMS: Record<string, string> = { sha256: 'sha256', sha512_256: 'sha512-256', sha512: 'sha512' }
 
-/** What a blob was registered as: its size in bytes and its digest in canonical form (catalogue 1.7). */
+/** Registered size and digest of a blob. The digest is in canonical form (catalogue 1.7). */
 export type Expected = { sizeBytes: number; digest: string }
 
-/** Says that bytes are not those that were registered; the message says how. */
+/** Thrown when bytes differ from the registered ones. The message states the difference. */
 export class WrongBytes extends Error {
   override readonly name = 'WrongBytes'
 }
 
-/** Hashes bytes as they pass, and compares them at their end with what was registered. */
+/** Hashes bytes as they pass, and compares size and digest with the registered ones at the end. */
 export class Digester {
   readonly #expected: Expected
   readonly #sha256 = createHash('sha256')
-  /** The algorithm that it was registered with where that is another. */
+  /** Hash with the registered algorithm, if that is not SHA-256. */
   readonly #other: Hash | undefined
   #sizeBytes = 0
 
@@ -30,7 +30,7 @@ export class Digester {
     this.#other?.update(chunk)
   }
 
-  /** The SHA-256 of all that passed; throws `WrongBytes` when it is not what was registered. Ends the digester. */
+  /** Returns the SHA-256 of all bytes. Throws `WrongBytes` if size or digest is wrong. May be called once only. */
   finish(): Buffer {
     const { sizeBytes, digest } = this.#expected
     if (this.#sizeBytes !== sizeBytes)
@@ -43,7 +43,7 @@ export class Digester {
   }
 }
 
-/** The SHA-256 in a digest, if it is one. */
+/** Returns the hex part of a SHA-256 digest, or undefined for another algorithm. */
 export function sha256Of(digest: string): string | undefined {
   return /^sha256_([0-9a-f]{64})$/.exec(digest)?.[1]
 }

@@ -29,22 +29,22 @@ afterAll(() => {
 const get = (http: GuardedHttpClient, url: string) =>
   http.request(new URL(url), { method: 'GET', headers: {}, signal: AbortSignal.timeout(2_000) })
 
-it('looks a name up once and connects to what it found, whatever the name means a moment later', async () => {
+it('resolves a name once and connects to the checked address, even if DNS changes', async () => {
   const answers = ['127.0.0.2', '127.0.0.1']
   let lookUps = 0
-  // As if that one address were public.
+  // Allows one loopback address, in place of a public address.
   const http = new GuardedHttpClient(['127.0.0.2'], {
     lookUp: async () => [{ address: answers[lookUps++]!, family: 4 }],
   })
   const before = requests
-  // The first answer may be used and leads nowhere; the second would lead to the listener.
+  // The first address is allowed but has no listener. The second one has a listener and is not allowed.
   await expect(get(http, `http://rebinding.example:${port}/`)).rejects.toThrow('ECONNREFUSED 127.0.0.2')
   expect([lookUps, requests]).toEqual([1, before])
   await expect(get(http, `http://rebinding.example:${port}/`)).rejects.toThrow(AddressRefused)
   expect(requests).toBe(before)
 })
 
-it('refuses a name of which one address is not public', async () => {
+it('refuses a name if any of its addresses is not public', async () => {
   const http = new GuardedHttpClient([], {
     lookUp: async () => [
       { address: '93.184.216.34', family: 4 },
@@ -54,7 +54,7 @@ it('refuses a name of which one address is not public', async () => {
   await expect(get(http, `http://mixed.example:${port}/`)).rejects.toThrow(/not a public address/)
 })
 
-it('goes to networks that the operator allows, under the name that was asked for, and follows no redirect', async () => {
+it('connects to allowed networks with the original host name, and follows no redirect', async () => {
   const http = new GuardedHttpClient(['127.0.0.0/8'], {
     lookUp: async () => [{ address: '127.0.0.1', family: 4 }],
   })
@@ -64,7 +64,7 @@ it('goes to networks that the operator allows, under the name that was asked for
   await expect(get(http, 'http://[fe80::1]/')).rejects.toThrow(AddressRefused)
 })
 
-it('gives up on who is silent, and not for a pause in what it sends', async () => {
+it('times out when the server is silent, but not when its own body pauses', async () => {
   const timeoutMs = 300
   const http = new GuardedHttpClient('everything', { timeoutMs })
   const put = (path: string, pauseMs: number) =>
@@ -85,7 +85,7 @@ it('gives up on who is silent, and not for a pause in what it sends', async () =
   })
 })
 
-it('S9: refuses a public address of an own interface and of a denied network', async () => {
+it('S9: refuses a public address of the own machine or of a denied network', async () => {
   const lookUp = async () => [{ address: '93.184.216.34', family: 4 }]
   const own = () => ['127.0.0.1', '93.184.216.34']
   const myself = new GuardedHttpClient([], { lookUp, own })
@@ -94,7 +94,7 @@ it('S9: refuses a public address of an own interface and of a denied network', a
   await expect(get(denied, 'http://balancer.example/')).rejects.toThrow(AddressRefused)
 })
 
-it('S16: says the same of a name that does not exist and of one that leads to a private address', async () => {
+it('S16: throws the same error for an unknown name and for a private address', async () => {
   const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
   const lookUps = [async () => Promise.reject(unknown), async () => [{ address: '10.1.2.3', family: 4 }]]
   const texts = await Promise.all(

@@ -6,8 +6,8 @@ import { networkInterfaces } from 'node:os'
 import { familyOf, networkList } from '../net/networks.ts'
 
 /**
- * An endpoint that the hub does not connect to. One text for every reason, so that nobody learns which internal names exist and where
- * they lead; `address` is for the hub's own log.
+ * Thrown for an endpoint that the hub must not connect to. The message is the same for every reason, so that it does not disclose
+ * internal host names and addresses. `address` is for the hub's log.
  */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
@@ -22,7 +22,7 @@ export class AddressRefused extends Error {
   }
 }
 
-/** Networks that are not the public internet (IANA's special-purpose registries), by family. */
+/** IPv4 networks that are not public, from IANA's special-purpose registry. */
 const NOT_PUBLIC_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -39,33 +39,34 @@ const NOT_PUBLIC_V4 = [
   '203.0.113.0/24',
   '224.0.0.0/3',
 ]
-/** Of IPv6 only this is public… */
+/** Global unicast, the only range of public IPv6 addresses. */
 const PUBLIC_V6 = ['2000::/3']
-/** …without what stands for IPv4 addresses, for tests and for documents. */
+/** Ranges inside `2000::/3` that are not public: IETF protocols such as Teredo, documentation (two ranges) and 6to4. */
 const NOT_PUBLIC_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const notPublic = networkList([...NOT_PUBLIC_V4, ...NOT_PUBLIC_V6])
 const publicV6 = networkList(PUBLIC_V6)
 
 type Address = { address: string; family: number }
-/** Finds the addresses of a host name. */
+/** Resolves a host name to its addresses. */
 export type LookUp = (hostname: string) => Promise<Address[]>
 
+/** Parameters of `GuardedHttpClient.request`. */
 export type GuardedRequest = {
   method: string
   headers: Record<string, string>
   signal: AbortSignal
-  /** Sends the body and ends the request; without it there is none. */
+  /** Writes the body. The request ends when the promise resolves. A request without `send` has no body. */
   send?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>
 }
 
 const TIMEOUT_MS = 60_000
-/** How long a body waits for the word to come, in milliseconds. */
+/** Time that a body waits for `100 Continue` before it is sent anyway: 2 s, in milliseconds. */
 const CONTINUE_MS = 2_000
 
 /**
- * Requests of the hub to addresses that its users name. A host is looked up once, every address of it must be public or
- * in a network that the operator allows, and the connection goes to the very address that was looked at. Redirects are answers.
+ * HTTP client for URLs that users of the hub enter. All addresses of a host must be public or in a network that the operator allows.
+ * The host is resolved once and the connection uses a checked address, against DNS rebinding. Redirects are not followed.
  */
 export class GuardedHttpClient {
   readonly #allowed: BlockList | 'everything'
@@ -75,9 +76,9 @@ export class GuardedHttpClient {
   readonly #own: () => string[]
 
   /**
-   * `allowed` are networks in CIDR form, or everything where the operator named the address. `denied` networks are refused even
-   * there: addresses that lead back to the hub without being its own, such as a load balancer's. `timeoutMs` is how long the other
-   * side may be silent, connecting included. `own` lists the addresses of this machine.
+   * `allowed` lists networks in CIDR form, or is `everything` where the operator chose the address. `denied` networks are refused
+   * even inside `allowed` ones, such as a load balancer in front of the hub. `timeoutMs` limits the silence of the server,
+   * including the connect. `own` lists the addresses of this machine.
    */
   constructor(
     allowed: readonly string[] | 'everything',
@@ -95,7 +96,7 @@ export class GuardedHttpClient {
     this.#own = own
   }
 
-  /** Sends a request; resolves to the head of its answer, whose body is for reading. Throws `AddressRefused`. */
+  /** Sends a request. Resolves when the head of the response arrives; the caller reads the body. Throws `AddressRefused`. */
   async request(url: URL, { method, headers, signal, send }: GuardedRequest): Promise<IncomingMessage> {
     const pinned = await this.#addressOf(url)
     signal.throwIfAborted()
@@ -104,13 +105,13 @@ export class GuardedHttpClient {
         method,
         headers: { ...headers, ...(send && { expect: '100-continue' }) },
         signal,
-        // No connection of another request, which another look-up may have allowed.
+        // Pooled connections are not reused, because their address may come from another look-up.
         agent: false,
         family: pinned.family,
         lookup: (_hostname, { all }, found) =>
           all ? found(null, [pinned]) : found(null, pinned.address, pinned.family),
       })
-      // While the body has a pause it is not the other side that is silent.
+      // The timeout counts only while the hub waits for the server, not while the hub's own body pauses.
       let isItsTurn = true
       request.setTimeout(this.#timeoutMs, () => {
         if (isItsTurn) request.destroy(timeoutError(this.#timeoutMs))
@@ -139,12 +140,12 @@ export class GuardedHttpClient {
           },
           error => {
             failed(error)
-            // Half of a body must not look like a whole one.
+            // Destroys the connection, so that the server does not take a truncated body for a complete one.
             request.destroy()
           },
         )
       }
-      // Who refuses says so before the body is sent; who does not know the question just waits for the body.
+      // `Expect: 100-continue` lets a server refuse before the body is sent. Servers that ignore it get the body after a timeout.
       request.once('continue', start)
       request.flushHeaders()
       const timer = setTimeout(start, CONTINUE_MS)
@@ -156,21 +157,21 @@ export class GuardedHttpClient {
     })
   }
 
-  /** The one address that a URL leads to. */
+  /** Resolves the host of a URL, checks all its addresses and returns the first. */
   async #addressOf({ protocol, hostname }: URL): Promise<Address> {
     if (protocol !== 'https:' && protocol !== 'http:') throw new AddressRefused()
     const host = hostname.replace(/^\[|\]$/g, '')
     const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await this.#found(host)
-    // Read at each call: interfaces come and go.
+    // Read at each call, because interfaces can change while the hub runs.
     const own = networkList(this.#own())
-    // One that is not public among public ones is no accident.
+    // A host with any non-public address is refused: likely DNS rebinding.
     for (const { address } of addresses) {
       if (!this.#isAllowed(address, own)) throw new AddressRefused(address)
     }
     return addresses[0]!
   }
 
-  /** The addresses of a host name. An unknown name is refused like one that leads to a private address. */
+  /** Resolves a host name. An unknown name is refused like a private address, so that internal names are not disclosed. */
   async #found(host: string): Promise<Address[]> {
     try {
       return await this.#lookUp(host)
@@ -187,21 +188,21 @@ export class GuardedHttpClient {
     if (this.#denied.check(address, family)) return false
     if (this.#allowed.check(address, family)) return true
     if (own.check(address, family)) return false
-    // An IPv4 address in the form of IPv6 is looked at as what it is by both lists.
+    // `BlockList` compares an IPv4-mapped IPv6 address with its IPv4 rules, so only other IPv6 addresses need `publicV6`.
     const isMapped = family === 'ipv6' && /^::ffff:/i.test(address)
     if (family === 'ipv6' && !isMapped && !publicV6.check(address, family)) return false
     return !notPublic.check(address, family)
   }
 }
 
-/** The addresses of this machine's interfaces: behind them are the hub itself and its neighbours, however public they look. */
+/** Returns the addresses of this machine's interfaces. Even public ones lead to the hub itself and other local services. */
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap(
     interfaces => interfaces?.map(({ address }) => address) ?? [],
   )
 }
 
-/** Writes to a request with its pace; fails when the request does. */
+/** Returns a function that writes a chunk and resolves when it is flushed. Rejects if the request fails or closes. */
 function bodyOf(request: ClientRequest): (chunk: Uint8Array) => Promise<void> {
   let fail: (error: Error) => void = () => {}
   request.once('close', () => fail(new Error('The connection ended before the body was sent.')))

@@ -8,22 +8,22 @@ import { Digester, type Expected } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
 import { pipeUpload } from './upload-stream.ts'
 
-/** Bytes of an upload that wait for the disk at most, twice: those being written and those that come meanwhile. */
+/** Buffer of an upload: 1 MiB. Up to twice as much is in memory, as one buffer is written while the next one fills. */
 const BUFFER_BYTES = 1024 * 1024
-/** An upload that wrote nothing for so long is no longer under way, in milliseconds; the hub ends stalled ones much earlier. */
+/** An incoming file without writes for 15 minutes (in milliseconds) is left over. The hub aborts stalled uploads much earlier. */
 const DEAD_UPLOAD_MS = 15 * 60 * 1000
-/** What uploads leave free of a disk, since the database may be on it: a twentieth, at most so many bytes. */
+/** Disk space that uploads leave free, since the database may be on the same disk: 5 %, but at most 1 GiB. */
 const RESERVED_SHARE = 1 / 20
 const MAX_RESERVED_BYTES = 1024 ** 3
-/** How long files that no blob has are kept aside, in milliseconds: who restored an older database may want them back. */
+/** Files without a blob are kept for 7 days, in milliseconds. After the restore of an older database they may be needed. */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Blobs in a folder of the hub: `ab/<asset id>` by the last two characters of the id, since folders of many files are slow. */
+/** Blobs in a folder of the hub. Files are spread over subfolders, because folders with many files are slow. */
 export class LocalFolder implements BlobDriver {
   readonly #folder: string
   readonly #incoming: string
   readonly #lost: string
-  /** What uploads under way have not written yet. */
+  /** Bytes that uploads in flight have not written yet. */
   #comingBytes = 0
 
   constructor(folder: string) {
@@ -33,7 +33,7 @@ export class LocalFolder implements BlobDriver {
   }
 
   pathOf(name: string): string {
-    // Base58 is case-sensitive, and not every file system is.
+    // The subfolder is the hex of the id's last two characters: base58 is case-sensitive, and some file systems are not.
     const shard = Buffer.from(name.slice(-2)).toString('hex')
     return join(this.#folder, shard, name)
   }
@@ -74,15 +74,15 @@ export class LocalFolder implements BlobDriver {
   }
 
   /**
-   * Removes what dead uploads left, and puts files aside of which `areKnown` does not know the name; those are removed a week
-   * later. Resolves to how many files were removed and put aside.
+   * Removes leftovers of aborted uploads. Moves files whose name `areKnown` does not return to `lost/`, and removes them there a week
+   * later. Resolves to the numbers of removed and moved files.
    */
   async sweep(
     areKnown: (names: string[]) => Promise<Set<string>>,
   ): Promise<{ removed: number; lost: number }> {
     const removed =
       (await removeOlder(this.#incoming, DEAD_UPLOAD_MS, 'mtimeMs')) +
-      // Being moved counts as a change of the file, not of its content.
+      // `rename` changes ctime but not mtime, so ctime is the time when the file was moved to `lost/`.
       (await removeOlder(this.#lost, KEEP_LOST_MS, 'ctimeMs'))
     let lost = 0
     for (const shard of await namesIn(this.#folder)) {
@@ -99,7 +99,7 @@ export class LocalFolder implements BlobDriver {
     return { removed, lost }
   }
 
-  /** Moves a whole file to its place; it is there for good when this resolves. */
+  /** Moves a complete file to its place. The move is durable when this resolves. */
   async #publish(from: string, to: string): Promise<void> {
     const shard = dirname(to)
     const isNewShard = (await mkdir(shard, { recursive: true, mode: 0o700 })) !== undefined
@@ -108,7 +108,7 @@ export class LocalFolder implements BlobDriver {
     if (isNewShard) await syncFolder(this.#folder)
   }
 
-  /** Keeps room for a file while it comes; one that does not fit is refused before the disk is full for everybody. */
+  /** Reserves disk space for a file while it is received. Throws if the file does not fit, before the disk is full. */
   async #roomFor(sizeBytes: number): Promise<Disposable & { take: (bytes: number) => void }> {
     const { blocks, bavail, bsize } = await statfs(this.#incoming)
     const reservedBytes = Math.min(blocks * bsize * RESERVED_SHARE, MAX_RESERVED_BYTES)
@@ -123,7 +123,7 @@ export class LocalFolder implements BlobDriver {
   }
 }
 
-/** A file that is hashed while the disk writes it; bytes that came meanwhile go in one write. */
+/** Hashes a file while the disk writes it. Chunks that arrive during a write are combined into the next one. */
 class HashingFile extends Writable {
   readonly #file: FileHandle
   readonly #digester: Digester
@@ -149,15 +149,15 @@ class HashingFile extends Writable {
 
   #take(chunks: Buffer[], done: (error?: Error | null) => void): void {
     this.#write(chunks).then(() => done(), done)
-    // While the write is under way in a thread of its own.
+    // The write runs in libuv's thread pool, so hashing here takes place at the same time.
     for (const chunk of chunks) this.#digester.update(chunk)
   }
 
-  /** The handle's own writes: it is not closed while one is under way. */
+  /** Writes through the `FileHandle`, because its `close` waits for pending writes. */
   async #write(chunks: Buffer[]): Promise<void> {
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     const { bytesWritten } = await this.#file.writev(chunks)
-    // A disk that is almost full takes a part; the rest says why.
+    // A nearly full disk accepts only a part. Writing the rest throws the error, such as ENOSPC.
     if (bytesWritten < size)
       for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
         rest = rest.subarray((await this.#file.write(rest)).bytesWritten)

@@ -8,25 +8,25 @@ import { S3Bucket } from './s3.ts'
 import type { S3Settings } from './s3-settings.ts'
 import type { SecretBox } from './secret-box.ts'
 
-/** A store as its row has it. */
+/** An object store as its row describes it. */
 type ObjectStore = Omit<S3Settings, 'secretAccessKey'> & {
   storeId: string
   sealedSecret: Buffer
   isInstance: boolean
-  /** Whether it refuses to replace an object when asked so; nothing until it was tried. */
+  /** Whether the store honours `If-None-Match: *`; undefined until it was probed. */
   takesConditions: boolean | undefined
 }
 
-/** What is written of a store. */
+/** Values of a store to save. */
 type NewStore = S3Settings & { storeId?: string; isInstance?: boolean; takesConditions?: boolean }
 
 const UNREADABLE = 'The secret of this object storage cannot be read with the instance key: set it again.'
 
-/** The object stores that blobs lie in: the instance's own and those of repositories, each with its encrypted secret. */
+/** The object stores of the instance and of repositories. Their secrets are encrypted in the database. */
 export class ObjectStores {
   readonly #box: SecretBox
   readonly #http: GuardedHttpClient
-  /** The operator names the address of the instance's own store, so that may be anywhere. */
+  /** Unrestricted client for the instance's own store, whose address the operator chooses. */
   readonly #httpOfOperator = new GuardedHttpClient('everything')
 
   constructor(box: SecretBox, http: GuardedHttpClient) {
@@ -34,7 +34,7 @@ export class ObjectStores {
     this.#http = http
   }
 
-  /** A store by its id, or nothing. */
+  /** Returns the store with this id, if it exists. */
   async find(db: Db, storeId: string): Promise<ObjectStore | undefined> {
     const row = await db
       .selectFrom('object_store')
@@ -57,7 +57,7 @@ export class ObjectStores {
     )
   }
 
-  /** The store that a repository brings, if it does. Throws for a repository that is not there. */
+  /** Returns the repository's own store, if it has one. Throws if the repository does not exist. */
   async ofRepository(db: Db, repositoryId: string): Promise<ObjectStore | undefined> {
     const { store_id: storeId } = await db
       .selectFrom('repository')
@@ -67,7 +67,7 @@ export class ObjectStores {
     return storeId === null ? undefined : this.find(db, storeId)
   }
 
-  /** The way to a store with its keys. Throws `ActionError` when the secret cannot be read. */
+  /** Returns a store with a client for its bucket. Throws `ActionError` if the secret cannot be decrypted. */
   async open(db: Db, storeId: string): Promise<{ store: ObjectStore; bucket: S3Bucket }> {
     const store = await this.find(db, storeId)
     if (!store) throw new Error(`There is no object store ${storeId}.`)
@@ -76,7 +76,7 @@ export class ObjectStores {
     return { store, bucket: this.connect({ ...store, secretAccessKey }, store.isInstance) }
   }
 
-  /** Whether a store refuses to replace an object when asked so; tries it the first time. Throws `S3Failure`. */
+  /** Returns whether a store honours `If-None-Match: *`. Probes the store the first time. Throws `S3Failure`. */
   async takesConditions(
     db: Db,
     { storeId, takesConditions, prefix }: ObjectStore,
@@ -92,17 +92,17 @@ export class ObjectStores {
     return found.takesConditions
   }
 
-  /** A bucket by its settings. */
+  /** Returns a client for a bucket. */
   connect(settings: S3Settings, isInstance = false): S3Bucket {
     return new S3Bucket(settings, isInstance ? this.#httpOfOperator : this.#http)
   }
 
-  /** The secret of a store; nothing when the instance key does not open it. */
+  /** Decrypts the secret of a store. Returns undefined if the instance key does not fit. */
   secretOf({ storeId, sealedSecret }: ObjectStore): string | undefined {
     return this.#box.open(sealedSecret, storeId)?.text
   }
 
-  /** Writes a store, in place of an earlier one if its id is given; its id. */
+  /** Inserts a store, or updates the one with `storeId`. Returns its id. */
   async save(
     tx: Tx,
     { storeId = randomUUID(), isInstance = false, takesConditions, ...settings }: NewStore,
@@ -126,7 +126,7 @@ export class ObjectStores {
     return storeId
   }
 
-  /** Brings the row of the instance's own store up to date with its settings; its id, or nothing without settings. */
+  /** Writes the settings of the instance's own store to its row. Returns its id, or undefined without settings. */
   async saveInstance(db: Db, settings: S3Settings | undefined): Promise<string | undefined> {
     if (!settings) return undefined
     return db.transaction().execute(async tx => {
@@ -142,7 +142,7 @@ export class ObjectStores {
     })
   }
 
-  /** Encrypts anew what is still encrypted with the instance key before; tells what neither key opens. */
+  /** Re-encrypts secrets that are still encrypted with the previous instance key. Logs secrets that neither key decrypts. */
   async renewSecrets(db: Db, log: Logger): Promise<void> {
     const rows = await db.selectFrom('object_store').select(['store_id', 'secret_access_key']).execute()
     for (const { store_id: storeId, secret_access_key: sealed } of rows) {
@@ -154,14 +154,14 @@ export class ObjectStores {
         .updateTable('object_store')
         .set({ secret_access_key: this.#box.seal(opened.text, storeId) })
         .where('store_id', '=', storeId)
-        // Another node was quicker, or somebody has set another secret.
+        // Does nothing if another node or a new secret has replaced the value in the meantime.
         .where('secret_access_key', '=', sealed)
         .execute()
       log.info({ storeId }, 'the secret of an object storage was encrypted with the new instance key')
     }
   }
 
-  /** Forgets stores in which nothing lies any more and that nobody uses. */
+  /** Deletes stores that no repository, blob or pending removal refers to. */
   async forgetUnused(db: Db, instanceStoreId: string | undefined): Promise<void> {
     await sql`
       delete from object_store s

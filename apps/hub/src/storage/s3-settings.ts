@@ -1,18 +1,18 @@
-/** Where blobs go in an object store, and the keys to it. */
+/** Bucket, prefix and access keys for blobs in an object store. */
 export type S3Settings = {
-  /** Without a slash at its end. */
+  /** URL without a trailing slash. */
   endpoint: string
   bucket: string
   region: string | undefined
-  /** Without slashes at its ends; what the names of all objects begin with. */
+  /** Beginning of all object keys, without leading and trailing slashes. */
   prefix: string | undefined
-  /** Whether the bucket is in the path and not in the host name. */
+  /** The bucket is in the path of a URL instead of its host name. */
   forcePathStyle: boolean
   accessKeyId: string
   secretAccessKey: string
 }
 
-/** The same place in one form, whatever slashes were written. */
+/** Normalizes slashes in endpoint and prefix, so that settings of the same place are equal. */
 export function normalS3Settings(settings: S3Settings): S3Settings {
   const prefix = settings.prefix?.split('/').filter(Boolean).join('/')
   return {

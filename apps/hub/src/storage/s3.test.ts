@@ -34,7 +34,7 @@ beforeEach(async () => {
   return () => store[Symbol.asyncDispose]()
 })
 
-/** A repository that keeps its blobs in the fake store. */
+/** Creates a repository that keeps its blobs in the fake store. */
 async function repository(settings: object = {}): Promise<string> {
   const repositoryId = await hub.repository(owner, organizationId)
   await owner.invoke('repositories_SetS3Config', {
@@ -68,8 +68,8 @@ const told = async (response: Response): Promise<[number, string]> => [
   ((await response.json()) as { message: string }).message,
 ]
 
-describe('a store of a repository', () => {
-  it('is not set by somebody who was removed while it was tried', async () => {
+describe('object store of a repository', () => {
+  it('is not set by a member who was removed during the probe', async () => {
     const member = await hub.user()
     const ofBoth = await hub.organization(owner, [member])
     const repositoryId = await hub.repository(owner, ofBoth)
@@ -78,7 +78,7 @@ describe('a store of a repository', () => {
     const setting = member
       .invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(store) })
       .catch((error: { kind: string }) => error.kind)
-    await until('the store is tried', () => store.requests.length > 0)
+    await until('the probe of the store', () => store.requests.length > 0)
     await owner.invoke('organizations_RemoveMember', { organizationId: ofBoth, userId: member.userId })
     removed.resolve()
     expect(await setting).toBe('Forbidden')
@@ -86,7 +86,7 @@ describe('a store of a repository', () => {
     expect(s3Endpoint).toBeUndefined()
   })
 
-  it('takes verified uploads and gives downloads itself: no byte goes through the hub', async () => {
+  it('receives verified uploads and serves downloads directly, not through the hub', async () => {
     const assetId = await create(await repository({ prefix: '/releases//2026/' }), Buffer.from('firmware'))
     const { verifiedUrl, headers } = await issue(assetId)
     expect(new URL(verifiedUrl).origin).toBe(store.endpoint)
@@ -108,7 +108,7 @@ describe('a store of a repository', () => {
     expect(await answer.text()).toBe('firmware')
   })
 
-  it('is asked again while it is busy, and a body that was cut is read again', async () => {
+  it('is retried while it is busy, and after a truncated body', async () => {
     const assetId = await create(await repository(), Buffer.from('firmware'))
     const { verifiedUrl, headers } = await issue(assetId)
     await putBytes(verifiedUrl, Buffer.from('firmware'), headers)
@@ -122,7 +122,7 @@ describe('a store of a repository', () => {
     expect(await details(other)).toMatchObject({ status: 'Available' })
   })
 
-  it('that does not keep what it is sent makes no blob available, in either way of uploading', async () => {
+  it('makes no blob available if it changes bytes, with both kinds of upload', async () => {
     const repositoryId = await repository()
     const bytes = randomBytes(200_000)
     const assetId = await create(repositoryId, bytes)
@@ -139,14 +139,14 @@ describe('a store of a repository', () => {
       message: expect.stringContaining(`expected ${digestOf(bytes)}`),
     })
     expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Mismatched' } })
-    // The wrong bytes are gone, so that the right ones can come.
+    // The wrong bytes were removed, so that the right ones can be uploaded.
     store.behave()
     expect((await putBytes(verifiedUrl, bytes, headers)).status).toBe(200)
     await finalize(assetId)
     expect(store.objects.get(assetId)).toEqual(bytes)
   })
 
-  it('that does not remove wrong bytes is told of as well', async () => {
+  it('is reported as failed if it does not remove wrong bytes', async () => {
     const assetId = await create(await repository(), Buffer.from('firmware'))
     const { verifiedUrl, headers } = await issue(assetId)
     store.misbehave({ method: 'PUT', does: 'spoils' })
@@ -173,13 +173,13 @@ describe('a store of a repository', () => {
       'there is no bucket artifacts',
     ],
     [
-      'took the keys away',
+      'revoked the keys',
       { does: 'answers', status: 403, code: 'AccessDenied' },
       502,
       'the keys may not do this',
     ],
   ] as const)(
-    'that %s ends an upload with a clear error and without a blob',
+    'fails an upload with a clear error and without a blob if it %s',
     async (_what, mischief, status, message) => {
       const bytes = randomBytes(3_000_000)
       const assetId = await create(await repository(), bytes)
@@ -192,7 +192,7 @@ describe('a store of a repository', () => {
     },
   )
 
-  it('keeps an object that is right, whatever is sent for it', async () => {
+  it('keeps a verified object, whatever is uploaded for it later', async () => {
     const bytes = randomBytes(50_000)
     const assetId = await create(await repository(), bytes)
     const { url } = await issue(assetId)
@@ -203,7 +203,7 @@ describe('a store of a repository', () => {
     expect(store.objects.get(assetId)).toEqual(bytes)
   })
 
-  it('never has an object of an upload that broke off or had other bytes', async () => {
+  it('has no object after an upload that broke off or had wrong bytes', async () => {
     const bytes = randomBytes(3_000_000)
     const assetId = await create(await repository(), bytes)
     const { url } = await issue(assetId)
@@ -224,11 +224,11 @@ describe('a store of a repository', () => {
     await expect(upload).rejects.toThrow()
     expect(store.objects.size).toBe(0)
     expect((await putBytes(url, bytes)).status).toBe(200)
-    // It is the sender who went away, and no fault of the store.
+    // A disconnect of the client is not logged as an error.
     expect(captured.lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  it('keeps its blobs when the repository moves to another, and loses them when they are deleted', async () => {
+  it('keeps its blobs when the repository gets another store, until they are deleted', async () => {
     const repositoryId = await repository()
     const assetId = await create(repositoryId, Buffer.from('old'))
     await putBytes((await issue(assetId)).url, Buffer.from('old'))
@@ -240,7 +240,7 @@ describe('a store of a repository', () => {
     const { url } = await owner.invoke('repositories_IssueAssetDownloadUrl', { assetId })
     expect(await (await fetch(url)).text()).toBe('old')
 
-    // The stores are out of reach when the repository goes, and are asked again later.
+    // The first store fails when the repository is deleted. Its removals are retried later.
     store.misbehave({ method: 'DELETE', does: 'answers', status: 500 })
     await owner.invoke('repositories_Delete', { repositoryId })
     await hub.runJob('repositories_SweepBlobs', {})
@@ -260,7 +260,7 @@ describe('a store of a repository', () => {
     expect(stores).toEqual([])
   })
 
-  it('is given up for the storage of the hub: new blobs lie there, those in the store are read from it', async () => {
+  it('can be replaced by the storage of the hub, while its blobs are still read from it', async () => {
     const repositoryId = await repository()
     const assetId = await create(repositoryId, Buffer.from('firmware'))
     const { verifiedUrl, headers } = await issue(assetId)
@@ -288,7 +288,7 @@ describe('a store of a repository', () => {
     expect(events.filter(({ event }) => event === 'repositories_S3ConfigChanged')).toHaveLength(2)
   })
 
-  it('that answers what cannot be kept does not hold up what lies elsewhere', async () => {
+  it('does not block removals elsewhere if its error code contains NUL', async () => {
     const repositoryId = await repository()
     const theirs = await create(repositoryId, Buffer.from('theirs'))
     await putBytes((await issue(theirs)).url, Buffer.from('theirs'))
@@ -303,7 +303,7 @@ describe('a store of a repository', () => {
     await hub.db.deleteFrom('blob_removal').execute()
   })
 
-  it('that sends a body without an end is not listened to', async () => {
+  it('is cut off if it sends a body without end', async () => {
     const assetId = await create(await repository(), Buffer.from('firmware'))
     const { verifiedUrl, headers } = await issue(assetId)
     await putBytes(verifiedUrl, Buffer.from('firmware'), headers)
@@ -316,18 +316,18 @@ describe('a store of a repository', () => {
     expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Mismatched' } })
   })
 
-  it('loses no bytes that came while wrong ones were looked at', async () => {
+  it('keeps right bytes that were uploaded during a check of wrong ones', async () => {
     const bytes = randomBytes(1_000)
     const repositoryId = await repository()
     const input = { repositoryId, size: bytes.length, digest: digestOf(bytes, 'sha512') }
     const { assetId } = await owner.invoke('repositories_CreateAsset', input)
     const { url, verifiedUrl, headers } = await issue(assetId)
-    // Of such a digest a store knows nothing.
+    // A store cannot check a SHA-512 digest, so it accepts the wrong bytes.
     expect((await putBytes(verifiedUrl, randomBytes(1_000), headers)).status).toBe(200)
     const { promise, resolve } = Promise.withResolvers<void>()
     store.misbehave({ method: 'GET', does: 'waits', for: promise, times: 1 })
     const looked = finalize(assetId)
-    await until('it is looked at', () => store.requests.includes(`GET ${assetId}`))
+    await until('the check of the object', () => store.requests.includes(`GET ${assetId}`))
     expect((await putBytes(url, bytes)).status).toBe(200)
     resolve()
     await expect(looked).rejects.toMatchObject({ kind: 'Invalid' })
@@ -335,21 +335,21 @@ describe('a store of a repository', () => {
     expect(await details(assetId)).toMatchObject({ status: 'Available', storage: { status: 'Verified' } })
   })
 
-  it('whose keys may not list is asked for what is not there, and takes uploads all the same', async () => {
+  it('receives uploads with keys that may not list the bucket', async () => {
     const repositoryId = await repository()
     const assetId = await create(repositoryId, Buffer.from('firmware'))
     store.misbehave({ method: 'HEAD', does: 'answers', status: 403 })
     expect((await putBytes((await issue(assetId)).url, Buffer.from('firmware'))).status).toBe(200)
   })
 
-  it('at an address and not a name has its bucket in the path', async () => {
+  it('has its bucket in the path if its host is an IP address', async () => {
     const assetId = await create(await repository({ forcePathStyle: false }), Buffer.from('firmware'))
     expect((await putBytes((await issue(assetId)).url, Buffer.from('firmware'))).status).toBe(200)
     const { url } = await owner.invoke('repositories_IssueAssetDownloadUrl', { assetId })
     expect(await (await fetch(url)).text()).toBe('firmware')
   })
 
-  it('waits for an upload that brings nothing no longer than the folder does', async () => {
+  it('gets a stalled upload aborted with 408', async () => {
     const assetId = await create(await repository(), randomBytes(100_000))
     const { pathname, search } = new URL((await issue(assetId)).url)
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -359,7 +359,7 @@ describe('a store of a repository', () => {
       socket.write(randomBytes(50_000))
       await until('the upload has begun', () => store.requests.includes(`PUT ${assetId}`))
       const answer = text(socket)
-      await until('it is ended', () => {
+      await until('the end of the upload', () => {
         vi.advanceTimersByTime(60_000)
         return socket.readableEnded
       })
@@ -369,7 +369,7 @@ describe('a store of a repository', () => {
     }
   })
 
-  it('that was replaced gets none of the uploads that were only registered', async () => {
+  it('receives no upload of a blob that was registered again after its replacement', async () => {
     const repositoryId = await repository()
     const assetId = await create(repositoryId, Buffer.from('late'))
     const early = await issue(assetId)
@@ -380,7 +380,7 @@ describe('a store of a repository', () => {
     expect([store.objects.size, other.objects.size]).toEqual([0, 1])
   })
 
-  it('that is replaced during an upload makes no blob available elsewhere', async () => {
+  it('makes no blob available if it is replaced during the upload', async () => {
     const repositoryId = await repository()
     const bytes = randomBytes(100_000)
     const assetId = await create(repositoryId, bytes)
@@ -397,7 +397,7 @@ describe('a store of a repository', () => {
     socket.write(bytes.subarray(50_000))
     expect(await text(socket)).toMatch(/^HTTP\/1.1 409 [\s\S]*lies in another place by now/)
     expect(await details(assetId)).toMatchObject({ status: 'Dangling' })
-    // What arrived in the store before is removed, also when that is the one to keep blobs in again.
+    // Bytes of the aborted upload are removed, even after the repository returned to this store.
     await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: configOf(store) })
     await create(repositoryId, bytes)
     expect((await putBytes((await issue(assetId)).url, bytes)).status).toBe(200)
@@ -409,7 +409,7 @@ describe('a store of a repository', () => {
   })
 })
 
-describe('new settings', () => {
+describe('new settings of an object store', () => {
   const set = async (settings: object): Promise<unknown> => {
     const repositoryId = await hub.repository(owner, organizationId)
     const s3Config = { ...configOf(store), ...settings }
@@ -425,7 +425,7 @@ describe('new settings', () => {
 
   it.each([
     [
-      'a key id that nobody knows',
+      'an access key id that is unknown',
       { accessKeyId: 'AKIANOBODY' },
       'does not know the access key id AKIANOBODY',
     ],
@@ -435,11 +435,11 @@ describe('new settings', () => {
       { region: 'eu-central-1' },
       'the region eu-central-1 is wrong, the bucket is in us-east-1',
     ],
-    ['a bucket that is not there', { bucket: 'elsewhere' }, 'there is no bucket elsewhere'],
-    ['a host that is not there', { endpoint: 'http://nowhere.invalid' }, 'not a public address'],
-    ['a port that nobody listens on', { endpoint: 'http://127.0.0.1:9' }, 'nothing listens at 127.0.0.1:9'],
+    ['an unknown bucket', { bucket: 'elsewhere' }, 'there is no bucket elsewhere'],
+    ['an unknown host', { endpoint: 'http://nowhere.invalid' }, 'not a public address'],
+    ['a port without a listener', { endpoint: 'http://127.0.0.1:9' }, 'nothing listens at 127.0.0.1:9'],
     ['an address that is not allowed', { endpoint: 'http://10.1.2.3' }, 'not a public address'],
-  ])('with %s are refused in words', async (_what, settings, message) => {
+  ])('are refused with a clear message for %s', async (_what, settings, message) => {
     expect(await set(settings)).toContain(message)
   })
 
@@ -451,7 +451,7 @@ describe('new settings', () => {
       'does not speak TLS as expected',
     ],
     [
-      'another clock',
+      'a different clock',
       () => ({}),
       { does: 'answers', status: 403, code: 'RequestTimeTooSkewed' },
       "its clock and the hub's differ too much",
@@ -463,38 +463,38 @@ describe('new settings', () => {
       'it redirects elsewhere, which the hub does not follow',
     ],
     [
-      'answers that break off',
+      'truncated responses',
       () => ({}),
       { method: 'GET', does: 'cuts' },
       'The object storage cannot be used: the store broke the connection',
     ],
     [
-      'bytes that change',
+      'changed bytes',
       () => ({}),
       { method: 'PUT', does: 'spoils' },
       'it answers other bytes than it was sent',
     ],
-  ] as const)('with %s are refused in words', async (_what, settings, mischief, message) => {
+  ] as const)('are refused with a clear message for %s', async (_what, settings, mischief, message) => {
     if (mischief) store.misbehave(mischief)
     expect(await set(settings())).toContain(message)
-    // What was tried there is gone.
+    // The probe has removed its object.
     expect([...store.objects.keys()]).toEqual([])
   })
 
-  it('of a store that says nothing are refused after a while', { timeout: 60_000 }, async () => {
+  it('are refused for a store that does not answer', { timeout: 60_000 }, async () => {
     store.misbehave({ does: 'hangs' })
     expect(await set({})).toContain('does not answer in time')
   })
 
   it.each(['../up', 'a/../b', './a', 'a\\b', 'a\r\nx-evil: 1', 'a\0b'])(
-    'with the prefix %j are refused',
+    'are refused with the prefix %j',
     async prefix => {
       await expect(repository({ prefix })).rejects.toMatchObject({ kind: 'Invalid' })
       expect(store.requests).toEqual([])
     },
   )
 
-  it('keep the secret that is stored only for the place and key it is for', async () => {
+  it('keep the stored secret only for the same endpoint and key id', async () => {
     const repositoryId = await repository()
     const { secretAccessKey: _, ...rest } = configOf(store)
     await owner.invoke('repositories_SetS3Config', { repositoryId, s3Config: { ...rest, prefix: 'x' } })
@@ -526,7 +526,7 @@ describe('new settings', () => {
     expect(other.requests).toEqual([])
   })
 
-  it('are nothing that a log, the audit log or an answer shows', async () => {
+  it('never show their secret in logs, the audit log or answers', async () => {
     const repositoryId = await repository()
     const planted = store.secretAccessKey
     const all = JSON.stringify([
@@ -546,7 +546,7 @@ describe('new settings', () => {
     })
   })
 
-  it('reach nothing but public addresses', { timeout: 60_000 }, async () => {
+  it('can lead to public addresses only', { timeout: 60_000 }, async () => {
     let connections = 0
     const listener = createServer(socket => {
       connections++

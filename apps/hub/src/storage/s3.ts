@@ -11,24 +11,24 @@ import { AddressRefused, type GuardedHttpClient } from './guarded-http-client.ts
 import type { S3Settings } from './s3-settings.ts'
 import { chunksOf } from './upload-stream.ts'
 
-/** Largest object that one PUT can make (S3), in bytes. */
+/** Largest object that a single PUT may create in S3: 5 GiB, in bytes. */
 export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
 
 const DEFAULT_REGION = 'us-east-1'
-/** How long a small request may take, in milliseconds. */
+/** Deadline of a small request including its retries: 20 s, in milliseconds. */
 const SMALL_REQUEST_MS = 20_000
-/** Small requests are tried so often when a store is busy or out of reach; the pause begins so long and doubles, in milliseconds. */
+/** Attempts while a store is busy or unreachable. The pause begins with 200 ms and doubles each time. */
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 200
-/** Most of the body of an error that is read, in bytes. */
+/** Limit of bytes read of a small response, such as an error. */
 const MAX_ERROR_BYTES = 64 * 1024
-/** The hash of a body in signatures that do not cover it. */
+/** Value in place of the body's hash when a signature does not cover the body (SigV4). */
 export const UNSIGNED = 'UNSIGNED-PAYLOAD'
 
-/** A store that does not do what it should; the message says what, and what to look at. */
+/** Thrown when an object store fails. The message completes "The object storage failed: …". */
 export class S3Failure extends Error {
   override readonly name = 'S3Failure'
-  /** Whether the same may work later. */
+  /** Whether a retry may succeed. */
   readonly mayRecover: boolean
 
   constructor(
@@ -39,7 +39,7 @@ export class S3Failure extends Error {
     this.mayRecover = mayRecover
   }
 
-  /** The same for whoever asked the hub. */
+  /** Converts the failure into an error for the caller of the hub. */
   asActionError(): ActionError {
     return new ActionError('Internal', `The object storage failed: ${this.message}`, {
       status: 502,
@@ -52,13 +52,13 @@ type Call = {
   method: 'GET' | 'PUT' | 'HEAD' | 'DELETE'
   key: string
   headers?: Record<string, string>
-  /** Hash of the body in hex, where it is known. */
+  /** SHA-256 of the body in hex, if known. */
   sha256?: string | undefined
   signal: AbortSignal
   send?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>
 }
 
-/** A bucket of an object store that speaks S3. Objects are named by their whole key. */
+/** A bucket of an S3-compatible object store. Objects are named by their full key, including the prefix. */
 export class S3Bucket implements BlobDriver {
   readonly #settings: S3Settings
   readonly #http: GuardedHttpClient
@@ -70,13 +70,13 @@ export class S3Bucket implements BlobDriver {
 
   async sizeOf(key: string): Promise<number | undefined> {
     const answer = await this.#small({ method: 'HEAD', key })
-    // 403 is what keys are told that may not list the bucket; those that may nothing at all are told so by what comes next.
+    // S3 answers 403 instead of 404 if the keys may not list the bucket. If they have no rights at all, the next request fails.
     if (answer.status === 404 || answer.status === 403) return undefined
     await this.#requireSuccess(answer)
     return Number(answer.head.headers['content-length'])
   }
 
-  /** Sends the bytes on as they come, and their last part only when the hash is right; then reads them back, since stores differ. */
+  /** Streams the bytes to the store, the last chunk only if the hash is right. Reads the object back, since a store may damage it. */
   async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
     const digester = new Digester(expected)
     const send = async (write: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
@@ -122,19 +122,19 @@ export class S3Bucket implements BlobDriver {
     else await this.#requireSuccess(answer, 'drain')
   }
 
-  /** A URL from which everybody can read an object for so long. */
+  /** Returns a URL with which anybody can read an object. `answer` sets headers of the response, such as its content type. */
   presignGet(key: string, validForSecs: number, answer: Record<string, string>): Promise<string> {
     return this.#presign('GET', key, validForSecs, {}, answer)
   }
 
-  /** A URL to which everybody can write an object for so long, with exactly these headers. */
+  /** Returns a URL with which anybody can write an object, with exactly these headers. */
   presignPut(key: string, validForSecs: number, headers: Record<string, string>): Promise<string> {
     return this.#presign('PUT', key, validForSecs, headers, {})
   }
 
   /**
-   * Writes, reads and removes a small object; whether the store can be told not to replace one. Throws `S3Failure` or
-   * `AddressRefused` with what is wrong in words.
+   * Writes, reads and removes a small object. Returns whether the store honours `If-None-Match: *`. Throws `S3Failure` or
+   * `AddressRefused` with a message for people.
    */
   async probe(prefix: string | undefined): Promise<{ takesConditions: boolean }> {
     const key = [...(prefix ? [prefix] : []), `muster-probe-${randomUUID()}`].join('/')
@@ -160,7 +160,7 @@ export class S3Bucket implements BlobDriver {
       conditional = await put({ 'if-none-match': '*' })
       conditional.head.resume()
     } catch (error) {
-      // What failed says more than that nothing more can be removed there.
+      // An error of the removal is ignored, because the first error says more.
       await remove().catch(() => {})
       throw error
     }
@@ -187,7 +187,7 @@ export class S3Bucket implements BlobDriver {
     return { url: url.href, accessKeyId, secretAccessKey, region, service: 's3' }
   }
 
-  /** A request without much of a body, tried again while the store is busy or out of reach. */
+  /** Sends a request without a body. Retries it while the store is busy or unreachable. */
   async #small(call: Omit<Call, 'signal'>): Promise<Answer> {
     const signal = AbortSignal.timeout(SMALL_REQUEST_MS)
     for (let attempt = 1; ; attempt++) {
@@ -199,7 +199,7 @@ export class S3Bucket implements BlobDriver {
       } catch (error) {
         if (isLast || !(error instanceof S3Failure && error.mayRecover) || signal.aborted) throw error
       }
-      // Not all of those that were refused at once come back at once.
+      // Random pauses, so that requests that failed together do not retry together.
       await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
@@ -228,14 +228,14 @@ export class S3Bucket implements BlobDriver {
     const { endpoint, bucket, forcePathStyle } = this.#settings
     const url = new URL(endpoint)
     const path = key.split('/').map(strictlyEncoded).join('/')
-    // An address has no names below it.
+    // An IP address has no subdomains, so the bucket must be in the path.
     const isInPath = forcePathStyle || isIP(url.hostname) === 4 || url.hostname.startsWith('[')
     if (!isInPath) url.hostname = `${bucket}.${url.hostname}`
     url.pathname = `${url.pathname.replace(/\/+$/, '')}/${isInPath ? `${bucket}/` : ''}${path}`
     return url
   }
 
-  /** Throws what an answer says in words. The body of a success is drained, or left for reading. */
+  /** Throws `S3Failure` with the reason of an error response. The body of a success is drained, or left for reading. */
   async #requireSuccess({ head, status }: Answer, body: 'drain' | 'leave' = 'leave'): Promise<void> {
     if (status >= 200 && status < 300) {
       if (body === 'drain') head.resume()
@@ -272,7 +272,7 @@ export class S3Bucket implements BlobDriver {
 
 type Answer = { head: IncomingMessage; status: number }
 
-/** Reads what is stored under a name and compares it; its SHA-256. Throws `WrongBytes`. */
+/** Reads a stored blob and compares it with its registered digest. Returns its SHA-256. Throws `WrongBytes` or `S3Failure`. */
 export async function digestOf(
   driver: BlobDriver,
   name: string,
@@ -286,13 +286,13 @@ export async function digestOf(
       for await (const chunk of await driver.read(name, signal)) {
         digester.update(chunk as Buffer)
         leftBytes -= (chunk as Buffer).length
-        // A store may go on for ever.
+        // A faulty store may send without end.
         if (leftBytes < 0) throw new WrongBytes(`Found more than ${expected.sizeBytes} bytes.`)
       }
       return digester.finish()
     } catch (error) {
       const failure = error instanceof WrongBytes ? error : asFailure(error)
-      // A body that was cut is short as well; it is read again before it counts.
+      // A broken connection also ends the body early. It is read again, so that it does not count as wrong bytes.
       const isFinal = !(failure instanceof S3Failure) || !failure.mayRecover
       if (isFinal || attempt === MAX_TRIES || signal.aborted) throw failure
       await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1))
@@ -300,7 +300,7 @@ export async function digestOf(
   }
 }
 
-/** What went wrong on the way to a store, in words. Errors of the hub's own and of whoever sends the bytes stay as they are. */
+/** Converts a connection error into an `S3Failure` in words. Returns errors of the hub itself and of an upload's sender unchanged. */
 function asFailure(error: unknown, url?: URL): unknown {
   if (error instanceof S3Failure || error instanceof AddressRefused || error instanceof WrongBytes)
     return error
@@ -322,7 +322,7 @@ function asFailure(error: unknown, url?: URL): unknown {
   return error
 }
 
-/** The body of a small answer. Throws `S3Failure` when it does not come. */
+/** Reads the body of a small response, up to `MAX_ERROR_BYTES`. Throws `S3Failure` if the connection breaks. */
 async function startOf(body: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
@@ -338,7 +338,7 @@ async function startOf(body: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** As signatures need it, which leave less as it is than `encodeURIComponent`. */
+/** SigV4 percent-encoding, stricter than `encodeURIComponent`. */
 function strictlyEncoded(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }

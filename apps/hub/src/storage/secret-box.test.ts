@@ -8,7 +8,7 @@ import { SecretBox } from './secret-box.ts'
 const OLD = 'a'.repeat(64)
 const NEW = 'b'.repeat(64)
 
-it('opens what it sealed for the same row and nothing else', () => {
+it('decrypts only an unchanged ciphertext of the same row', () => {
   const box = new SecretBox(instanceKeyOf(OLD))
   const sealed = box.seal('secret', 'row')
   expect(box.open(sealed, 'row')).toEqual({ text: 'secret', isOld: false })
@@ -22,7 +22,7 @@ it('opens what it sealed for the same row and nothing else', () => {
   expect(box.open(sealed.subarray(0, 10), 'row')).toBeUndefined()
 })
 
-it('a new instance key takes over the secrets of the one before at the start, and of no other', async () => {
+it('re-encrypts secrets with a new instance key only if the previous key is given', async () => {
   await using store = await fakeS3()
   await using hub = await testHub({ instanceKey: OLD, outboundAllow: ['127.0.0.1'] })
   const owner = await hub.user()

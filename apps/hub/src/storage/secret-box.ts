@@ -7,20 +7,20 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Encrypts secrets of others that the database keeps: AES-256-GCM with a key that follows from the instance's. Each is bound to the
- * row that it is for, so that it cannot be moved into another.
+ * Encrypts secrets before they are stored in the database, such as access keys of object stores. Uses AES-256-GCM with a key derived
+ * from the instance key. The row's id is authenticated, so that a ciphertext does not work in another row.
  */
 export class SecretBox {
   readonly #key: Buffer
   readonly #previousKey: Buffer | undefined
 
-  /** `previous` is the instance key before, which only opens. */
+  /** `previous` is the previous instance key, which is used for decryption only. */
   constructor(key: InstanceKey, previous?: InstanceKey) {
     this.#key = key(PURPOSE)
     this.#previousKey = previous?.(PURPOSE)
   }
 
-  /** Encrypts a text for the row of that id: nonce, tag and text in one. */
+  /** Encrypts a text for the row with this id. Returns nonce, tag and ciphertext in one buffer. */
   seal(text: string, rowId: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce).setAAD(Buffer.from(rowId))
@@ -28,7 +28,7 @@ export class SecretBox {
     return Buffer.concat([nonce, cipher.getAuthTag(), body])
   }
 
-  /** The text, and whether it is still encrypted with the key before; nothing when neither key fits. */
+  /** Decrypts a text. `isOld` means that the previous key fits. Returns undefined if neither key fits. */
   open(sealed: Buffer, rowId: string): { text: string; isOld: boolean } | undefined {
     const text = decrypt(this.#key, sealed, rowId)
     if (text !== undefined) return { text, isOld: false }

@@ -2,5 +2,5 @@ import { hasS3Server, s3Server } from '@muster/testkit'
 import { describe } from 'vitest'
 import { describeBlobs } from './testing/blob-tests.ts'
 
-// OpenStack Swift, which runs where root can install it from Debian.
+// OpenStack Swift from Debian packages, which only root can install. Skipped without it.
 describe.runIf(hasS3Server())('blobs in an S3 server', () => describeBlobs(s3Server))

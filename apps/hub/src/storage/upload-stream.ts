@@ -1,11 +1,11 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** A source that went away before its end. */
+/** Thrown when the client disconnects before the end of its upload. */
 export class UploadCut extends Error {
   override readonly name = 'UploadCut'
 }
 
-/** Pipes until the end. Unlike a pipeline it leaves the source open when the sink fails, so that its sender can be told. */
+/** Pipes until the end. Unlike `stream.pipeline`, leaves the source open when the sink fails, so that its sender gets an answer. */
 export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal): Promise<void> {
   return new Promise<void>((done, failed) => {
     if (signal.aborted) return failed(signal.reason)
@@ -25,7 +25,7 @@ export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal
   })
 }
 
-/** The chunks of a source, which stays open when its reader stops, so that its sender can be told. Throws `UploadCut`. */
+/** Yields the chunks of a source. Leaves it open when the reader stops, so that its sender gets an answer. Throws `UploadCut`. */
 export async function* chunksOf(source: Readable): AsyncGenerator<Buffer> {
   try {
     yield* source.iterator({ destroyOnReturn: false })

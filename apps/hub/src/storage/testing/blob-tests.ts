@@ -11,7 +11,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** The tests that a place of blobs passes, whichever it is: the local folder, or an object store that `startStore` starts. */
+/** Defines the tests of blobs, for the local folder or for an object store that `startStore` starts. */
 export function describeBlobs(startStore?: () => Promise<S3Server>): void {
   let hub: TestHub
   let owner: TestUser
@@ -43,7 +43,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     )
   const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer())
 
-  it('go up as older clients send them: one plain PUT, no headers, nothing to finalize', async () => {
+  it('are uploaded by older clients with one plain PUT, without headers and finalizing', async () => {
     const bytes = randomBytes(3_000_001)
     const assetId = await create(bytes)
     expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Unknown' } })
@@ -64,7 +64,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect(events.filter(({ data }) => (data as { assetId: string }).assetId === assetId)).toHaveLength(1)
   })
 
-  it('go up again although they are there, as older clients do, and change nothing', async () => {
+  it('may be uploaded again, as older clients do, and stay unchanged', async () => {
     const bytes = randomBytes(70_000)
     const assetId = await create(bytes)
     expect((await putBytes(await uploadUrl(assetId), bytes)).status).toBe(200)
@@ -81,7 +81,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect(await bytesOf(await download(assetId))).toEqual(bytes)
   })
 
-  it('go up as newer clients send them: verified, with headers, finalized', async () => {
+  it('are uploaded by newer clients to the verified URL with headers, and finalized', async () => {
     const bytes = randomBytes(200_000)
     const assetId = await create(bytes)
     await expect(owner.invoke('repositories_FinalizeAssetUpload', { assetId })).rejects.toMatchObject({
@@ -97,7 +97,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
       'if-none-match': '*',
       'x-amz-content-sha256': digestOf(bytes).slice(7),
     })
-    // Swift knows no conditions, so verified uploads to it go through the hub; others' are in s3.test.ts.
+    // Swift does not support `If-None-Match`, so verified uploads to it go through the hub. s3.test.ts tests direct uploads.
     expect(new URL(verifiedUrl).origin).toBe(new URL(hub.publicUrl).origin)
     const { 'if-none-match': _, ...fewer } = headers
     expect((await putBytes(verifiedUrl, bytes, fewer)).status).toBe(403)
@@ -116,7 +116,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
   it.each([
     ['sha512', 'sha512'],
     ['sha512-256', 'sha512_256'],
-  ])('are compared by %s where they are registered so', async (algorithm, name) => {
+  ])('are compared by %s if they were registered with it', async (algorithm, name) => {
     const bytes = randomBytes(10_000)
     const assetId = await create(bytes, digestOf(bytes, algorithm))
     const wrong = await putBytes(await uploadUrl(assetId), randomBytes(10_000))
@@ -134,7 +134,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect((await bytesOf(await download(assetId))).length).toBe(0)
   })
 
-  it('are refused with other bytes or another size, and nothing is to be seen of them', async () => {
+  it('are refused with wrong bytes or a wrong size, which leaves nothing behind', async () => {
     const bytes = randomBytes(100_000)
     const assetId = await create(bytes)
     const url = await uploadUrl(assetId)
@@ -160,7 +160,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     ).rejects.toMatchObject({ kind: 'Invalid', message: expect.stringContaining('expected 100000') })
   })
 
-  it('of one digest that go up at once end as one', async () => {
+  it('can be uploaded several times concurrently', async () => {
     const bytes = randomBytes(2_000_000)
     const assetId = await create(bytes)
     const urls = await Promise.all([1, 2, 3].map(() => uploadUrl(assetId)))
@@ -169,7 +169,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect(await bytesOf(await download(assetId))).toEqual(bytes)
   })
 
-  it('come in ranges, so that a download goes on where it broke off', async () => {
+  it('can be downloaded in ranges, so that a download can resume', async () => {
     const bytes = randomBytes(300_000)
     const assetId = await create(bytes)
     await putBytes(await uploadUrl(assetId), bytes)
@@ -179,7 +179,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect(await bytesOf(await download(assetId, { range: 'bytes=-10' }))).toEqual(bytes.subarray(-10))
   })
 
-  it('go when they are deleted, with their bytes, unless a file is one of them', async () => {
+  it('are deleted with their bytes, unless a file refers to them', async () => {
     const bytes = randomBytes(5_000)
     const assetId = await create(bytes)
     await putBytes(await uploadUrl(assetId), bytes)
@@ -198,13 +198,13 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect((await fetch(url)).status).toBe(404)
     const { length } = await hub.db.selectFrom('blob_removal').selectAll().execute()
     expect(length).toBe(0)
-    // The same bytes again are a new blob.
+    // The same bytes can be uploaded again, as a new blob.
     const again = await create(bytes)
     expect((await putBytes(await uploadUrl(again), bytes)).status).toBe(200)
     expect(await bytesOf(await download(again))).toEqual(bytes)
   })
 
-  it('go with their repository', async () => {
+  it('are deleted with their repository', async () => {
     const other = await hub.repository(owner, await hub.organization(owner), { name: newId('u').slice(2) })
     const bytes = randomBytes(5_000)
     const input = { repositoryId: other, size: bytes.length, digest: digestOf(bytes) }
@@ -216,7 +216,7 @@ export function describeBlobs(startStore?: () => Promise<S3Server>): void {
     expect((await fetch(url)).status).toBe(404)
   })
 
-  it('that nobody uploads for a day are forgotten, unless they are registered again', async () => {
+  it('are deleted when not uploaded for a day, unless a file refers to them or they are registered again', async () => {
     const again = randomBytes(7)
     const [old, used, young, late] = [
       await create(randomBytes(5_000)),
