@@ -112,8 +112,8 @@ function latestMs(cursor: string | undefined): number {
 }
 
 /**
- * Returns whether every event emitted at `emittedAt` or later was covered by the query from `fromMs` on. The
- * partition of an event is at most `MAX_DAYS_LATE` days before its time, or the default one, which each query reads.
+ * Returns whether the query from `fromMs` on covers every event emitted at `emittedAt` or later. The partition of an event is at most
+ * `MAX_DAYS_LATE` days older than the event, or it is the default partition, which every query reads.
  */
 function isSettled(emittedAt: Date, fromMs: number): boolean {
   return emittedAt.getTime() >= fromMs + MAX_DAYS_LATE * DAY_MS

@@ -280,7 +280,7 @@ describe('path', () => {
     expect(await find()).toEqual({ result: 'Found', repositoryId: named })
     const handled = await hub.repository(owner, organizationId, { name: 'wanted' })
     expect(await find()).toEqual({ result: 'Found', repositoryId: handled })
-    // A foreign slug hides display names, so that a path means one repository to everybody, or none.
+    // The slug of another tenant hides display names, so that a path means one repository to everybody, or none.
     await hub.repository(stranger, await hub.organization(stranger), { name: 'theirs' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: 'theirs' })
     expect(await owner.invoke('repositories_ResolveName', { repository: 'theirs' })).toEqual({
