@@ -20,7 +20,7 @@ function batcher(options: Options): Batcher<number> {
 const isRetryable = (error: unknown): boolean => (error as { code?: string }).code === 'gone'
 const overloaded = (): Error => new Error('too much waits')
 
-/** A promise that the test settles. */
+/** Makes a promise that the test settles. */
 function gate() {
   return Promise.withResolvers<void>()
 }
@@ -28,8 +28,8 @@ function gate() {
 const gone = (): Error => Object.assign(new Error('gone'), { code: 'gone' })
 const refused = (): Error => Object.assign(new Error('refused'), { code: 'refused' })
 
-describe('what is added while a batch is under way', () => {
-  it('goes together in the next one, in order', async () => {
+describe('items added while a batch is in flight', () => {
+  it('are written together in the next batch, in order', async () => {
     const first = gate()
     const batches: number[][] = []
     const all = batcher({
@@ -46,7 +46,7 @@ describe('what is added while a batch is under way', () => {
     expect(batches).toEqual([[0], Array.from({ length: 50 }, (_, index) => index + 1)])
   })
 
-  it('is answered after its own batch and not before', async () => {
+  it('are answered after their own batch and not before', async () => {
     const gates = [gate(), gate()]
     let batch = 0
     const all = batcher({ write: () => gates[batch++]!.promise })
@@ -63,7 +63,7 @@ describe('what is added while a batch is under way', () => {
     await second
   })
 
-  it('is bounded: what does not fit is refused and the rest is written', async () => {
+  it('are rejected beyond maxWaiting, and the accepted items are written', async () => {
     const first = gate()
     let batches = 0
     const all = batcher({
@@ -83,7 +83,7 @@ describe('what is added while a batch is under way', () => {
     await all.add(10)
   })
 
-  it('is a share for each owner, of whom one item may always wait', async () => {
+  it('are rejected beyond the limit of their owner, except for the first item of an owner', async () => {
     const first = gate()
     let batches = 0
     const all = batcher({
@@ -108,7 +108,7 @@ describe('what is added while a batch is under way', () => {
 })
 
 describe('a batch', () => {
-  it('is no heavier than it may be, except for one item that is heavier by itself', async () => {
+  it('stays within maxBatch, except for a single heavier item', async () => {
     const first = gate()
     const batches: number[][] = []
     const all = batcher({
@@ -127,7 +127,7 @@ describe('a batch', () => {
     expect(batches).toEqual([[1], [5, 5], [1], [50], [9], [2]])
   })
 
-  it('has room for everybody, however much one of them sends', async () => {
+  it('has room for every owner while one owner sends much', async () => {
     const first = gate()
     const batches: string[][] = []
     const all = new Batcher<string>({
@@ -158,7 +158,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('is as full as it may be when all is of one owner', async () => {
+  it('is filled to maxBatch when all items have one owner', async () => {
     const first = gate()
     const batches: number[][] = []
     const all = batcher({
@@ -178,7 +178,7 @@ describe('a batch', () => {
     expect(batches.flat()).toEqual(Array.from({ length: 26 }, (_, item) => item))
   })
 
-  it('runs beside others as far as it may', async () => {
+  it('runs in parallel with others up to the limit', async () => {
     const open = gate()
     let running = 0
     let most = 0
@@ -201,7 +201,7 @@ describe('a batch', () => {
 })
 
 describe('a write that fails', () => {
-  it('for a lost connection is tried again, and nobody hears of it', async () => {
+  it('because of a lost connection is retried without an error for callers', async () => {
     let attempts = 0
     const written: number[][] = []
     const all = batcher({
@@ -215,7 +215,7 @@ describe('a write that fails', () => {
     expect(written).toEqual([[1, 2]])
   })
 
-  it('for a database that stays away is told once for all, besides to each', async () => {
+  it('beyond retryForMs rejects each item and calls onGivenUp once', async () => {
     const told: unknown[] = []
     const all = batcher({
       retryForMs: 0,
@@ -229,7 +229,7 @@ describe('a write that fails', () => {
     expect(told).toEqual([gone()])
   })
 
-  it('is tried again though the clock was set meanwhile', async () => {
+  it('is retried although the system clock was set forward', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     let attempts = 0
     const all = batcher({
@@ -243,7 +243,7 @@ describe('a write that fails', () => {
     expect(attempts).toBe(2)
   })
 
-  it('that may be tried again is never taken apart: all fail together when the time is over', async () => {
+  it('with a retryable error is never split: all items fail together after retryForMs', async () => {
     let attempts = 0
     const all = batcher({
       retryForMs: 120,
@@ -258,7 +258,7 @@ describe('a write that fails', () => {
     expect(attempts).toBeGreaterThan(1)
   })
 
-  it('for one item fails that item alone, the others in their order', async () => {
+  it('because of one item rejects that item only and writes the others in order', async () => {
     const written: number[] = []
     const all = batcher({
       write: async items => {
@@ -278,7 +278,7 @@ describe('a write that fails', () => {
     expect(written).toEqual([1, 2, 4, 5])
   })
 
-  it('for an item that is alone has a second try', async () => {
+  it('is tried a second time for an item that was alone in its batch', async () => {
     let attempts = 0
     const all = batcher({
       write: async () => {
@@ -289,7 +289,7 @@ describe('a write that fails', () => {
     expect(attempts).toBe(2)
   })
 
-  it('leaves the next batch unharmed', async () => {
+  it('does not affect the next batch', async () => {
     let isBroken = true
     const all = batcher({
       write: async () => {

@@ -1,31 +1,40 @@
 export type BatcherOptions<Item> = {
   /** Makes a batch durable; resolves when it is. Called with at least one item. */
   write: (items: Item[]) => Promise<void>
-  /** How much an item counts toward the limits below. */
+  /** Weight of an item, in the unit of the limits below. */
   weigh: (item: Item) => number
-  /** Largest weight of one batch. */
+  /** Largest weight of one batch. A single heavier item makes a batch of its own. */
   maxBatch: number
-  /** Limit of the waiting weight. Beyond it callers are refused, so that a slow database does not fill the memory. */
+  /** Limit of the waiting weight. Further items are rejected, so that a slow database does not fill the memory. */
   maxWaiting: number
-  /** Owner of an item. Each owner gets a share of the queue, so that one that sends at full speed does not displace the others. */
+  /**
+   * Owner of an item. Each owner gets a share of a full batch, so that an owner who sends at full speed does not delay the
+   * others.
+   */
   ownerOf?: (item: Item) => string
-  /** Limit of the waiting weight of one owner. One item may always wait. */
+  /** Limit of the waiting weight of one owner. The first waiting item of an owner may be heavier. */
   maxWaitingEach?: number
   /** Limit of batches in flight. */
   parallel: number
-  /** Minimum time between the starts of two batches in milliseconds, for statements that cost more than their rows. Default 0. */
+  /**
+   * Minimum time between the starts of two batches in milliseconds; a full batch does not wait. Useful where a statement costs more
+   * than its rows. Default 0.
+   */
   lingerMs?: number
-  /** Time in milliseconds during which a batch is retried that failed for a reason outside of its items. */
+  /** Time in milliseconds during which a batch is retried after a failure that `isRetryable` accepts. */
   retryForMs: number
-  /** Whether a failure has a reason outside of the items, so that the same batch may be written later. */
+  /** True for a failure that the items did not cause, such as a lost connection. The same batch may succeed later. */
   isRetryable: (error: unknown) => boolean
-  /** The rejection of an item for which there is no room. */
+  /** Makes the error that rejects an item beyond `maxWaiting` or `maxWaitingEach`. */
   overloaded: () => Error
-  /** Called once for a whole batch that is given up after `retryForMs`. */
+  /** Called once for a batch that still fails after `retryForMs`. */
   onGivenUp?: (error: unknown) => void
 }
 
-/** When more waits than fits into a batch, each owner first gets 1/8 of it. The remaining room is filled in order. */
+/**
+ * When the waiting items exceed one batch, each owner first gets 1/8 of the batch. The rest of the batch is filled in queue
+ * order.
+ */
 const OWNERS_A_BATCH = 8
 
 type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (error: unknown) => void }
@@ -47,7 +56,7 @@ export class Batcher<Item> {
     this.#options = options
   }
 
-  /** Resolves when the item is durable; rejects when too much waits, or with the failure of its batch. */
+  /** Resolves when the item is durable. Rejects with `overloaded` when the queue is full, or with the failure of its batch. */
   add(item: Item): Promise<void> {
     const weight = this.#options.weigh(item)
     if (this.#waitingWeight + weight > this.#options.maxWaiting || !this.#hasShare(item, weight)) {
@@ -67,7 +76,7 @@ export class Batcher<Item> {
     return before === undefined || before + weight <= maxWaitingEach
   }
 
-  /** Adds to what waits of an item's owner, or takes away. */
+  /** Adds a weight to the waiting weight of the item's owner; a negative weight subtracts. */
   #count(item: Item, weight: number): void {
     const owner = this.#options.ownerOf?.(item)
     if (owner === undefined) return
@@ -76,7 +85,7 @@ export class Batcher<Item> {
     else this.#weightByOwner.set(owner, now)
   }
 
-  /** Items of one tick of the event loop go together, and those of a moment while batches follow each other. */
+  /** Starts the next batch after this event-loop turn, or after the rest of `lingerMs`, so that more items join it. */
   #schedule(): void {
     if (this.#isScheduled || this.#running >= this.#options.parallel || this.#waiting.length === 0) return
     this.#isScheduled = true
@@ -118,8 +127,9 @@ export class Batcher<Item> {
   }
 
   /**
-   * One item that is refused must not fail its neighbours: they are written one by one then. Every item has a second try by itself,
-   * because PostgreSQL refuses a row for the default partition while a partition for it is being made.
+   * After a failed batch, each item is written alone, so that an invalid item does not fail its neighbours. An item that was
+   * alone in its batch gets a second try as well: PostgreSQL rejects a row of the default partition while a partition for its day
+   * is attached.
    */
   async #writeOrSplit(batch: Waiting<Item>[], isLastTry = false): Promise<void> {
     try {
@@ -136,7 +146,7 @@ export class Batcher<Item> {
     }
   }
 
-  /** Writes are idempotent, so a lost connection is answered by writing again, whether or not the first try arrived. */
+  /** Writes a batch again after a lost connection. Writes are idempotent, so the lost attempt may have been committed. */
   async #writeWithRetry(items: Item[]): Promise<void> {
     const deadline = performance.now() + this.#options.retryForMs
     for (let attempt = 1; ; attempt++) {
@@ -152,7 +162,7 @@ export class Batcher<Item> {
 
 type Taken<Item> = { batch: Waiting<Item>[]; rest: Waiting<Item>[] }
 
-/** As many as fit into a batch, and one item in any case. */
+/** Takes the oldest items that fit into a batch, at least one. */
 function first<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Item> {
   let weight = 0
   let count = 0
@@ -165,8 +175,8 @@ function first<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Item> {
 }
 
 /**
- * As many as fit into a batch, where not all do: at first everybody has a share of it, so that who sends all they can waits for
- * their own writes and others do not. What one owner sent keeps its order, and the one that has waited longest always goes.
+ * Takes a batch when not all items fit. The first pass gives each owner a share, so that a heavy sender delays only its own
+ * items. The second pass fills the rest. Items of one owner keep their order, and the oldest item is always taken.
  */
 function shared<Item>(
   waiting: Waiting<Item>[],

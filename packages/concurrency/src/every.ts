@@ -1,8 +1,8 @@
 import { waitUpTo } from './in-flight.ts'
 
 /**
- * Does work over and over, one after the other however long it takes; disposal ends that and waits for what is under way, but no
- * longer than the interval.
+ * Starts work at an interval; runs never overlap. Disposal stops the timer and waits for a run in flight, but no longer than the
+ * interval.
  */
 export function every(
   intervalMs: number,

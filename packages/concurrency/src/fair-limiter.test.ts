@@ -3,7 +3,7 @@ import { FairLimiter, type FairLimiterOptions, type Permit, type TaskOptions } f
 
 afterEach(() => vi.useRealTimers())
 
-/** A limiter whose tasks run until the test ends them; `begun` are their names in the order of their beginnings. */
+/** Makes a limiter whose tasks run until the test ends them. `begun` holds the names of started tasks, in order. */
 function limiterOf(options: FairLimiterOptions) {
   const limiter = new FairLimiter(options)
   const begun: string[] = []
@@ -13,7 +13,7 @@ function limiterOf(options: FairLimiterOptions) {
       begun.push(name)
       return promise
     }, taskOptions)
-    // Awaited later than it may be rejected.
+    // The test awaits this promise later. Without a handler, an earlier rejection would count as unhandled.
     done.catch(() => {})
     return {
       done,
@@ -33,7 +33,7 @@ function limiterOf(options: FairLimiterOptions) {
 const settle = () => new Promise(resolve => setTimeout(resolve))
 
 describe('tasks', () => {
-  it('run as many at once as allowed, the others in their order', async () => {
+  it('run concurrently up to the limit, and further tasks begin in order', async () => {
     const { begun, add } = limiterOf({ max: 2 })
     const tasks = ['0', '1', '2', '3'].map(name => add(name))
     await settle()
@@ -54,7 +54,7 @@ describe('tasks', () => {
     ])
   })
 
-  it('never run more at once than allowed, in order, also after failures', async () => {
+  it('never exceed the limit and begin in order, also after failures', async () => {
     const limiter = new FairLimiter({ max: 3 })
     let [running, most] = [0, 0]
     const order: number[] = []
@@ -74,7 +74,7 @@ describe('tasks', () => {
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(5)
   })
 
-  it('give their permit back when they fail', async () => {
+  it('release their permit when they fail', async () => {
     const { limiter, add } = limiterOf({ max: 1 })
     await expect(add('1').fail(new Error('no'))).rejects.toThrow('no')
     await expect(
@@ -85,7 +85,7 @@ describe('tasks', () => {
     expect(await limiter.run(async () => 'yes')).toBe('yes')
   })
 
-  it('may release their permit twice', async () => {
+  it('free only one place when they release a permit twice', async () => {
     const limiter = new FairLimiter({ max: 1 })
     const first = await limiter.enter()
     first.release()
@@ -99,7 +99,7 @@ describe('tasks', () => {
     await third
   })
 
-  it('begin before newcomers when a permit is free again', async () => {
+  it('begin before newer tasks when a permit becomes free', async () => {
     const { begun, add } = limiterOf({ max: 1 })
     const first = add('first')
     add('second')
@@ -111,7 +111,7 @@ describe('tasks', () => {
 })
 
 describe('owners', () => {
-  it('have their turns one after the other', async () => {
+  it('are served round-robin', async () => {
     const { begun, addOf } = limiterOf({ max: 1 })
     const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(addOf)
     for (const name of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2']) {
@@ -121,12 +121,12 @@ describe('owners', () => {
     }
   })
 
-  it('wait for their own tasks at their limit, while others begin', async () => {
+  it('wait at their own limit while tasks of other owners begin', async () => {
     const { begun, addOf } = limiterOf({ max: 2, maxPerOwner: 1, waitMs: 50 })
     const [a1, a2, b1, c1, late] = ['a1', 'a2', 'b1', 'c1', 'a3'].map(addOf)
     await settle()
     expect(begun).toEqual(['a1', 'b1'])
-    // The free permit is of no use to `a`, who is at its limit.
+    // Owner `a` is at its limit and does not get the free permit.
     await b1!.end()
     await settle()
     expect(begun).toEqual(['a1', 'b1', 'c1'])
@@ -151,7 +151,7 @@ describe('a task that would wait', () => {
     await waiting.end()
   })
 
-  it('is rejected at once where nothing may wait', async () => {
+  it('is rejected at once when maxWaiting is 0', async () => {
     const { addOf } = limiterOf({ max: 2, maxPerOwner: 1, maxWaiting: 0 })
     const first = addOf('a1')
     await expect(addOf('a2').done).rejects.toMatchObject({ reason: 'full' })
@@ -164,7 +164,7 @@ describe('a task that would wait', () => {
 })
 
 describe('a task that waits', () => {
-  it('is rejected after `waitMs`, and the permit goes to the next', async () => {
+  it('is rejected after `waitMs`, and the next task gets the permit', async () => {
     vi.useFakeTimers()
     const { limiter } = limiterOf({ max: 1, maxWaiting: 10, waitMs: 1_000 })
     const first = await limiter.enter()
@@ -178,7 +178,7 @@ describe('a task that waits', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is rejected by its deadline though the event loop was blocked when its timer was due', async () => {
+  it('is rejected at its deadline although a blocked event loop delays the timer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const { limiter } = limiterOf({ max: 1, waitMs: 1_000 })
     const first = await limiter.enter()
@@ -187,11 +187,11 @@ describe('a task that waits', () => {
     vi.advanceTimersByTime(5_000)
     first.release()
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    // The permits of those that were rejected are not lost.
+    // The rejected tasks did not consume a permit.
     ;(await limiter.enter()).release()
   })
 
-  it('is not rejected because the clock of the system was set', async () => {
+  it('is not rejected when the system clock is set forward', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { limiter } = limiterOf({ max: 1, maxWaiting: 10, waitMs: 1_000 })
     const first = await limiter.enter()
@@ -214,7 +214,7 @@ describe('a task that waits', () => {
     expect(await limiter.run(async () => 'third')).toBe('third')
   })
 
-  it('takes its listener from a signal that outlives it', async () => {
+  it('removes its abort listener from a signal that outlives it', async () => {
     const { limiter } = limiterOf({ max: 1 })
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, 'addEventListener')
@@ -229,7 +229,7 @@ describe('a task that waits', () => {
     expect(removed.mock.calls[0]![1]).toBe(added.mock.calls[0]![1])
   })
 
-  it('is rejected when the signal of the limiter aborts, and so are later ones', async () => {
+  it('is rejected, like later tasks, when the signal of the limiter aborts', async () => {
     const controller = new AbortController()
     const { add } = limiterOf({ max: 1, waitMs: 60_000, signal: controller.signal })
     const first = add('first')
@@ -255,7 +255,7 @@ describe('limits that change', () => {
     expect(begun).toEqual(['1', '2', '3'])
   })
 
-  it('let tasks begin that waited', async () => {
+  it('let waiting tasks begin when they grow', async () => {
     const { limiter, begun, add } = limiterOf({ max: 1 })
     for (const name of ['1', '2', '3', '4']) add(name)
     limiter.setLimits({ max: 3, maxWaiting: 10 })

@@ -1,27 +1,27 @@
-/** Limits of a `FairLimiter`; an absent one is no limit. */
+/** Limits of a `FairLimiter`. An absent field means no limit. */
 export type FairLimiterOptions = {
   /** Tasks that run at once. */
   max: number
   /** Tasks of one owner that run at once. */
   maxPerOwner?: number
-  /** Tasks that wait; further ones are rejected at once. 0 rejects whatever cannot begin at once. */
+  /** Tasks that may wait; further tasks are rejected at once. With 0, a task that cannot begin at once is rejected. */
   maxWaiting?: number
   /** Longest wait of a task in milliseconds. */
   waitMs?: number
-  /** Ends the limiter: every task that waits, and every later one, is rejected with the signal's reason. */
+  /** Closes the limiter when it aborts: waiting and later tasks are rejected with its reason. Running tasks continue. */
   signal?: AbortSignal
 }
 
-/** Whose a task is, and the signal that takes it out of the queue while it waits. */
+/** Owner of a task, and a signal that removes the task from the queue while it waits. */
 export type TaskOptions = { owner?: string; signal?: AbortSignal | undefined }
 
 /** A permit to run one task. Releasing it twice is harmless. */
 export type Permit = Disposable & { release(): void }
 
-/** Why a task did not begin: the queue was full, or the task waited longer than `waitMs`. */
+/** Reason of a rejection: the queue was full, or the task waited longer than `waitMs`. */
 export type LimiterReason = 'full' | 'timeout'
 
-/** The rejection of a task that did not begin because of the limiter's own bounds. */
+/** Rejects a task that did not begin, because of `maxWaiting` or `waitMs`. */
 export class LimiterRejection extends Error {
   override name = 'LimiterRejection'
   readonly reason: LimiterReason
@@ -40,8 +40,8 @@ type Waiter = {
 }
 
 /**
- * Runs tasks with a global and a per-owner limit: round-robin between owners, first come first served inside an owner. Without owners
- * it is a plain queue. Deadlines are measured by the monotonic clock, so a change of the system's clock moves none.
+ * Runs tasks with a global and a per-owner limit: round-robin between owners, first come first served inside an owner. Without
+ * owners it is a plain queue. Deadlines use the monotonic clock, so a change of the system clock does not move them.
  */
 export class FairLimiter {
   #max: number
@@ -51,11 +51,11 @@ export class FairLimiter {
   readonly #signal: AbortSignal | undefined
   #running = 0
   readonly #runningByOwner = new Map<string, number>()
-  /** All waiting tasks, oldest first; as each waits equally long, this is the order of their deadlines. */
+  /** All waiting tasks, oldest first. All have the same `waitMs`, so this is also the order of their deadlines. */
   readonly #queue = new Set<Waiter>()
-  /** The same tasks by owner; the owner whose task began last is the last entry. */
+  /** The same tasks by owner, in round-robin order: the owner whose task began last is at the end. */
   readonly #queueByOwner = new Map<string, Set<Waiter>>()
-  /** One timer for the oldest task instead of one for each: tens of thousands of devices may wait. */
+  /** A single timer, for the oldest task. Tens of thousands of devices may wait, and a timer for each would cost too much. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: FairLimiterOptions) {
@@ -67,12 +67,15 @@ export class FairLimiter {
     options.signal?.addEventListener('abort', () => this.#rejectAll(options.signal!.reason), { once: true })
   }
 
-  /** Whether a task that has to wait would be rejected at once. */
+  /** True when the queue is full: a task that cannot begin at once is rejected. */
   get isFull(): boolean {
     return this.#queue.size >= this.#maxWaiting
   }
 
-  /** Runs a task when its turn comes. Rejects with `LimiterRejection`, or with the reason of a signal that aborted before that. */
+  /**
+   * Runs a task as soon as the limits allow it. Rejects with `LimiterRejection`, or with the reason of a signal that aborted
+   * first.
+   */
   async run<Result>(task: () => Promise<Result>, options?: TaskOptions): Promise<Result> {
     const permit = await this.enter(options)
     // Not `using`: browsers that the console supports lack `Symbol.dispose` (Chrome below 134, Firefox below 141, Safari).
@@ -83,7 +86,7 @@ export class FairLimiter {
     }
   }
 
-  /** Resolves to a permit when the turn of a task comes; rejects as `run` does. */
+  /** Resolves to a permit as soon as the limits allow it; the caller releases it. Rejects as `run` does. */
   async enter({ owner = '', signal }: TaskOptions = {}): Promise<Permit> {
     this.#signal?.throwIfAborted()
     signal?.throwIfAborted()
@@ -146,7 +149,7 @@ export class FairLimiter {
         this.#queueByOwner.delete(next.owner)
         this.#queueByOwner.set(next.owner, queue)
       }
-      // The permit passes on directly, so that no newcomer takes it before the task continues.
+      // The permit is counted here, before the waiting task continues. Otherwise a new task could take the room in between.
       next.begin(this.#permitFor(next.owner))
     }
   }
@@ -170,7 +173,7 @@ export class FairLimiter {
     const ofOwner = this.#queueByOwner.get(waiter.owner)
     if (ofOwner?.delete(waiter) && ofOwner.size === 0) this.#queueByOwner.delete(waiter.owner)
     if (this.#queue.size > 0) return
-    // A timer without a purpose would keep a process alive.
+    // A pending timer would keep the process alive.
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
@@ -178,7 +181,7 @@ export class FairLimiter {
   #startTimer(): void {
     const [oldest] = this.#queue
     if (this.#timer !== undefined || !oldest || oldest.deadlineMs === Number.POSITIVE_INFINITY) return
-    // Rounded up: timers count whole milliseconds, and one that fires early would have to be set again.
+    // Rounded up: timers count whole milliseconds, and a timer that fires early would have to be set again.
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined

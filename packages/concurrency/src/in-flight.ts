@@ -1,8 +1,8 @@
-/** Counts work under way, so that whoever takes its ground away can wait for it first. */
+/** Tracks promises in flight. A shutdown waits for them before it closes the resources that they use. */
 export class InFlight {
   readonly #work = new Set<Promise<unknown>>()
 
-  /** Counts a piece of work until it settles; returns it. */
+  /** Tracks a promise until it settles, and returns it. */
   track<T>(work: Promise<T>): Promise<T> {
     this.#work.add(work)
     const settled = (): boolean => this.#work.delete(work)
@@ -10,13 +10,13 @@ export class InFlight {
     return work
   }
 
-  /** Resolves when all work that began until now is settled, or the time is over. */
+  /** Resolves when all promises tracked before this call have settled, or after the timeout. */
   async settled(timeoutMs: number): Promise<void> {
     if (this.#work.size > 0) await waitUpTo(timeoutMs, Promise.allSettled([...this.#work]))
   }
 }
 
-/** Waits for work that never fails, but no longer than this. */
+/** Waits for a promise, but no longer than the timeout. The promise must not reject. */
 export async function waitUpTo(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const timeout = new Promise(done => {
