@@ -1,30 +1,30 @@
 #!/usr/bin/env node
 import '../../tools/require-node.js'
 
-// How V8 keeps its heap can only be said before it starts. What a collection of the whole heap costs, a tenth of a second for a
-// thousand devices, everybody waits for, so there should be few.
+// V8 reads its heap options only at the start of the process. A full garbage collection pauses the event loop for 0.1 s per 1,000
+// devices, so the options make full collections rare. docs/internals.md has the measurements.
 const HEAP = [
-  // A fixed size of its young part. By itself V8 makes it small in a quiet minute, and then too little dies young.
+  // Fixed size of the young generation. V8 shrinks it in quiet periods. Short-lived objects then reach the old generation.
   '--min-semi-space-size=8',
   '--max-semi-space-size=8',
-  // Bytes on their way through the hub come in buffers outside of the heap, and what V8 lets gather there before it goes through the
-  // whole heap is little beside a stream. So it collects what is young, which frees them too, already for so many megabytes of them
-  // (not for four times as many): a stream costs half of the processor time then.
+  // Streamed bytes lie in buffers outside of the heap, and V8 starts a full collection after a few MB of them. With this option a
+  // collection of the young generation, which frees such buffers too, starts at 8 MB of them instead of 32 MB. This halves the CPU
+  // time of a stream (`npm run bench -- tunnel`).
   '--scavenger-max-new-space-capacity-mb=8',
-  // The whole heap has its turn when it has doubled, with what lies outside of it, and not because there is little to do. By itself
-  // V8 goes through it for every 50 MB more outside, which are 500 devices with TLS.
+  // A full collection starts when the heap and its external memory have doubled, and not because the process is idle. By default V8
+  // starts one for every further 50 MB of external memory, which is 500 devices with TLS.
   '--heap-growing-percent=100',
   '--external-memory-accounted-in-global-limit',
   '--no-memory-reducer',
 ]
 
-// The same process starts once more.
+// Replaces this process by one with the options; the process id stays.
 if (!HEAP.every(option => process.execArgv.includes(option)))
   process.execve(
     process.execPath,
     [process.execPath, ...HEAP, ...process.execArgv, ...process.argv.slice(1)],
-    // Node 24.0.0 passes no environment on by itself.
-    // biome-ignore lint/style/noProcessEnv: it is not read here
+    // Node 24.0.0 does not pass the environment on by default.
+    // biome-ignore lint/style/noProcessEnv: passed on, not read
     process.env,
   )
 

@@ -12,15 +12,17 @@ export type Caller =
       tokenId: string
       projectId: string
       organizationId: string
-      /** Certificate of the connection; absent while it is being registered. */
+      /** Certificate of the connection; absent while the device is being enrolled. */
       certificateId?: string
     }
   | { actor: 'ClusterNode'; nodeId: string }
 
+/** Caller without valid credentials. */
 export const ANONYMOUS: Caller = { actor: 'Anonymous' }
+/** The hub itself. */
 export const SYSTEM: Caller = { actor: 'System' }
 
-/** The caller in the form of the API and of the audit log. */
+/** Converts a caller to the form that the API and the audit log use. */
 export function wireActor(caller: Caller): Actor {
   switch (caller.actor) {
     case 'Anonymous':
@@ -37,7 +39,7 @@ export function wireActor(caller: Caller): Actor {
   }
 }
 
-/** The id by which an actor's history is found. */
+/** Id under which the audit log lists an actor's actions; null for actors without an id. */
 export function actorId(caller: Caller): string | null {
   switch (caller.actor) {
     case 'User':
@@ -58,7 +60,7 @@ export type PersonCaller = Caller & { actor: 'User' | 'UserToken' }
 /** A device that runs actions. */
 export type DeviceCaller = Caller & { actor: 'Device' }
 
-/** The person behind a session or a user token, if it is one. */
+/** Narrows a caller to a person, signed in or with a user token; undefined for other callers. */
 export function personOf(caller: Caller): PersonCaller | undefined {
   return caller.actor === 'User' || caller.actor === 'UserToken' ? caller : undefined
 }

@@ -10,7 +10,7 @@ type CommonContext = {
   /** Owner of the resource that the permission names. */
   scope: Scope
   services: Services
-  /** The input exactly as it was sent. */
+  /** Input text as sent by the caller. It keeps numbers that `JSON.parse` would round. */
   inputText: string
 }
 

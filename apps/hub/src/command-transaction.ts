@@ -9,16 +9,18 @@ export type CommandTransaction = {
   events: {
     emit<E extends keyof AuditEvents>(event: E, data: AuditEvents[E], options?: EventOptions): Promise<void>
   }
-  /** Notifies open consoles after the commit that something in the action's scope changed. `userIds` are notified beside the members of the
-   * scope's organization. */
+  /**
+   * Notifies open consoles after the commit that something in the action's scope changed. `userIds` names further recipients,
+   * such as people who have just become members.
+   */
   changed(topic: LiveTopic, ids?: Partial<Omit<LiveChange, 'topic'>>, userIds?: readonly string[]): void
   /** Queues a job that runs only if the transaction commits. */
   enqueue<N extends JobName>(job: N, data: JobData[N]): Promise<string>
   /**
-   * Notes that the caller opened a link mailed to the owner of an account. After the commit the account's failed sign-ins are
-   * forgotten and the caller's browser is known to the account.
+   * Records that the caller opened a link mailed to the owner of an account. After the commit, the account's count of failed
+   * sign-ins is cleared and the caller's browser counts as known to the account.
    */
   ownerProved(userId: string): void
-  /** Runs after the commit; what it throws is logged and changes nothing. */
+  /** Runs an effect after the commit. A failure is logged and does not change the answer. */
   afterCommit(effect: () => void | Promise<void>): void
 }

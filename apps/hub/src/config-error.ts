@@ -1,4 +1,4 @@
-/** A setting that cannot be used: says which, what was found and what is expected. */
+/** Error for a setting that cannot be used. Its message names the setting, the value found and the value expected. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

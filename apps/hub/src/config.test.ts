@@ -166,7 +166,7 @@ describe('settings', () => {
     ['example', {}],
     ['internal', { MUSTER_HOSTS: 'hub.internal' }],
   ])(
-    'S11: refuse %j, the own name of the hub or a parent of it, as domain of device pages',
+    'S11: refuse %j, a host name of the hub or a parent domain of one, as domain of device pages',
     (domain, more) => {
       const env = { MUSTER_PUBLIC_URL: 'https://hub.example', MUSTER_PROXY_DOMAIN: domain, ...more }
       expect(refusalOf(env)).toMatch(
@@ -175,7 +175,7 @@ describe('settings', () => {
     },
   )
 
-  it('S11: take localhost and another site as domain of device pages, and warn about the same site', () => {
+  it('S11: accept localhost and another site as domain of device pages, and warn about the same site', () => {
     const warningsOf = (publicUrl: string, domain: string): string[] =>
       settingWarnings(loadConfig({ MUSTER_PUBLIC_URL: publicUrl, MUSTER_PROXY_DOMAIN: domain }))
     expect(warningsOf('http://localhost:80', 'localhost')).toEqual([])
@@ -192,7 +192,7 @@ describe('settings', () => {
       ])
   })
 
-  it('tell the public address from the port unless it is given', () => {
+  it('derive the public URL from the port unless it is set', () => {
     expect(loadConfig({ MUSTER_PORT: '9000' }).publicUrl).toBe('http://localhost:9000')
     expect(loadConfig({ MUSTER_PORT: '9000', MUSTER_PUBLIC_URL: 'http://hub' })).toMatchObject({
       publicUrl: 'http://hub',
@@ -249,13 +249,13 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_TERMS_URL', 'javascript:alert(1)', link],
     ['MUSTER_TERMS_URL', '/terms', link],
     ['MUSTER_PRIVACY_URL', 'mailto:a@b.c', link],
-  ])('is told with what was found and what is expected: %s=%s', (name, value, expected) => {
+  ])('is refused with the value found and the value expected: %s=%s', (name, value, expected) => {
     expect(refusalOf({ [name]: value })).toBe(
       `${name}: found ${JSON.stringify(value)}, expected ${expected}.`,
     )
   })
 
-  it('is told in one line whatever it holds', () => {
+  it('is reported in one line even if its value has line breaks', () => {
     expect(refusalOf({ MUSTER_HOST: 'a\nb\u2028"c' })).toBe(
       'MUSTER_HOST: found "a\\nb\u2028\\"c", expected an address or host name.',
     )
@@ -263,7 +263,7 @@ describe('a setting that cannot be used', () => {
 
   it.each([
     ['MUSTER_PROXY_SECRET', 'hunter2', 'at least 16 ASCII characters without blanks around them'],
-    // No header brings them as they are.
+    // HTTP headers do not transport these values unchanged.
     ['MUSTER_PROXY_SECRET', 'hunter2 hunter2 ', 'at least 16 ASCII characters without blanks around them'],
     [
       'MUSTER_PROXY_SECRET',
@@ -276,7 +276,7 @@ describe('a setting that cannot be used', () => {
     ['MUSTER_SMTP_URL', 'http://ada:hunter2@mail', 'an smtp:// or smtps:// URL with a host'],
     ['MUSTER_SMTP_URL', 'smtp:hunter2', 'an smtp:// or smtps:// URL with a host'],
     ['MUSTER_SMTP_URL', 'smtp://', 'an smtp:// or smtps:// URL with a host'],
-  ])('is not shown when it is a secret: %s', (name, value, expected) => {
+  ])('does not appear in the error when it is a secret: %s', (name, value, expected) => {
     const refusal = refusalOf({ [name]: value })
     expect(refusal).toBe(`${name}: found a value that is not shown, expected ${expected}.`)
     expect(refusal).not.toContain('hunter2')
@@ -286,13 +286,13 @@ describe('a setting that cannot be used', () => {
     'postgresql://u:hunter2@a:5432,b:5432/muster?target_session_attrs=read-write',
     'postgresql://a,b/muster',
     'postgresql:///muster?host=a,b',
-  ])('O3: is a database with several hosts: %s', url => {
+  ])('O3: is a database URL with several hosts: %s', url => {
     expect(refusalOf({ MUSTER_DATABASE_URL: url })).toBe(
       'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL with one host (a name or an address that follows the primary).',
     )
   })
 
-  it('is the secret that is missing beside trusted proxies', () => {
+  it('is named when another setting requires it and it is missing', () => {
     expect(
       refusalOf({
         MUSTER_S3_ENDPOINT: 'https://s3.example.com',
@@ -306,11 +306,11 @@ describe('a setting that cannot be used', () => {
   })
 })
 
-describe('the file of the console', () => {
+describe('the console configuration file', () => {
   const expected =
     'expected {"banner"?: {"text"}, "scripts"?: [{"src", "attributes"}], "connect"?: [origin]}.'
 
-  it('holds a banner and scripts, and what it holds beyond that is left out', async () => {
+  it('sets banner and scripts, and other fields are ignored', async () => {
     const file = await consoleFile(
       JSON.stringify({
         banner: { text: '<b>Hello</b>', more: 1 },
@@ -329,69 +329,69 @@ describe('the file of the console', () => {
     expect(loadConfig({ MUSTER_CONFIG_JSON: await consoleFile('{}') }).console).toEqual({})
   })
 
-  it('names where its scripts may connect to', async () => {
+  it('names the origins to which its scripts may connect', async () => {
     const connect = ['https://collect.example', 'wss://live.example:8443', 'https://*.stats.example']
     const file = await consoleFile(JSON.stringify({ connect }))
     expect(loadConfig({ MUSTER_CONFIG_JSON: file }).console).toEqual({ connect })
   })
 
-  it('that is not there is told', () => {
+  it('that is missing is refused', () => {
     const refusal = refusalOf({ MUSTER_CONFIG_JSON: '/nowhere/config.json' })
     expect(refusal).toMatch(/^MUSTER_CONFIG_JSON: found \/nowhere\/config\.json \(ENOENT/)
     expect(refusal).toContain(expected)
   })
 
   it.each([
-    ['is no JSON', '{\n  "banner":\n', 'JSON'],
+    ['is not JSON', '{\n  "banner":\n', 'JSON'],
     ['is a list', '[]', 'expected object'],
-    ['has a banner of text', '{"banner":"x"}', 'banner: '],
+    ['has a banner that is a string', '{"banner":"x"}', 'banner: '],
     ['has a script without a source', '{"scripts":[{}]}', 'scripts.0.src: '],
-    ['has a script of no origin', '{"scripts":[{"src":"https://"}]}', 'expected an http(s) URL or a path'],
+    ['has a script without a host', '{"scripts":[{"src":"https://"}]}', 'expected an http(s) URL or a path'],
     [
-      'has a script that is no URL',
+      'has a script with an invalid URL',
       '{"scripts":[{"src":"https://a b;c/"}]}',
       'expected an http(s) URL or a path',
     ],
     [
-      'has a script of another scheme',
+      'has a script URL with another scheme',
       '{"scripts":[{"src":"data:text/javascript,1"}]}',
       'expected an http(s) URL or a path',
     ],
     [
-      'has a script of any scheme',
+      'has a script URL without a scheme',
       '{"scripts":[{"src":"//a.example/x.js"}]}',
       'expected an http(s) URL or a path',
     ],
     [
-      'has a script of another host behind a backslash',
+      'has a script path that browsers read as another host because of a backslash',
       '{"scripts":[{"src":"/\\\\evil.example/x.js"}]}',
       'expected an http(s) URL or a path',
     ],
     [
-      'has a script whose host would end the policy',
+      'has a script whose host would end a directive of the Content-Security-Policy',
       '{"scripts":[{"src":"https://a;b.example/"}]}',
       'expected an http(s) URL or a path',
     ],
     [
-      'has a handler among the attributes',
+      'has an event handler among the attributes',
       '{"scripts":[{"src":"/x","attributes":{"onload":"x()"}}]}',
       'expected attribute names that are no event handlers',
     ],
     [
-      'has an attribute that no element can have',
+      'has an invalid attribute name',
       '{"scripts":[{"src":"/x","attributes":{"a b":"c"}}]}',
       'expected attribute names that are no event handlers',
     ],
-    ['connects to a path', '{"connect":["https://a.example/x"]}', 'connect.0: '],
-    ['connects to a word of the policy', `{"connect":["'unsafe-inline'"]}`, 'connect.0: '],
-    ['connects to everything', '{"connect":["*"]}', 'connect.0: '],
-    ['connects to a host that would end the policy', '{"connect":["https://a;b"]}', 'connect.0: '],
+    ['has a connect URL with a path', '{"connect":["https://a.example/x"]}', 'connect.0: '],
+    ['has a CSP keyword among the connect URLs', `{"connect":["'unsafe-inline'"]}`, 'connect.0: '],
+    ['has a wildcard for all hosts among the connect URLs', '{"connect":["*"]}', 'connect.0: '],
+    ['has a connect URL whose host would end the directive', '{"connect":["https://a;b"]}', 'connect.0: '],
     [
-      'has attributes that are no text',
+      'has an attribute value that is not a string',
       '{"scripts":[{"src":"/x","attributes":{"a":1}}]}',
       'scripts.0.attributes.a: ',
     ],
-  ])('that %s is told with what is wrong', async (_what, text, problem) => {
+  ])('that %s is refused with the reason', async (_what, text, problem) => {
     const file = await consoleFile(text)
     const refusal = refusalOf({ MUSTER_CONFIG_JSON: file })
     expect(refusal).toContain(`MUSTER_CONFIG_JSON: found ${file} (`)
@@ -407,7 +407,7 @@ it('C16: names elements of a banner that the console does not show, each once', 
 })
 
 describe('the name of the instance', () => {
-  it('C18: is told to the console without blanks around it', () => {
+  it('C18: is sent to the console without surrounding blanks', () => {
     expect(loadConfig({ MUSTER_INSTANCE_NAME: ' Halden 🏗 ' }).console.instanceName).toBe('Halden 🏗')
     expect(loadConfig({ MUSTER_INSTANCE_NAME: '🏗'.repeat(64) }).console.instanceName).toHaveLength(128)
     expect(loadConfig({}).console).toEqual({})
@@ -420,7 +420,7 @@ describe('the name of the instance', () => {
   })
 })
 
-it('names what looks like a setting and is none', () => {
+it('lists environment variables that look like settings but are not', () => {
   const env = {
     MUSTER_PORT: '1',
     MUSTER_PROT: '1',

@@ -12,7 +12,7 @@ import { normalS3Settings, type S3Settings } from './storage/s3-settings.ts'
 /** Files of the hub's own certificate, in PEM: the chain and its key. */
 export type TlsFiles = { certPath: string; keyPath: string }
 
-/** A whole number in plain digits: what looks like one only to a machine is a typing mistake. */
+/** Parses a whole number of at most nine decimal digits. Other notations, such as 0x50 or 8e1, are taken for typing mistakes. */
 function wholeNumber(min: number, max: number, expected: string) {
   return z
     .string()
@@ -21,7 +21,7 @@ function wholeNumber(min: number, max: number, expected: string) {
     .pipe(z.number().min(min, expected).max(max, expected))
 }
 
-/** A size in bytes, in plain digits. */
+/** Parses a size in bytes, in decimal digits. */
 function byteSize(min: number) {
   const expected = `a number of bytes from ${min} to ${Number.MAX_SAFE_INTEGER}`
   return z
@@ -63,7 +63,7 @@ const HostNames = z
   )
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
 
-/** One setting for each limit, with the limit's default. */
+/** Settings of the limits, each with the limit's default. */
 const LimitSettings = Object.fromEntries(
   LIMIT_NAMES.map(name => {
     const { max, unit, default: value } = LIMITS[name]
@@ -77,7 +77,9 @@ const LimitSettings = Object.fromEntries(
   }),
 )
 
-/** Every setting of the hub but those of limits: environment name, shape and default. What is expected stands in the error of each shape. */
+/**
+ * Settings of the hub without the limits: environment name, shape and default. The error of a shape describes the expected value.
+ */
 const Settings = z.object({
   MUSTER_PORT: wholeNumber(0, 65535, 'a port number').default(6878),
   MUSTER_HOST: z
@@ -90,7 +92,7 @@ const Settings = z.object({
   MUSTER_DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'a postgresql:// URL')
-    // libpq takes several hosts and tries them in turn; the hub's driver does not.
+    // libpq accepts several hosts and tries them one by one; the hub's driver does not.
     .refine(
       text => !hasSeveralHosts(text),
       'a postgresql:// URL with one host (a name or an address that follows the primary)',
@@ -110,7 +112,7 @@ const Settings = z.object({
     )
     .optional(),
   MUSTER_TRUSTED_PROXIES: Networks.default([]),
-  // What comes in a header: it arrives without blanks around it, and other characters in no encoding that is told.
+  // Proxies send the secret in a header. HTTP strips blanks around a header's value and defines no encoding beyond ASCII.
   MUSTER_PROXY_SECRET: z
     .string()
     .regex(/^[!-~][ -~]{14,}[!-~]$/, 'at least 16 ASCII characters without blanks around them')
@@ -162,10 +164,10 @@ const Settings = z.object({
 
 const AllSettings = Settings.extend(LimitSettings as Record<never, never>)
 
-/** A host that can stand in a Content-Security-Policy: nothing that would end its directive. */
+/** Host that is safe in a Content-Security-Policy: it has no character that ends a directive. */
 const POLICY_HOST = /^[\w.*:[\]-]+$/
 
-/** The file behind `MUSTER_CONFIG_JSON`: what the console shows and loads beyond its own (spec 1). */
+/** Schema of the file named by `MUSTER_CONFIG_JSON`: banner and further scripts of the console (docs/product.md, 1). */
 const ConsoleConfig = z.object({
   banner: z.object({ text: z.string() }).optional(),
   scripts: z
@@ -180,7 +182,7 @@ const ConsoleConfig = z.object({
         attributes: z
           .record(z.string(), z.string())
           .refine(
-            // Handlers would not run under the console's policy.
+            // The console's Content-Security-Policy blocks event handlers such as `onload`.
             attributes => Object.keys(attributes).every(name => /^(?!on)[a-z][a-z0-9-]*$/i.test(name)),
             'expected attribute names that are no event handlers',
           )
@@ -198,18 +200,19 @@ const ConsoleConfig = z.object({
     .optional(),
 })
 
+/** Settings of a hub, validated. */
 export type Config = {
   port: number
   host: string
-  /** Files of the certificate that the hub serves HTTPS with; nothing for plain HTTP. */
+  /** Certificate and key files of the HTTPS listeners; undefined for plain HTTP. */
   tls: TlsFiles | undefined
-  /** Port of a listener for devices alone; nothing when they share the other. */
+  /** Port of a separate listener for devices; undefined when devices use the main listener. */
   devicePort: number | undefined
-  /** File descriptors that the hub plans with; the limit of the process when absent. */
+  /** File descriptors that the hub may use; undefined for the limit of the process. */
   maxDescriptors: number | undefined
   /** Origin under which people and devices reach the hub. */
   publicUrl: string
-  /** Further host names under which people reach it, as browsers send them. */
+  /** Further host names under which people reach the hub, as in a `Host` header without the port. */
   hosts: string[]
   dataDir: string
   databaseUrl: string | undefined
@@ -223,7 +226,7 @@ export type Config = {
   diskLowBytes: number
   diskReserveBytes: number
   eventRetentionDays: number
-  /** Days for which sealed audit rows are kept; undefined for ever. */
+  /** Days for which sealed audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
   /** Secret of the instance, shared by its nodes; undefined for the one in the data folder. */
   instanceKey: string | undefined
@@ -245,7 +248,7 @@ export type Config = {
   console: z.output<typeof ConsoleConfig> & { termsUrl?: string; privacyUrl?: string; instanceName?: string }
 }
 
-/** Settings from the environment; throws `ConfigError` with one line. The only reader of the environment. */
+/** Reads the settings from the environment. Throws `ConfigError` with a message of one line. */
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(
@@ -282,7 +285,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     nodeName: settings.MUSTER_NODE_NAME,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
-    // Names below `localhost` lead to the machine of whoever asks.
+    // Browsers resolve every name below `localhost` to their own machine, so a local hub needs no DNS entries for device pages.
     proxyDomain: settings.MUSTER_PROXY_DOMAIN ?? (isLoopback(publicUrl) ? 'localhost' : undefined),
     allowPlaintextDevices: settings.MUSTER_ALLOW_PLAINTEXT_DEVICES,
     diskLowBytes: settings.MUSTER_DISK_LOW_BYTES,
@@ -310,15 +313,18 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   }
 }
 
-/** Names in the environment that look like settings and are none, so that a typing mistake is told. */
+/**
+ * Environment variables that begin with `MUSTER_` but are not settings. The start logs them, since they are likely typing
+ * mistakes.
+ */
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(env).filter(key => key.startsWith('MUSTER_') && !Object.hasOwn(AllSettings.shape, key))
 }
 
 /**
- * What an operator should know of settings that are allowed: `MUSTER_PROXY_DOMAIN` on the same site as the hub. Device pages could then
- * set cookies for the hub's host, and browsers send the hub's `SameSite` cookies with requests from them.
+ * Warnings about valid settings: a `MUSTER_PROXY_DOMAIN` on the same site as the hub. Device pages could then set cookies for the
+ * hub's host, and browsers would send the hub's `SameSite` cookies with requests from device pages.
  */
 export function settingWarnings({ proxyDomain, publicUrl, hosts }: Config): string[] {
   if (proxyDomain === undefined || proxyDomain === 'localhost') return []
@@ -330,7 +336,10 @@ export function settingWarnings({ proxyDomain, publicUrl, hosts }: Config): stri
     )
 }
 
-/** Throws `ConfigError` when the domain of device pages is a name of the hub or above one: pages and console would share cookies. */
+/**
+ * Throws `ConfigError` when the domain of device pages is a host name of the hub or a parent domain of one. Device pages and the
+ * console would share cookies.
+ */
 function requireOtherDomain(domain: string | undefined, publicUrl: string, hosts: string[]): void {
   if (domain === undefined || domain === 'localhost') return
   const below = [new URL(publicUrl).hostname, ...hosts].find(
@@ -342,7 +351,7 @@ function requireOtherDomain(domain: string | undefined, publicUrl: string, hosts
     )
 }
 
-/** A host name or address as it stands in a URL; undefined for anything else. */
+/** Normalizes a host name or an address to its form in a URL; undefined for other text. */
 function hostNameOf(name: string): string | undefined {
   const text = isIPv6(name) ? `[${name}]` : name
   if (!/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/i.test(text)) return undefined
@@ -350,8 +359,8 @@ function hostNameOf(name: string): string | undefined {
 }
 
 /**
- * The registrable domain of a host: two labels, or three below second-level domains like `co.uk`. The full list of public suffixes is
- * not worth a dependency for a warning.
+ * Registrable domain of a host: two labels, or three below second-level domains like `co.uk`. It is used for a warning only,
+ * which is not worth a dependency on the public suffix list.
  */
 function siteOf(host: string): string {
   if (isIP(host.replace(/^\[|\]$/g, '')) !== 0) return host
@@ -360,18 +369,18 @@ function siteOf(host: string): string {
   return labels.slice(isBelowSecondLevel ? -3 : -2).join('.')
 }
 
-/** Elements in the banner that the console does not show, in order, for a warning at the start. */
+/** Names of HTML elements in the banner that the console does not show, in order, for a warning at the start. */
 export function unshownBannerTags({ console: { banner } }: Pick<Config, 'console'>): string[] {
   const tags = [...(banner?.text ?? '').matchAll(/<([a-z][^\s/>]*)/gi)].map(([, tag]) => tag!.toLowerCase())
   return [...new Set(tags)].filter(tag => !BANNER_TAGS.some(shown => shown === tag))
 }
 
-/** Whether there is nothing beyond scheme, host and port. */
+/** True for a URL of scheme, host and port only. */
 function isBare(url: URL): boolean {
   return url.href === `${url.origin}/`
 }
 
-/** Whether a postgresql:// URL names several hosts, before its path or as its `host`. */
+/** True for a postgresql:// URL with several hosts, before its path or in its `host` parameter. */
 function hasSeveralHosts(text: string): boolean {
   const [, authority = '', query = ''] = /^\w+:\/\/([^/?#]*)[^?#]*\??([^#]*)/.exec(text) ?? []
   const host = authority.slice(authority.lastIndexOf('@') + 1)
@@ -394,7 +403,7 @@ function tlsFiles({
   )
 }
 
-/** The instance's own S3: all of what it needs, or nothing of it. */
+/** Object storage of the instance; undefined when it is not configured. Throws `ConfigError` when a required setting is missing. */
 function s3Settings(settings: z.output<typeof Settings>): S3Settings | undefined {
   const {
     MUSTER_S3_ENDPOINT: endpoint,
@@ -450,6 +459,6 @@ function readConsoleConfig(path: string | undefined): z.output<typeof ConsoleCon
 function found(key: string, value: string | undefined): string {
   if (value === undefined) return 'nothing'
   if (/SECRET|DATABASE_URL|INSTANCE_KEY|SMTP_URL/.test(key)) return 'a value that is not shown'
-  // One line, whatever the value holds.
+  // JSON escapes line breaks, so the message stays on one line.
   return JSON.stringify(value)
 }

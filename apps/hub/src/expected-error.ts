@@ -7,8 +7,9 @@ const FOREIGN_KEY_VIOLATION = '23503'
 const QUERY_CANCELED = '57014'
 
 /**
- * The error as one that was foreseen: our own, a full disk, a database out of reach or too slow, a value that it cannot hold, or something that was
- * deleted between the permission check and its use, which is answered like everything that is not there. Nothing for a bug.
+ * Maps an error to the answer of the action. Expected errors are `ActionError` itself, a full disk, an unavailable or slow
+ * database, and a value that PostgreSQL cannot store. A row deleted between the permission check and its use is answered like a
+ * missing row. Returns undefined for all other errors, which are bugs.
  */
 export function expectedError(error: unknown): ActionError | undefined {
   if (error instanceof ActionError) return error

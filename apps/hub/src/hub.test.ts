@@ -4,7 +4,7 @@ import { capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '
 import { expect, it } from 'vitest'
 import { greeting } from './startup/startup-banner.ts'
 
-it('shows a device that connects, with its properties and events', async () => {
+it('shows a connected device with its properties and events', async () => {
   await using hub = await testHub()
   const { owner, projectId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
@@ -34,7 +34,7 @@ it('shows a device that connects, with its properties and events', async () => {
   expect(events).toMatchObject([{ body: 'hello', severity: 'Info' }])
 })
 
-it('S12: prints the first password and token to a terminal only; a command reads the token from the file', async () => {
+it('S12: prints the first password and token to a terminal only; in a log, the command reads the token from a file', async () => {
   await using hub = await testHub()
   const config = { dataDir: hub.dataDir, allowPlaintextDevices: false }
   const { password, deploymentToken, file } = hub.firstRun!
@@ -51,7 +51,7 @@ it('S12: prints the first password and token to a terminal only; a command reads
   expect(execFileSync('sh', ['-c', `echo ${argument}`], { encoding: 'utf8' })).toBe(`${deploymentToken}\n`)
 })
 
-it('O6: tries object storage and mail server at its start, and warns with the name of the setting', async () => {
+it('O6: checks object storage and mail server, and warns with the name of the setting', async () => {
   await using store = await fakeS3()
   await using mail = await mailServer()
   const { endpoint, bucket, region, accessKeyId, secretAccessKey } = store

@@ -63,28 +63,34 @@ export type { JobData, JobName } from './jobs/jobs.ts'
 
 /** Time limit in milliseconds for running actions, and after them for running jobs, when the hub stops. */
 const DRAIN_TIMEOUT_MS = 5_000
-/** Backlog of the listening socket. A whole fleet reconnects at once; a dropped SYN is repeated only a second later. */
+/** Backlog of the listening socket. A whole fleet may reconnect at once, and a client repeats a dropped SYN only after 1 s. */
 const BACKLOG = 4096
 
+/** A running hub. Disposal stops it. */
 export type Hub = AsyncDisposable &
   Core & {
     pool: pg.Pool
-    /** What handlers use. */
+    /** Services of the action handlers. */
     services: Services
     devices: DeviceRegistry
     jobs: JobQueue
-    /** Where the listener really is, and what people are told. */
+    /** Bound address of the main listener. With `MUSTER_PORT=0` the operating system chooses the port. */
     address: { host: string; port: number }
-    /** Port of the listener for devices alone, if there is one. */
+    /** Port of the separate listener for devices; undefined without one. */
     devicePort: number | undefined
     publicUrl: string
-    /** What the first start made; nothing on later ones. */
+    /** Account and deployment token made by the first start; undefined at later starts. */
     firstRun: FirstRun | undefined
-    /** Tries the servers that settings name, and warns with the name of the setting when one cannot be used. Never throws. */
+    /**
+     * Connects to the configured object storage and mail server. Logs a warning with the setting's name on failure; never throws.
+     */
     tryServers(): Promise<void>
   }
 
-/** Starts a hub: this list is its wiring, top to bottom; disposal runs it backwards. Throws `ConfigError` for what a setting breaks. */
+/**
+ * Starts a hub. The body wires its parts from top to bottom; disposal runs in the reverse order. Throws `ConfigError` when a
+ * setting cannot be used.
+ */
 export async function createHub(config: Config, log: Logger): Promise<Hub> {
   await using stack = new AsyncDisposableStack()
 
@@ -123,9 +129,9 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const { db, pool } = stack.use(
     openDatabase(access.hub, error => log.warn({ err: error }, 'a database connection broke')),
   )
-  // Without it the hub can go on: rows of a day that has no partition wait in the default one.
+  // A failure does not stop the start: rows of a day without a partition go to the default partition.
   await maintainPartitions(db, config.eventRetentionDays, { pauseMs: 200, tries: 20 }).catch(error =>
-    log.error({ err: error }, 'no partitions were made'),
+    log.error({ err: error }, 'the partitions of the coming days could not be created'),
   )
 
   const devices = new DeviceRegistry()
@@ -241,7 +247,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     nodeId: node.nodeId,
     readiness,
   }
-  // From here on requests get a definite answer instead of half a hub while it stops.
+  // Disposal runs this first, so that new requests get 503 instead of reaching parts that are closed already.
   stack.defer(() => {
     core = undefined
   })
@@ -258,7 +264,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     firstRun,
     async tryServers() {
       const warn = (setting: string, msg: string) => (error: unknown) => {
-        // A hub that stops meanwhile has ended the attempt itself.
+        // No warning while the hub stops: its disposal aborted the attempt.
         if (core !== undefined) log.warn({ setting, problem: (error as Error).message }, msg)
       }
       await Promise.all([
@@ -283,7 +289,10 @@ async function prepareDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** Makes a folder and those above it. Node's own recursive form never ends where a file system denies that its root exists (/proc). */
+/**
+ * Creates a folder and its parents. Node's `mkdir` with `recursive` loops for ever on a file system that reports its root as
+ * missing, such as /proc.
+ */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o755 })
@@ -297,7 +306,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Waits for a listener; throws `ConfigError` when its host or the setting of its port cannot be had. */
+/** Waits until a server listens. Throws `ConfigError` that names the setting of the host or port that cannot be bound. */
 async function listening(
   setting: string,
   host: string,
@@ -320,7 +329,10 @@ async function listening(
   }
 }
 
-/** Where the bytes of repositories lie; what was encrypted with the instance key before is encrypted anew. */
+/**
+ * Opens the storage of repository files. Secrets encrypted with the previous instance key are encrypted again with the current
+ * one.
+ */
 async function openBlobs({
   config,
   key,
@@ -341,7 +353,7 @@ async function openBlobs({
   return new Blobs({ ...rest, folder, stores, instanceStoreId })
 }
 
-/** The listener for devices alone, if there is to be one. */
+/** Opens the separate listener for devices if `MUSTER_DEVICE_PORT` is set. */
 async function openDeviceServer(
   options: Parameters<typeof createDeviceServer>[0],
   early: EarlyUpgrades,
@@ -361,7 +373,7 @@ async function openDeviceServer(
   return server
 }
 
-/** The pipeline, whose actions under way are waited for when the hub stops, before the database goes. */
+/** Wraps the pipeline so that disposal waits up to `DRAIN_TIMEOUT_MS` for actions in flight before the database closes. */
 function drained(pipeline: Pipeline, stack: AsyncDisposableStack): Pipeline {
   const actions = new InFlight()
   stack.defer(() => actions.settled(DRAIN_TIMEOUT_MS))

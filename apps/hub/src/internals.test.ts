@@ -1,5 +1,5 @@
-// One test for each entry of docs/internals.md, under the entry's title: it fails when a new version of a library changes what the
-// hub depends on.
+// Each entry of docs/internals.md has a test here under the same title. It fails when a new version of a library changes an
+// internal behaviour that the hub depends on.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -92,7 +92,7 @@ it('Node: a class for responses is constructed with what ServerResponse takes', 
 
 it('Node: the HTTP client works on a stream with the methods of a socket', async () => {
   const server = createServer((request, response) => void response.end(request.url))
-  // Longer than the agent's time, which counts then.
+  // Longer than the agent's timeout, so that the agent closes idle connections first.
   server.keepAliveTimeout = 60_000
   const called: string[] = []
   class OneSocket extends Agent {
@@ -114,10 +114,10 @@ it('Node: the HTTP client works on a stream with the methods of a socket', async
     const [response] = await once(request, 'response')
     expect(await text(response)).toBe(path)
     expect(request.reusedSocket).toBe(path === '/two')
-    // The agent keeps the connection once the request has closed.
+    // The agent can reuse the connection only after the `close` event of the request.
     await sleep(20)
   }
-  // The time that `timeout` says differs from the agent's.
+  // The agent sets its timeout because the `timeout` property of the stream has another value.
   expect(called).toContain('setTimeout 4321')
   agent.destroy()
 })

@@ -44,7 +44,7 @@ beforeEach(async () => {
   captured.lines.length = 0
 })
 
-/** The hub's own pipeline with one handler replaced. */
+/** A pipeline on the hub's services, with some handlers replaced. */
 function pipelineWith(replaced: Partial<Handlers>): Pipeline {
   const { db, pool, live, limits, services } = hub
   return createPipeline({
@@ -63,12 +63,12 @@ type Rename = (
   input: { projectId: string; name: string },
 ) => Promise<Record<string, never>>
 
-/** Renames the project with a handler of the test's; rejects as the pipeline does. */
+/** Renames the project through a handler of the test. Rejects like the pipeline. */
 function rename(handler: Rename, name = 'New name'): Promise<unknown> {
   return pipelineWith({ projects_SetName: handler }).run(caller, 'projects_SetName', { projectId, name })
 }
 
-/** A handler that does its work and then what the test wants. */
+/** A handler that renames the project and then runs a function of the test. */
 function afterRenaming(then: (context: CommandContext) => unknown): Rename {
   return async (context, input) => {
     await (handlers.projects_SetName as Rename)(context, input)
@@ -82,7 +82,7 @@ async function nameNow(): Promise<string> {
 }
 
 describe('a command', () => {
-  it('that succeeds has its row, its event and its effect', async () => {
+  it('that succeeds writes its audit row, its audit event and its change', async () => {
     await owner.invoke('projects_SetName', { projectId, name: 'New name' })
     const actor = { actor: 'User', userId: owner.userId }
     expect(await auditRows(hub)).toEqual([
@@ -100,7 +100,7 @@ describe('a command', () => {
     expect(await nameNow()).toBe('New name')
   })
 
-  it('has a row that is Pending for everybody while it runs, and Succeeded in the same moment as its effect', async () => {
+  it('has a Pending audit row while it runs, which becomes Succeeded in the transaction of the change', async () => {
     const seen: unknown[] = []
     await rename(
       afterRenaming(async ({ tx }) => {
@@ -147,7 +147,7 @@ describe('a command', () => {
     expect(await auditRows(hub)).toMatchObject([{ actor: { actor: 'Anonymous' }, status: 'Rejected' }])
   })
 
-  it('whose handler refuses is Failed, and what it did is undone', async () => {
+  it('whose handler throws an ActionError is Failed and rolled back', async () => {
     const refuse = (): never => {
       throw new ActionError('Invalid', 'Not like this.', { status: 409 })
     }
@@ -159,7 +159,7 @@ describe('a command', () => {
     expect(captured.named('action panicked')).toEqual([])
   })
 
-  it('with a bug is Panicked, undone, logged with its stack, and tells nothing of it', async () => {
+  it('with a bug is Panicked, rolled back, and logged with its stack, which the answer does not contain', async () => {
     const bug = (): never => {
       throw new TypeError('secret detail of the hub')
     }
@@ -178,7 +178,7 @@ describe('a command', () => {
     expect((line as LogLine & { err: { stack: string } }).err.stack).toContain('secret detail')
   })
 
-  it('whose output does not fit its schema is a bug, and undone', async () => {
+  it('whose output does not match its schema is Panicked', async () => {
     const pipeline = pipelineWith({ projects_Create: async () => ({ result: 'Created', projectId: 'p_1' }) })
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     const error = await failed(pipeline.run(caller, 'projects_Create', { organizationId, name: 'x' }))
@@ -186,7 +186,7 @@ describe('a command', () => {
     expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
   })
 
-  it('does not commit when another node took this one for dead and closed its row', async () => {
+  it('does not commit when another node took this node for dead and closed its audit row', async () => {
     const bury = () =>
       hub.db.updateTable('audit_action').set({ status: 'Panicked', finished_at: new Date() }).execute()
     const error = await failed(rename(afterRenaming(bury)))
@@ -195,7 +195,7 @@ describe('a command', () => {
     expect(await nameNow()).toBe('Test project')
   })
 
-  it('is tried again when the database broke a conflict, and its effects happen once', async () => {
+  it('is tried again after a deadlock, and runs its effects once', async () => {
     let attempts = 0
     const effects: number[] = []
     await rename(
@@ -210,7 +210,7 @@ describe('a command', () => {
     expect(await auditEvents(hub)).toHaveLength(1)
   })
 
-  it('is not tried for ever', async () => {
+  it('is tried at most three times', async () => {
     let attempts = 0
     const conflict = (): never => {
       attempts++
@@ -220,7 +220,7 @@ describe('a command', () => {
     expect(attempts).toBe(3)
   })
 
-  it('answers 503 and is Failed when the database goes away', async () => {
+  it('is Failed and answers 503 when the database connection is lost', async () => {
     const gone = (): never => {
       throw Object.assign(new Error('terminating connection'), { code: '57P01' })
     }
@@ -228,7 +228,7 @@ describe('a command', () => {
     expect(await auditRows(hub)).toMatchObject([{ status: 'Failed' }])
   })
 
-  it('is Failed and neither a refusal nor a bug when the database goes away while the right to it is looked up', async () => {
+  it('is Failed, not Rejected or Panicked, when the database connection is lost during the permission check', async () => {
     await using session = await databaseSession(hub)
     await session.lock('organization_member')
     const renaming = failed(rename(async () => ({})))
@@ -236,7 +236,7 @@ describe('a command', () => {
     await session.terminateOthers()
     await session.release()
     expect(await renaming).toMatchObject({ kind: 'Internal', status: 503 })
-    // By the session, since the hub's own connections are gone.
+    // Reads through the test's own session, since the connections of the hub were terminated.
     const rows = await until('its row is closed', async () => {
       const rows = await session.query('select status from audit_action')
       return rows.every(({ status }) => status !== 'Pending') && rows
@@ -244,27 +244,27 @@ describe('a command', () => {
     expect(rows).toEqual([{ status: 'Failed' }])
   })
 
-  it('tells nobody of a change before the commit, and everybody after it', async () => {
+  it('notifies consoles of a change after the commit only', async () => {
     await using console = await liveStream(hub, owner)
     let told: unknown
     await rename(
       afterRenaming(async () => {
-        // What is gathered goes out 200 ms after it was noted; a notice of another project tells that they have passed.
+        // Notices are delivered 200 ms after a change. A later notice about another project shows that this time has passed.
         const other = await hub.project(
           owner,
           (await owner.invoke('projects_GetDetails', { projectId })).organizationId,
         )
-        await until('the other project is told', () =>
+        await until('the notice about the other project arrives', () =>
           console.changes.some(change => change.projectId === other),
         )
         told = console.changes.filter(change => change.projectId === projectId)
       }),
     )
     expect(told).toEqual([])
-    await until('the rename is told', () => console.changes.some(change => change.projectId === projectId))
+    await until('the notice arrives', () => console.changes.some(change => change.projectId === projectId))
   })
 
-  it('tells nobody of a change that was undone', async () => {
+  it('does not notify consoles of a change that was rolled back', async () => {
     await using console = await liveStream(hub, owner)
     const refuse = (): never => {
       throw new ActionError('Invalid', 'no')
@@ -272,11 +272,11 @@ describe('a command', () => {
     await failed(rename(afterRenaming(refuse)))
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     const other = await hub.project(owner, organizationId)
-    await until('the other project is told', () => console.changes.some(change => change.projectId === other))
+    await until('another notice arrives', () => console.changes.some(change => change.projectId === other))
     expect(console.changes.filter(change => change.projectId === projectId)).toEqual([])
   })
 
-  it('has succeeded even when something that follows the commit fails', async () => {
+  it('is Succeeded even when an effect after the commit fails', async () => {
     let hasFollowed = false
     await rename(
       afterRenaming(({ afterCommit }) => {
@@ -291,21 +291,21 @@ describe('a command', () => {
     expect(captured.named('an effect after a commit failed')).toHaveLength(1)
   })
 
-  it('by the hub itself is told of the organization that it concerns', async () => {
+  it('by the hub itself is audited for its organization and notifies its consoles', async () => {
     await using console = await liveStream(hub, owner)
     await hub.pipeline.run(SYSTEM, 'projects_SetName', { projectId, name: 'By the hub' })
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     expect(await auditRows(hub)).toMatchObject([{ actor: { actor: 'System' }, status: 'Succeeded' }])
     expect(await auditEvents(hub)).toMatchObject([{ actor: { actor: 'System' }, projectId, organizationId }])
-    await until('it is told', () => console.changes.some(change => change.projectId === projectId))
+    await until('a notice arrives', () => console.changes.some(change => change.projectId === projectId))
     const missing = hub.pipeline.run(SYSTEM, 'projects_SetName', { projectId: newId('p'), name: 'x' })
     expect(await failed(missing)).toMatchObject({ kind: 'Forbidden' })
   })
 })
 
-describe('what is deleted between the permission check and its use', () => {
+describe('a row deleted between the permission check and its use', () => {
   type Ids = { organizationId: string; projectId: string; deviceId: string; certificateId: string }
-  // Devices outlast their project by a moment; what ends them for an action is their own row.
+  // Rows of devices are removed some time after their project, so these cases delete the device's own row.
   const raced: ['organization' | 'device', ActionName, (ids: Ids) => object][] = [
     ['organization', 'projects_Create', ({ organizationId }) => ({ organizationId, name: 'x' })],
     ['organization', 'projects_CreateDeploymentToken', ({ projectId }) => ({ projectId, name: 'x' })],
@@ -319,7 +319,7 @@ describe('what is deleted between the permission check and its use', () => {
     ['device', 'devices_DeleteCertificate', ({ certificateId }) => ({ certificateId })],
   ]
 
-  it.each(raced)('the %s is not there for %s, and no fault of the hub', async (kind, name, inputOf) => {
+  it.each(raced)('of kind %s counts as missing for %s', async (kind, name, inputOf) => {
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     const deviceId = await deviceRow(hub, projectId)
     const { certificateId } = await owner.invoke('devices_AddCertificate', {
@@ -345,13 +345,13 @@ describe('what is deleted between the permission check and its use', () => {
 })
 
 describe('a query', () => {
-  it('is not audited, whoever of the organization runs it', async () => {
+  it('by a member of the organization is not audited', async () => {
     await owner.invoke('projects_GetDetails', { projectId })
     await owner.invoke('projects_QueryDevices', { projectId })
     expect(await auditRows(hub)).toEqual([])
   })
 
-  it("by an administrator of the instance in somebody else's organization is audited with the ids that it names", async () => {
+  it('by an administrator of the instance in a foreign organization is audited with the ids of its input', async () => {
     const admin = await hub.user({ isAdmin: true })
     await admin.invoke('projects_QueryDevices', { projectId, filter: { text: 'x' } })
     expect(await auditRows(hub)).toEqual([
@@ -364,7 +364,7 @@ describe('a query', () => {
     ])
   })
 
-  it('by an administrator of the instance in an organization of their own is not', async () => {
+  it('by an administrator of the instance in an organization of their own is not audited', async () => {
     const admin = await hub.user({ isAdmin: true })
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     await hub.db
@@ -383,7 +383,7 @@ describe('a query', () => {
 })
 
 describe('an input', () => {
-  it('that is invalid is told with every issue and its path, and leaves no row', async () => {
+  it('that is invalid is refused with every issue and its path, without an audit row', async () => {
     const error = await failed(
       owner.invoke('projects_CreateDeploymentToken', {
         projectId: 'p_1',
@@ -404,14 +404,14 @@ describe('an input', () => {
     expect(await auditRows(hub)).toEqual([])
   })
 
-  it('may be empty text where nothing is required', async () => {
+  it('may be empty text if no field is required', async () => {
     for (const text of ['', ' ', '\n']) {
       const output = await hub.pipeline.invoke(caller, 'actor_GetActor', text, 'r')
       expect(JSON.parse(output)).toEqual({ actor: { actor: 'User', userId: owner.userId } })
     }
   })
 
-  it('of an unknown action is Invalid with 404, and the name is not repeated at length', async () => {
+  it('of an unknown action is Invalid with 404, and the error shortens a long name', async () => {
     for (const name of ['devices_Rename', 'constructor', '__proto__', '', 'x'.repeat(10_000)]) {
       const error = await failed(hub.pipeline.invoke(caller, name, '{}', 'r'))
       expect(error).toMatchObject({ kind: 'Invalid', status: 404 })
@@ -419,14 +419,14 @@ describe('an input', () => {
     }
   })
 
-  it('comes by an older name to the same action, which is the one in the audit row', async () => {
+  it('under an older name of an action runs the action and is audited under its current name', async () => {
     const invoke = owner.invoke as (name: string, input: unknown) => Promise<unknown>
     const { organizationId } = await owner.invoke('projects_GetDetails', { projectId })
     await invoke('projects_CreateProject', { organizationId, name: 'x' })
     expect(await auditRows(hub)).toMatchObject([{ action: 'projects_Create', status: 'Succeeded' }])
   })
 
-  it('is audited by its allow-list alone', async () => {
+  it('is audited with the fields of the allow-list only', async () => {
     const { token, tokenId } = await owner.invoke('projects_CreateDeploymentToken', {
       projectId,
       name: 'Line 4',
@@ -442,7 +442,7 @@ describe('an input', () => {
   })
 })
 
-it('closes the rows that a node left behind when it died', async () => {
+it('closes Pending audit rows of dead nodes', async () => {
   const { db, pool } = hub
   const action_id = `audit_act_20261121-1203-${'1'.repeat(8)}`
   await db

@@ -52,29 +52,32 @@ type Input = Record<string, unknown>
 type CommandRun = ((context: CommandContext, input: Input) => Promise<unknown>) | { prepare: Prepare }
 type Prepare = (context: unknown, input: Input) => Promise<(context: CommandContext) => Promise<unknown>>
 
-/** How often a command is tried again when the database broke a deadlock or a conflict. */
+/** Attempts of a command whose transaction fails because of a deadlock, a serialization conflict or a unique violation. */
 const MAX_ATTEMPTS = 3
 
-/** The one way to run an action, whatever door it came through. */
+/** Runs actions. All transports use it: HTTP, links, and the hub's own code. */
 export type Pipeline = {
-  /** Runs an action on the JSON text of its input; resolves to the JSON text of its output, rejects with `ActionError` only. */
+  /**
+   * Runs an action. Takes the JSON text of its input and resolves to the JSON text of its output. Rejects with `ActionError`
+   * only.
+   */
   invoke(
     caller: Caller,
     name: string,
     inputText: string,
     requestId: string,
-    /** Where the call came from; nothing for the hub's own. */
+    /** Remote address of the caller; undefined for calls of the hub itself. */
     address?: string,
-    /** Gets the account whose owner the caller proved to be by opening a mailed link. */
+    /** Called when the caller opened a link mailed to the owner of this account. */
     onOwnerProved?: (userId: string) => void,
   ): Promise<string>
-  /** The same for code of the hub and its tests, with values instead of text. */
+  /** The same with values instead of text, for the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
 }
 
 /**
- * Builds the pipeline: look up by own property, parse, rate limit, open the audit row, authorize, run, commit, after-commit effects.
- * Handlers contain none of this, and nothing leaves the process before the commit.
+ * Creates the pipeline. Steps of a command: find the action, parse the input, apply rate limits, open the audit row, authorize,
+ * run the handler, commit, run the effects. Nothing leaves the process before the commit.
  */
 export function createPipeline({
   db,
@@ -85,7 +88,7 @@ export function createPipeline({
   limits,
   log,
 }: PipelineOptions): Pipeline {
-  /** Audit rows that could not be closed because the database went away. It may be back at once, and the next start is far. */
+  /** Retries closing audit rows after a loss of the database. Otherwise they would stay `Pending` until the next start. */
   const leftOpen = new Batcher<{ actionId: string; status: FinalStatus }>({
     ...BATCHED_WRITES,
     parallel: 1,
@@ -111,7 +114,7 @@ export function createPipeline({
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
     const input = parseInput(found.action, inputText)
-    // Before anything is written: a flood must not fill the audit log.
+    // Rate limits apply before the audit row is written, so that a flood does not fill the audit log.
     const { kind, permission, rateLimit } = found.action
     if (rateLimit && caller.actor !== 'System')
       await limits.takeAction(found.name, rateLimit, caller, address)
@@ -197,7 +200,7 @@ export function createPipeline({
       authorization = await authorize(db, caller, action.permission, input)
       await requireRecentSignIn(action, caller, input)
     } catch (error) {
-      // A database that went away has permitted nothing, and refused nothing either.
+      // `Rejected` means a missing permission, so a check that failed for another reason gets another status.
       const status = error instanceof ActionError ? 'Rejected' : expectedError(error) ? 'Failed' : 'Panicked'
       await close(actionId, status)
       throw error
@@ -208,11 +211,11 @@ export function createPipeline({
         typeof run === 'function'
           ? run
           : await run.prepare({ caller, scope, services, inputText, db, pool }, input)
-      // What takes long is not done for whoever lost the right to it meanwhile.
+      // The caller may have lost the permission during the slow work, so it is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
-        /** What the command answers once nothing but the commit is left to do, and the status of its audit row. */
+        /** Output and audit status, set when only the commit remains. */
         let done: { output: unknown; status: FinalStatus } | undefined
         try {
           const output = await db.transaction().execute(async tx => {
@@ -250,7 +253,7 @@ export function createPipeline({
           return output
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
-          // A connection that breaks in the commit does not tell whether it came to be.
+          // After a connection loss during the commit it is unknown whether the transaction was committed.
           if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
           await runEffects(effects, requestId)
           return done.output
@@ -262,7 +265,10 @@ export function createPipeline({
     }
   }
 
-  /** Some actions need a sign-in that is recent, or the current password (decisions); throws `Forbidden` with what is missing. */
+  /**
+   * Requires a recent sign-in or the current password, for actions that need one (decisions, "Passwords and tokens"). Throws
+   * `Forbidden` with an issue for the field `currentPassword`.
+   */
   async function requireRecentSignIn(action: Action, caller: Caller, input: Input): Promise<void> {
     const person = personOf(caller)
     if (!person || !action.recentSignIn?.isNeeded(input as never, person)) return
@@ -285,12 +291,12 @@ export function createPipeline({
   }
 
   /**
-   * Whether a command is done whose commit was not answered: its audit row then has the status that the transaction gave it, and is
-   * closed as Failed otherwise.
+   * Finds out whether a transaction with a lost commit reply was committed: its audit row then has the status that the
+   * transaction wrote. Otherwise the row is still `Pending` and is closed as `Failed`.
    */
   async function hasCommitted(actionId: string, status: FinalStatus): Promise<boolean> {
     try {
-      // Waits for a commit that is still under way.
+      // The update waits for the row lock of a commit in flight.
       return await retryWhileUnavailable(
         async () =>
           !(await closeAuditAction(db, actionId, 'Failed')) && (await auditStatus(db, actionId)) === status,
@@ -301,10 +307,10 @@ export function createPipeline({
     }
   }
 
-  /** Closes an audit row after the rollback; nobody waits for a database that is away. */
+  /** Closes an audit row after the rollback. If the database is unavailable, it is retried in the background. */
   async function close(actionId: string, status: FinalStatus): Promise<void> {
     await closeAuditAction(db, actionId, status).catch(() => {
-      // The start-up sweep closes what this process cannot.
+      // If this process ends first, a sweep closes the row as `Panicked`.
       leftOpen
         .add({ actionId, status })
         .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
@@ -339,7 +345,7 @@ export function createPipeline({
   }
 }
 
-/** Parses and validates an input; throws `Invalid` with every issue and its path. Empty text counts as `{}` (catalogue 1.1). */
+/** Parses and validates an input. Throws `Invalid` with every issue and its path. Empty text counts as `{}` (docs/api.md, 1.1). */
 function parseInput(action: Action, text: string): Input {
   if (jsonDepth(text) > MAX_JSON_DEPTH) {
     throw new ActionError('Invalid', `The input is nested deeper than ${MAX_JSON_DEPTH} levels.`)
@@ -359,7 +365,7 @@ function parseInput(action: Action, text: string): Input {
   throw new ActionError('Invalid', `The input is not valid: ${told.join('; ')}.`, { issues })
 }
 
-/** Clients find the field that is missing in the issues. */
+/** Makes the error for a missing or wrong current password. Its issue names the field that clients have to ask for. */
 function needsPassword(message: string): ActionError {
   return new ActionError('Forbidden', message, { issues: [{ path: 'currentPassword', message }] })
 }
@@ -368,25 +374,31 @@ function issueOf(issue: z.core.$ZodIssue): InputIssue {
   return { path: issue.path.join('.'), message: issue.message }
 }
 
-/** The result in an output that says that the command did not do its work, such as `InvalidToken`; nothing when it did. */
+/** Result in an output which means that the command did not do its work, such as `InvalidToken`; undefined otherwise. */
 function failedResult({ failedResults }: Action, output: unknown): string | undefined {
   const { result } = output as { result?: string }
   return result !== undefined && failedResults.includes(result) ? result : undefined
 }
 
-/** Another node closed the audit row as this one's legacy: effect and record must not disagree, so the effect goes too. */
+/**
+ * Error when another node took this node for dead and closed the audit row. The transaction is rolled back, so that it agrees
+ * with the row.
+ */
 function takenForDead(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {
     status: 503,
   })
 }
 
-/** A value that another transaction took at the same moment is one too: the next attempt sees it and answers that it is taken. */
+/**
+ * True for errors after which the transaction is tried again. A unique violation is one: the next attempt finds the other
+ * transaction's row and answers that the value is taken.
+ */
 function isConflict(error: unknown): boolean {
   return sqlState(error) === '40001' || isDeadlock(error) || isUniqueViolation(error)
 }
 
-/** Whether a call of a query takes a connection of the scans: its contract declares when. */
+/** True for a query whose contract declares this call as a scan. Scans go through the limiter of long queries. */
 function isScan({ cost }: Action, { filter }: Input): boolean {
   if (cost !== 'scan if filtered') return cost === 'scan'
   return Object.values(filter ?? {}).some(condition => condition !== undefined)

@@ -22,7 +22,7 @@ Starts the hub; --demo brings a simulated fleet along. doctor finds databases wh
 `
 
 const [command, ...words] = process.argv.slice(2)
-/** Known once the settings are. */
+/** Data folder; undefined until the settings are read. */
 let dataDir: string | undefined
 try {
   if (command === 'audit')
@@ -30,7 +30,7 @@ try {
   else if (command === 'doctor') process.exitCode = await runDoctor(words, text => output(1).writeNow(text))
   else await runHub()
 } catch (error) {
-  // 1 says of the audit log that it was changed, and of databases that some are orphaned; that it could not look is something else.
+  // 2 means that the check failed. 1 already means a changed audit log (`audit`) or an orphaned database (`doctor`).
   process.exitCode = command === 'audit' || command === 'doctor' ? 2 : 1
   output(2).writeNow(`${lineOf(error)}\n`)
 }
@@ -46,7 +46,8 @@ async function runHub(): Promise<void> {
   for (const tag of unshownBannerTags(config))
     log.warn({ tag }, 'the console does not show this element of the banner')
 
-  // Until it runs a signal ends it at once: what a start has half done the next one puts in order.
+  // Signal handlers are installed after the start, so a signal during the start ends the process at once. The next start repairs
+  // what an interrupted one left.
   await using hub = await createHub(config, log)
   const stopped = new Promise<string>(done => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, done)
@@ -63,7 +64,7 @@ function settings(): Config {
   return config
 }
 
-/** What went wrong at the start in one line; the stack only where the fault is ours. */
+/** Formats a failure of the start. Known failures take one line; unexpected errors come with their stack. */
 function lineOf(error: unknown): string {
   if (
     error instanceof ConfigError ||
@@ -77,12 +78,15 @@ function lineOf(error: unknown): string {
   const foreign =
     code === 'EACCES' && path !== undefined && dataDir !== undefined ? foreignPath(path, dataDir) : undefined
   if (foreign !== undefined) return foreign
-  // What the system refuses, such as to write on a full disk, tells what and where by itself.
+  // Errors of system calls, such as a write to a full disk, already name the call and the path.
   const isClear = syscall !== undefined || code?.startsWith('ERR_PARSE_ARGS')
   return isClear ? error.message : (error.stack ?? error.message)
 }
 
-/** A path of another account, as after one start with sudo, in one line that says what to do; nothing for one of this account. */
+/**
+ * Explains a denied access to a path that belongs to another account, as after one start with sudo: one line with the remedy.
+ * Undefined if this account owns the path.
+ */
 function foreignPath(path: string, folder: string): string | undefined {
   const own = process.getuid?.()
   const owner = ownerOf(path)
@@ -91,7 +95,7 @@ function foreignPath(path: string, folder: string): string | undefined {
   return `${path} belongs to another account (user id ${owner}, the hub runs as ${own}): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R ${own} ${folders}`
 }
 
-/** The owner of a path, or of the nearest folder above it that can be seen. */
+/** User id of the owner of a path. If the path cannot be read, that of the nearest parent folder that can be. */
 function ownerOf(path: string): number | undefined {
   try {
     return statSync(path).uid
