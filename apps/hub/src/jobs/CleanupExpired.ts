@@ -4,19 +4,20 @@ import { SYSTEM } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './handler.ts'
 
-/** How long a sign-up may stay unfinished, and a link that is used up or over is remembered, in days. */
+/** Days after which an unfinished sign-up and a used or expired link are deleted. */
 const KEEP_UNUSED_DAYS = 7
-/** How long a node that left is named in history, in days. */
+/** Days for which a node that left the cluster is kept, so that the history of connections can show its name. */
 const KEEP_NODES_DAYS = 30
-/** Time for which an expired user token stays in the list of its owner, in days. */
+/** Days for which an expired user token stays in the list of its owner. */
 const KEEP_EXPIRED_TOKENS_DAYS = 30
-/** Time for which a limit that is no longer hit stays on its device's page, in days. */
+/** Days for which a hit limit stays on its device's page after the last hit. */
 const KEEP_LIMIT_HITS_DAYS = 30
-/** Of how many devices one statement removes old connections. */
+/** Devices per delete statement of old connections. */
 const DEVICES_A_TURN = 100
 
 const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`
 
+/** Deletes expired sessions, links, tokens, unfinished sign-ups, old nodes, limit hits, byte counts and connections. */
 export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',
   async ({ db, eventRetentionDays }, _data, { jobId, signal }) => {
@@ -26,7 +27,7 @@ export const instance_CleanupExpired = jobHandler(
       .deleteFrom('mailed_token')
       .where(({ or, eb }) => or([eb('expires_at', '<', isOver), eb('used_at', '<', isOver)]))
       .execute()
-    // An expired link to a device may still lead somewhere.
+    // The link of an expired token still redirects the browser to the page that its issuer chose, so the row stays for some days.
     await db.deleteFrom('proxy_token').where('expires_at', '<', isOver).execute()
     await db
       .deleteFrom('cluster_node as n')
@@ -59,7 +60,7 @@ export const instance_CleanupExpired = jobHandler(
         .where('r.status', '=', 'Pending')
         .where('r.created_at', '<', daysAgo(KEEP_UNUSED_DAYS))
         .where('u.is_active', '=', false)
-        // One that is being activated at this moment is no longer unused.
+        // An account whose activation is in flight is locked; it is skipped.
         .forUpdate()
         .skipLocked()
         .select(['u.user_id', 'u.email'])
@@ -75,7 +76,7 @@ export const instance_CleanupExpired = jobHandler(
   },
 )
 
-/** Removes connections that are over for so long, but for the last one of each device. */
+/** Removes connections that ended more than `days` days ago, except for the last connection of each device. */
 async function removeOldConnections(db: Db, days: number, signal: AbortSignal): Promise<void> {
   for (let from = ''; ; ) {
     signal.throwIfAborted()

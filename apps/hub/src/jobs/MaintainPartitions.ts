@@ -5,17 +5,18 @@ import { sqlState } from '../database/client/errors.ts'
 import { jobHandler } from './handler.ts'
 
 /**
- * How long a day is waited for that others read, in milliseconds: everybody who comes later waits behind it, devices with their
- * events among them, while a backup may read all days for an hour.
+ * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While this statement waits for an exclusive
+ * lock, all later statements queue behind it, such as inserts of events.
  */
 const LOCK_TIMEOUT_MS = 200
 const LOCK_NOT_AVAILABLE = '55P03'
 
 type Patience = { pauseMs: number; tries: number; signal?: AbortSignal }
 
-/** A quarter of an hour: there are days ahead, and the next job comes an hour later. */
+/** 15 min in all. A failure does no harm: partitions exist for three days ahead, and the job runs again an hour later. */
 const PATIENT: Patience = { pauseMs: 5_000, tries: 180 }
 
+/** Creates and drops the partitions of events and property changes, by the retention that is configured. */
 export const instance_MaintainPartitions = jobHandler(
   'instance_MaintainPartitions',
   async ({ db, eventRetentionDays }, _data, { signal }) =>
@@ -23,8 +24,8 @@ export const instance_MaintainPartitions = jobHandler(
 )
 
 /**
- * Makes the partitions of the coming days and drops those that are older than events and property changes are kept, at a moment in
- * which nobody reads those that change. Fails when there is none in so many tries.
+ * Creates the partitions of the coming days and drops those beyond the retention. Needs exclusive locks, so it retries while
+ * others read the affected partitions. Throws after `tries` attempts.
  */
 export async function maintainPartitions(
   db: Db,
@@ -42,7 +43,7 @@ export async function maintainPartitions(
 }
 
 async function attempt(db: Db, retentionDays: number): Promise<void> {
-  // Dropping and moving the day of many devices may take longer than the 30 s of other statements.
+  // Dropping or moving the rows of a day may take longer than the statement timeout of 30 s.
   await unlimitedTransaction(db, async tx => {
     await sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true)`.execute(tx)
     await sql`select maintain_partitions(${retentionDays})`.execute(tx)

@@ -6,12 +6,12 @@ import type { LimitName, LimitValues } from '../limits/limits.ts'
 import { ROW_BYTES, type WriteSubject } from '../limits/write-budgets.ts'
 import { jobHandler } from './handler.ts'
 
-/** Rows in one delete statement. */
+/** Rows per delete statement. */
 const ROWS = 5_000
-/** Share of a budget that is left when the oldest rows are removed, so that the next removal is not due at once. */
+/** Share of the budget that is kept by a removal of the oldest rows. The rest is room until the next removal. */
 const KEPT_SHARE = 0.9
 
-/** What a device stores without end, its budget, and what finds and measures its rows. */
+/** Histories of a device, which grow without end: the limit, the table, and SQL for the key, time, day and size of a row. */
 const HISTORIES = [
   {
     limit: 'device-event-bytes',
@@ -38,7 +38,7 @@ const HISTORIES = [
 type History = (typeof HISTORIES)[number]
 type Measured = { day: string; kept_bytes: number; bytes: number; cut: string | null }
 
-/** Sums what projects store, and removes the oldest events and property changes of devices that store more than they may. */
+/** Removes the oldest events and property changes of devices over their limits, then sums the stored bytes of each project. */
 export const devices_MeasureStored = jobHandler(
   'devices_MeasureStored',
   async ({ db, limits, limitReports, storedBytes }, _data, { signal }) => {
@@ -59,7 +59,7 @@ export const devices_MeasureStored = jobHandler(
   },
 )
 
-/** Devices that were counted to have stored more than a budget. */
+/** Devices whose counts exceed a limit. */
 async function devicesOver(
   db: Db,
   { count, limit }: { count: string; limit: LimitName },
@@ -75,8 +75,8 @@ async function devicesOver(
 }
 
 /**
- * Measures what a device has stored and removes its oldest rows when that is over its budget; resolves to the bytes measured. Counts
- * may be too high, since a node counts an event that was sent again, so the measured bytes replace them.
+ * Measures the stored rows of a device and removes the oldest if they exceed its limit; resolves to the bytes measured. The
+ * measured bytes replace the counts, which may be too high: a node counts a repeated event again.
  */
 async function bound(
   db: Db,
@@ -122,7 +122,7 @@ async function bound(
   return total
 }
 
-/** Replaces the totals of all projects. */
+/** Replaces the totals of all projects by new sums; a project without stored bytes loses its row. */
 async function measureProjects(db: Db): Promise<void> {
   await unlimitedTransaction(db, async tx => {
     await sql`

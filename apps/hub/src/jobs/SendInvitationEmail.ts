@@ -3,6 +3,7 @@ import { invitationMail } from '../mail/invitation.ts'
 import { jobHandler } from './handler.ts'
 import { sendMail } from './send-mail.ts'
 
+/** Mails an invitation to an organization. */
 export const organizations_SendInvitationEmail = jobHandler(
   'organizations_SendInvitationEmail',
   async (context, { invitationId }, job) => {
@@ -27,7 +28,7 @@ export const organizations_SendInvitationEmail = jobHandler(
           .as('hasAccount'),
       ])
       .executeTakeFirst()
-    // Accepted or withdrawn meanwhile.
+    // The invitation was accepted or withdrawn meanwhile.
     if (!invitation) return
     const { organizationId, email, inviterName } = invitation
     const mail = invitationMail({

@@ -2,6 +2,7 @@ import { passwordChangedMail } from '../mail/password-changed.ts'
 import { jobHandler } from './handler.ts'
 import { sendMail } from './send-mail.ts'
 
+/** Mails the owner of an account that its password was changed. */
 export const users_SendPasswordChangedEmail = jobHandler(
   'users_SendPasswordChangedEmail',
   async (context, { userId, by, changedAt }, job) => {

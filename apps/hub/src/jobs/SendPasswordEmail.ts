@@ -2,6 +2,7 @@ import { passwordMail } from '../mail/password.ts'
 import { jobHandler } from './handler.ts'
 import { sendLink } from './send-mail.ts'
 
+/** Mails a link that sets the password of an account. */
 export const users_SendPasswordEmail = jobHandler('users_SendPasswordEmail', (context, { jwtId }, job) =>
   sendLink(context, jwtId, job, {
     purpose: 'PasswordReset',

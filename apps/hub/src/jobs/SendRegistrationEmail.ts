@@ -2,6 +2,7 @@ import { activationMail } from '../mail/activation.ts'
 import { jobHandler } from './handler.ts'
 import { sendLink } from './send-mail.ts'
 
+/** Mails a link that activates a new account. */
 export const users_SendRegistrationEmail = jobHandler(
   'users_SendRegistrationEmail',
   (context, { jwtId }, job) =>

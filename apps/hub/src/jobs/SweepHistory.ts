@@ -2,16 +2,22 @@ import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './handler.ts'
 
-/** Removals at a time, and rows in one statement: each is over long before its time limit, and nobody waits long for its locks. */
+/**
+ * Batch sizes: deletions per pass, devices and rows per delete statement. They keep a statement far below the statement timeout
+ * and its locks short.
+ */
 const REMOVALS = 100
 const DEVICES = 200
 const ROWS = 5_000
-/** How long after a deletion the last row may come that began to be stored before it, in minutes: a statement has half of one. */
+/**
+ * Minutes after a deletion during which rows may still be stored by statements that began before it. A statement ends within 30
+ * s.
+ */
 const SETTLED_MINUTES = 5
 
 type Removal = { id: string; is_settled: boolean }
 
-/** What grows with a device and has no foreign key, with what finds a row in its partition. */
+/** Tables that grow with a device but have no foreign key to it, with the columns that identify a row. */
 const HISTORIES = [
   { table: 'device_event', key: sql`device_id, event_id, event_day` },
   { table: 'device_property_change', key: sql`device_id, name, changed_at` },
@@ -28,7 +34,7 @@ export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ 
   })
 })
 
-/** Sweeps what deletions left, some at a time, and forgets those of which nothing more can come. */
+/** Sweeps noted deletions in batches. A note is removed after `SETTLED_MINUTES`, when no further row can appear. */
 async function forEachRemoval(
   db: Db,
   of: 'project' | 'device',
@@ -48,7 +54,7 @@ async function forEachRemoval(
   }
 }
 
-/** Removes some devices of these projects; resolves to how many. */
+/** Removes up to `DEVICES` devices of these projects; resolves to the number removed. */
 async function removeDevices(db: Db, projectIds: string[]): Promise<bigint> {
   const { numAffectedRows } = await sql`
     delete from device where device_id in (
@@ -56,7 +62,7 @@ async function removeDevices(db: Db, projectIds: string[]): Promise<bigint> {
   return numAffectedRows!
 }
 
-/** Removes some rows of these devices; resolves to how many. */
+/** Removes up to `ROWS` rows of these devices; resolves to the number removed. */
 async function removeHistory(
   db: Db,
   { table, key }: (typeof HISTORIES)[number],

@@ -11,7 +11,7 @@ import type { Blobs } from '../storage/blobs.ts'
 import type { JobData, JobName } from './jobs.ts'
 import type { RunningJob } from './queue.ts'
 
-/** What jobs use. */
+/** Services and settings that job handlers use. */
 export type JobContext = {
   db: Db
   mailer: Mailer
@@ -19,24 +19,25 @@ export type JobContext = {
   key: InstanceKey
   blobs: Blobs
   log: Logger
-  /** Where the links in mails lead. */
+  /** Origin of the links in mails. */
   publicUrl: string
   signup: Config['signup']
   eventRetentionDays: number
-  /** Nothing for ever. */
+  /** Days for which sealed audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
   limits: LimitValues
   limitReports: LimitReports
   storedBytes: StoredBytes
 }
 
+/** Runs an attempt of a job. Throws to have it retried, or `PermanentFailure` to end it. */
 export type JobHandler<N extends JobName> = (
   context: JobContext,
   data: JobData[N],
   job: RunningJob,
 ) => Promise<void>
 
-/** Binds the work of a job to its name, from which its data's type comes. */
+/** Declares a job handler. The name of the job gives the type of its data. */
 export function jobHandler<N extends JobName>(_name: N, run: JobHandler<N>): JobHandler<N> {
   return run
 }

@@ -12,7 +12,7 @@ import { users_SendRegistrationEmail } from './SendRegistrationEmail.ts'
 import { repositories_SweepBlobs } from './SweepBlobs.ts'
 import { devices_SweepHistory } from './SweepHistory.ts'
 
-/** The work of every kind of job. */
+/** Handlers of all kinds of jobs. */
 export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   users_SendRegistrationEmail,
   users_SendPasswordEmail,

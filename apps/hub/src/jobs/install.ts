@@ -5,8 +5,8 @@ import { JOB_KINDS } from './kinds.ts'
 import { errorOf } from './queue.ts'
 
 /**
- * Brings the queue's own schema `pgboss` up to date, as the owner of the tables and under the lock of the migrations; the hub's role
- * may only read and write in it.
+ * Migrates pg-boss's schema `pgboss` and creates missing queues. Runs as the owner of the tables, under the lock of the
+ * migrations; the hub's own role may only read and write rows.
  */
 export async function installQueue(owner: pg.Client, log: Logger): Promise<void> {
   const boss = new PgBoss({

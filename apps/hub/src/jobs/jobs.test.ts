@@ -22,7 +22,7 @@ const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1 }
 
 type Work = (name: string, data: object, job: RunningJob) => Promise<void>
 
-/** A further node's queue on the database of a hub, with kinds of its own. */
+/** Opens a queue on the database of a hub, like another node, with kinds of jobs of the test. */
 async function queueOn(
   hub: TestHub,
   kinds: Record<string, JobKind>,
@@ -78,7 +78,7 @@ it('runs a job only if the transaction that queued it commits', async () => {
   expect(ran).toEqual([{ n: 2 }])
 })
 
-it('runs each job once, one after the other without a pause, whichever node takes it', async () => {
+it('runs each job once across all nodes, without pauses between jobs', async () => {
   await using hub = await testHub()
   const ran: unknown[] = []
   const work: Work = async (_name, data) => void ran.push((data as { n: number }).n)
@@ -91,7 +91,7 @@ it('runs each job once, one after the other without a pause, whichever node take
   expect([...ran].sort((a, b) => (a as number) - (b as number))).toEqual(numbers)
 })
 
-it('tries a failed job again and then gives it up', async () => {
+it('retries a failed job up to its limit, and does not retry after a PermanentFailure', async () => {
   await using hub = await testHub()
   let attempts = 0
   const kind = { ...QUICK, retryLimit: 1 }
@@ -114,7 +114,7 @@ it('tries a failed job again and then gives it up', async () => {
   expect(await ended(hub, refused)).toMatchObject({ status: 'Failed', attempts: 1 })
 })
 
-it('ends a job that never ends as Expired, and tells it so', async () => {
+it('marks a job as Expired after its deadline and aborts its signal', async () => {
   await using hub = await testHub()
   let signal: AbortSignal | undefined
   const never: Work = async (_name, _data, job) => {
@@ -126,12 +126,12 @@ it('ends a job that never ends as Expired, and tells it so', async () => {
   const jobId = await enqueue(hub, queue, 'test_Never')
   queue.wake('test_Never' as JobName)
   expect(await ended(hub, jobId)).toMatchObject({ status: 'Expired', attempts: 1, queued: false })
-  // The queue's upkeep goes by the database's clock and may end the job a moment before its worker does.
-  await until('the job is told', () => signal?.aborted)
-  expect(named('a job under way was given up')).toMatchObject([{ job: 'test_Never', jobId }])
+  // The maintenance of pg-boss uses the clock of the database, so it may expire the job shortly before the worker does.
+  await until('the signal aborts', () => signal?.aborted)
+  expect(named('a running job was given up')).toMatchObject([{ job: 'test_Never', jobId }])
 })
 
-it('ends the job of a process that was killed, after it ran again where it may', async () => {
+it('retries the job of a killed process, or marks it as Expired if no attempt is left', async () => {
   await using hub = await testHub()
   const kinds = { test_Once: QUICK, test_Twice: { ...QUICK, retryLimit: 1 } }
   const done: string[] = []
@@ -157,11 +157,11 @@ it('ends the job of a process that was killed, after it ran again where it may',
   })
   let working = 0
   child.stdout.on('data', (chunk: Buffer) => (working += chunk.length))
-  await until('both jobs are under way', () => working === 2)
+  await until('both jobs run', () => working === 2)
   child.kill('SIGKILL')
   await once(child, 'exit')
   expect(await jobOf(hub, onceId)).toMatchObject({ status: 'Pending', queued: false, attempts: 1 })
-  // Their time is over now, and not while that process still starts on a busy machine.
+  // Moves the start back beyond the deadline. A short deadline could pass while the process still starts on a busy machine.
   await hub.pool.query(
     `update pgboss.job set started_on = started_on - interval '61 s' where state = 'active'`,
   )
@@ -172,7 +172,7 @@ it('ends the job of a process that was killed, after it ran again where it may',
   expect(done).toEqual(['test_Twice'])
 })
 
-it('waits for a job when the queue stops, and gives it back when that takes too long', async () => {
+it('waits for running jobs when the queue stops, and returns slow ones to the queue', async () => {
   await using hub = await testHub()
   const kind = { ...QUICK, retryLimit: 1 }
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -193,7 +193,7 @@ it('waits for a job when the queue stops, and gives it back when that takes too 
   expect(await jobOf(hub, long)).toMatchObject({ status: 'Pending', queued: true, attempts: 1 })
 })
 
-it('runs what runs by itself once in each stretch of time over all nodes', async () => {
+it('runs a recurring job once per interval across all nodes', async () => {
   await using hub = await testHub()
   const ran: string[] = []
   const kinds = { test_Daily: { ...QUICK, everySecs: 24 * 60 * 60 }, test_Often: { ...QUICK, everySecs: 1 } }
@@ -209,12 +209,12 @@ it('runs what runs by itself once in each stretch of time over all nodes', async
   expect(rows[0].jobs).toBe(rows[0].slots)
 })
 
-it('goes on after the database lost its connections', async () => {
+it('runs jobs after the database connections were lost', async () => {
   const { log } = capturedLog()
   await using hub = await testHub({}, log)
   await using session = await databaseSession(hub)
   await session.terminateOthers()
-  await until('the database is there again', () =>
+  await until('the database answers again', () =>
     hub.pool.query('select').then(
       () => true,
       () => false,
@@ -223,10 +223,10 @@ it('goes on after the database lost its connections', async () => {
   expect(await hub.runJob('instance_CleanupExpired', {})).toMatchObject({ status: 'Completed' })
 })
 
-it('keeps connections as long as events, and the last one of a device', async () => {
+it('keeps connections as long as events, and always the last connection of a device', async () => {
   await using hub = await testHub({ eventRetentionDays: 10 })
   await hub.fleet()
-  // More than one statement looks at.
+  // More devices than one delete statement covers.
   await hub.pool.query(`
     insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
     select 'd_' || lpad(i::text, 22, 'a'), project_id, 'd_pk_' || lpad(i::text, 22, 'a'), sha256(i::text::bytea)
@@ -236,7 +236,7 @@ it('keeps connections as long as events, and the last one of a device', async ()
     select 'c' || $1::int || device_id, device_id, 'n', 't', 'c', now() - make_interval(days => $1::int),
            now() - make_interval(days => $2::int), case when $2::int is not null then 'Disconnected' end
       from device`
-  // How many days ago they began and ended.
+  // Begin and end of the connections, in days ago.
   for (const [began, ended] of [
     [40, 39],
     [30, 9],
@@ -256,7 +256,7 @@ it('keeps connections as long as events, and the last one of a device', async ()
   expect(await kept()).toEqual({ c30: 250, c1d: 250 })
 })
 
-it('runs every job that runs by itself to its end', async () => {
+it('completes the recurring jobs', async () => {
   await using hub = await testHub({ auditRetentionDays: 30 })
   for (const job of [
     'instance_CleanupExpired',
@@ -267,7 +267,7 @@ it('runs every job that runs by itself to its end', async () => {
     expect(await hub.runJob(job, {})).toMatchObject({ job, status: 'Completed' })
 })
 
-it('lets nobody wait for a day that is to be dropped while somebody reads', async () => {
+it('does not block readers while a partition to drop is being read', async () => {
   await using hub = await testHub()
   const { owner, projectId } = await hub.fleet()
   const deviceId = await deviceRow(hub, projectId)
@@ -279,7 +279,7 @@ it('lets nobody wait for a day that is to be dropped while somebody reads', asyn
   const before = await countDays()
   await session.query('begin')
   await session.query('select from device_event')
-  // As the job of a hub that keeps events for three days.
+  // A retention of three days.
   const dropped = maintainPartitions(hub.db, 3, { pauseMs: 100, tries: 100 })
   await session.waitingStatements(1)
   const from = performance.now()
@@ -294,7 +294,7 @@ it('lets nobody wait for a day that is to be dropped while somebody reads', asyn
   await expect(maintainPartitions(hub.db, 2, { pauseMs: 1, tries: 2 })).rejects.toThrow('lock timeout')
 })
 
-it('clears away what is over, and keeps the rest', async () => {
+it('deletes expired sign-ups, links, sessions and nodes, and keeps the others', async () => {
   await using hub = await testHub()
   const { db } = hub
   const ago = (days: number): Date => new Date(Date.now() - days * 24 * 60 * 60 * 1000)
@@ -397,7 +397,7 @@ it('clears away what is over, and keeps the rest', async () => {
     .where('job_id', 'is not', null)
     .select(['event', 'user_id', 'job_id'])
     .execute()
-  // By this job, or by the one that the hub runs by itself some seconds after its start.
+  // The event is written by this job, or by the recurring job that the hub runs some seconds after its start.
   const { jobs } = await hub.pipeline.run({ actor: 'System' }, 'jobs_Query', {
     filter: { job: 'instance_CleanupExpired' },
   })

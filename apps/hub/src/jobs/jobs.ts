@@ -1,7 +1,7 @@
 import type { Tx } from '../database/client/connection.ts'
 import type { PasswordChanger } from '../mail/password-changed.ts'
 
-/** Every kind of background job and the data it carries; never a secret, since jobs are listed and kept. */
+/** Kinds of background jobs with their data. Data never hold a secret, since jobs are listed and kept. */
 export type JobData = {
   users_SendRegistrationEmail: { jwtId: string }
   users_SendPasswordEmail: { jwtId: string }
@@ -16,12 +16,13 @@ export type JobData = {
   audit_RemoveSealed: Nothing
 }
 type Nothing = Record<never, never>
+/** Name of a kind of job. */
 export type JobName = keyof JobData
 
-/** The queue as handlers see it. */
+/** Job queue, as action handlers use it. */
 export type Jobs = {
   /** Queues a job that runs only if this transaction commits; returns its id. */
   enqueue<N extends JobName>(tx: Tx, job: N, data: JobData[N]): Promise<string>
-  /** Makes this node look for jobs of a kind now and not at its next poll; for after the commit. */
+  /** Makes this node poll for jobs of a kind at once. Call it after the commit. */
   wake(job: JobName): void
 }

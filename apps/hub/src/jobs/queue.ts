@@ -6,45 +6,48 @@ import type { Logger } from '../runtime/log.ts'
 import type { JobData, JobName, Jobs } from './jobs.ts'
 import { JOB_KINDS, type JobKind } from './kinds.ts'
 
-/** An attempt under way. */
+/** Running attempt of a job. */
 export type RunningJob = {
   jobId: string
-  /** Says when the attempt is over because of its deadline or because the hub stops. */
+  /** Aborts when the deadline of the attempt passes or the hub stops. */
   signal: AbortSignal
 }
 
-/** Does the work of a job; throws to have it tried again, `PermanentFailure` to end it. */
+/** Runs an attempt of a job. Throws to have it retried, or `PermanentFailure` to end it. */
 type RunJob = <N extends JobName>(name: N, data: JobData[N], job: RunningJob) => Promise<void>
 
-/** A job that another attempt would not help. */
+/** Error that ends a job without further attempts. */
 export class PermanentFailure extends Error {
   override readonly name = 'PermanentFailure'
 }
 
+/** Job queue of a node. Disposal waits for running jobs, then returns them to the queue. */
 export type JobQueue = AsyncDisposable &
   Jobs & {
-    /** Starts the workers of this node, one for each kind, and the jobs that run by themselves. */
+    /** Starts a worker for each kind of job on this node, and queues the recurring jobs. */
     work(run: RunJob): Promise<void>
   }
 
 type QueueOptions = {
   pool: pg.Pool
   log: Logger
-  /** How long jobs under way are waited for when the queue stops, in milliseconds; then they are given back. */
+  /** Time for which disposal waits for running jobs, in milliseconds. Then they return to the queue. */
   drainTimeoutMs: number
   kinds?: Record<string, JobKind>
-  /** How often jobs of processes that died are looked for, and jobs whose turn has come are queued, in seconds. */
+  /** Interval in seconds in which jobs beyond their deadline are ended and recurring jobs are queued. */
   upkeepSecs?: number
 }
 
-/** How often a worker looks by itself: what this node queues wakes it, so this is for retries and for what other nodes left. */
+/**
+ * Poll interval of a worker in seconds. Jobs queued by this node wake it at once; polling finds retries and jobs of other nodes.
+ */
 const POLL_SECS = 5
-/** The same for kinds that run by themselves. */
+/** Poll interval for recurring jobs in seconds. */
 const RECURRING_POLL_SECS = 60
-/** How long finished jobs are kept, in seconds. */
+/** Time for which jobs are kept, in seconds. */
 const KEEP_SECS = 30 * 24 * 60 * 60
 
-/** Opens the job queue, which `installQueue` made, on connections of the hub's own pool. */
+/** Opens the job queue on the hub's connection pool. `installQueue` must have created its schema. */
 export async function openQueue({
   pool,
   log,
@@ -53,16 +56,16 @@ export async function openQueue({
   upkeepSecs = 30,
 }: QueueOptions): Promise<JobQueue> {
   const boss = new PgBoss({
-    // Texts of several statements come with an empty list of values and cannot be prepared.
+    // pg-boss passes an empty list of values with texts of several statements. PostgreSQL accepts these only without parameters.
     db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
-    // The hub's role owns nothing.
+    // The hub's database role does not own the tables, so it cannot migrate them.
     migrate: false,
     reindex: false,
     schedule: false,
     superviseIntervalSeconds: upkeepSecs,
     monitorIntervalSeconds: upkeepSecs,
     maintenanceIntervalSeconds: 60 * 60,
-    // Jobs that wait for other jobs, of which there are none.
+    // Interval for jobs that depend on other jobs. The hub has none.
     flowIntervalSeconds: 60 * 60,
   })
   boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))
@@ -76,7 +79,7 @@ export async function openQueue({
   }
   const send = async (name: string, data: object, options: SendOptions): Promise<string | undefined> => {
     const { timeoutSecs, retryLimit, retryDelaySecs } = kinds[name]!
-    // Ids of the queue are no ids of ours (catalogue 1.8), so ours travels in the data.
+    // Ids of pg-boss have another format than job ids of the API (docs/api.md, 1.8), so the data carry a job id.
     const jobId = newDatedId('job')
     const id = await boss.send(
       name,
@@ -94,7 +97,7 @@ export async function openQueue({
     return id === null ? undefined : jobId
   }
 
-  /** Every node offers the jobs that run by themselves; the database takes one for each stretch of time. */
+  /** Queues a recurring job. Every node tries; `singletonSeconds` makes the database accept one job per interval. */
   const offer = async (name: string, everySecs: number): Promise<void> => {
     try {
       if (await send(name, {}, { singletonSeconds: everySecs })) wake(name)
@@ -115,7 +118,7 @@ export async function openQueue({
     async work(run) {
       const attempt = async (name: string, id: string, data: object, signal: AbortSignal) => {
         const { jobId, ...rest } = data as { jobId: string }
-        const logGivenUp = (): void => log.warn({ job: name, jobId }, 'a job under way was given up')
+        const logGivenUp = (): void => log.warn({ job: name, jobId }, 'a running job was given up')
         signal.addEventListener('abort', logGivenUp)
         try {
           await run(name as JobName, rest as never, { jobId, signal })
@@ -125,9 +128,9 @@ export async function openQueue({
           const status = error instanceof PermanentFailure ? ('deadletter' as const) : ('failed' as const)
           return { id, status, output: { message: errorOf(error).message } }
         } finally {
-          // The signal comes at the end of every attempt.
+          // pg-boss aborts the signal after every attempt, also after a completed one.
           signal.removeEventListener('abort', logGivenUp)
-          // The next one at once, not at the next poll.
+          // Fetches the next job at once instead of at the next poll.
           wake(name)
         }
       }
@@ -138,7 +141,7 @@ export async function openQueue({
         )
         workers.set(name, worker)
       }
-      // One after the other: together they would hold up everybody else for a tenth of a second.
+      // The offers are spread over the interval. All at once, they would delay other requests by 0.1 s.
       let turn = 0
       const offerNext = (): void => {
         const [name, everySecs] = recurring[turn++ % recurring.length]!
@@ -149,16 +152,16 @@ export async function openQueue({
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await waitUpTo(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
-      // Gives back what is still under way.
+      // Returns running jobs to the queue.
       const stopped = boss
         .stop({ graceful: false })
-        .catch(error => log.warn({ err: error }, 'jobs under way were not given back'))
+        .catch(error => log.warn({ err: error }, 'running jobs were not returned to the queue'))
       await waitUpTo(drainTimeoutMs, stopped)
     },
   }
 }
 
-/** An error of the queue, which reports some as plain objects. */
+/** Converts an error of pg-boss, which reports some errors as plain objects. */
 export function errorOf(error: unknown): Error {
   if (error instanceof Error) return error
   return new Error((error as { message?: string } | null)?.message ?? String(error))

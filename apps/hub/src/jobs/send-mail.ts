@@ -7,7 +7,7 @@ import { type Mail, MailRefused } from '../mail/mailer.ts'
 import type { JobContext } from './handler.ts'
 import { PermanentFailure, type RunningJob } from './queue.ts'
 
-/** The person behind a mailed link that still works; nothing once it was used, is over or gone. */
+/** Finds the account of a mailed link; undefined when the link was used, has expired or was deleted. */
 async function openMailedToken(db: Db, purpose: MailPurpose, jwtId: string) {
   return db
     .selectFrom('mailed_token as t')
@@ -31,11 +31,11 @@ type OpenToken = NonNullable<Awaited<ReturnType<typeof openMailedToken>>>
 type LinkMail = {
   purpose: MailPurpose
   mailOf: (link: OpenToken & { jwt: string; publicUrl: string }) => Mail
-  /** What tells that it was sent. */
+  /** Audit event that records the mail. */
   event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent'
 }
 
-/** Sends the mail with a link that was made for somebody, if it still works. */
+/** Sends the mail with a signed link, if the link is still valid. */
 export async function sendLink(
   context: JobContext,
   jwtId: string,
@@ -50,7 +50,7 @@ export async function sendLink(
   await sendMail(context, mailOf({ ...token, jwt, publicUrl }), job, event, { userId, email })
 }
 
-/** Sends the mail of a job and records that it was sent; one that is refused for good ends the job. */
+/** Sends the mail of a job and records an audit event. Throws `PermanentFailure` when the mail server rejects the mail for good. */
 export async function sendMail<E extends keyof AuditEvents>(
   { db, mailer }: JobContext,
   mail: Mail,
