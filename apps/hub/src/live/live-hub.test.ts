@@ -26,7 +26,7 @@ const device = (deviceId: string, organizationId = 'org_a'): LiveChange => ({
 })
 
 describe('a change', () => {
-  it('is told once it has waited for others, all together and in order', () => {
+  it('is delivered after 200 ms, together with later changes and in order', () => {
     const { told } = listening('u', 'org_a')
     hub.changed(device('d1'))
     vi.advanceTimersByTime(199)
@@ -38,7 +38,7 @@ describe('a change', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('is told within a second however many follow', () => {
+  it('is delivered within a second while further changes follow', () => {
     const { told } = listening('u', 'org_a')
     for (let count = 0; count < 10; count++) {
       hub.changed(device(`d${count}`))
@@ -47,7 +47,7 @@ describe('a change', () => {
     expect(told.length).toBeGreaterThan(3)
   })
 
-  it('that comes again and again is told once at a time', () => {
+  it('that repeats within 200 ms is delivered once', () => {
     const { told } = listening('u', 'org_a')
     for (let count = 0; count < 1_000; count++) hub.changed(device('d1'))
     hub.changed({ ...device('d1'), topic: 'events' })
@@ -55,7 +55,7 @@ describe('a change', () => {
     expect(told).toEqual([[device('d1'), { ...device('d1'), topic: 'events' }]])
   })
 
-  it('is for those who may see its organization', () => {
+  it('reaches only subscribers of its organization', () => {
     const [a, b, both] = [
       listening('u1', 'org_a'),
       listening('u2', 'org_b'),
@@ -70,7 +70,7 @@ describe('a change', () => {
     expect(both.told).toEqual([[device('d1', 'org_a'), device('d2', 'org_b')]])
   })
 
-  it('is for people by name too, who are about to see its organization', () => {
+  it('reaches people named by user id before they subscribe to the organization', () => {
     const [member, joining, stranger] = [listening('u1', 'org_a'), listening('u2'), listening('u3')]
     const change: LiveChange = { topic: 'organizations', organizationId: 'org_a' }
     hub.changed(change, ['u2', 'u1'])
@@ -80,7 +80,7 @@ describe('a change', () => {
     expect(stranger.told).toEqual([])
   })
 
-  it('of very many devices is told as one of their project', () => {
+  it('of a device becomes a change of its project after 200 pending notices', () => {
     const { told } = listening('u', 'org_a')
     for (let count = 0; count < 5_000; count++) hub.changed(device(`d${count}`))
     vi.advanceTimersByTime(200)
@@ -94,7 +94,7 @@ describe('a change', () => {
 })
 
 describe('a subscriber', () => {
-  it('costs no timer while nothing happens, nor when it is about others', () => {
+  it('needs no timer while no change concerns it', () => {
     listening('u', 'org_a')
     expect(vi.getTimerCount()).toBe(0)
     hub.changed(device('d', 'org_b'))
@@ -105,7 +105,7 @@ describe('a subscriber', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('hears of other organizations once they were replaced', () => {
+  it('receives changes of its new organizations after an update', () => {
     const { told, update } = listening('u', 'org_a')
     update(new Set(['org_b']))
     hub.changed(device('d1', 'org_a'))
@@ -114,7 +114,7 @@ describe('a subscriber', () => {
     expect(told).toEqual([[device('d2', 'org_b')]])
   })
 
-  it('that went away hears nothing more, not even what was noted before', () => {
+  it('receives nothing after it unsubscribed, not even pending notices', () => {
     const { told, update } = listening('u', 'org_a')
     hub.changed(device('d1'))
     update(undefined)
@@ -127,7 +127,7 @@ describe('a subscriber', () => {
     expect(told).toEqual([])
   })
 
-  it('hears nothing of a hub that was closed', () => {
+  it('receives nothing after the hub was closed', () => {
     const { told } = listening('u', 'org_a')
     hub.changed(device('d1'))
     hub.close()

@@ -7,26 +7,29 @@ type Subscriber = {
   deliver: (changes: LiveChange[]) => void
 }
 
-/** How long notices are gathered before they go out together, in milliseconds: a device shows within a second. */
+/** Time for which notices are collected before delivery, in milliseconds. A console shows a change within 1 s. */
 const GATHER_MS = 200
-/** More changes of single devices than this at once are told as one change of their project. */
+/** Pending notices of a subscriber. Beyond this number, changes of single devices become one change of their project. */
 const MAX_NAMED_DEVICES = 200
 
-/** Devices whose last report is remembered: more than connect to one node. */
+/** Devices whose last report is kept in memory. More than connect to one node. */
 const MAX_SUMMARIES = 50_000
 
-/** Tells open consoles that something changed. Gathers what happens at once; idle subscribers cost no timer. */
+/** Notifies open consoles of changes. Changes are collected for 200 ms. A timer runs only while notices are pending. */
 export class LiveHub {
   readonly #subscribers = new Set<Subscriber>()
-  /** What devices reported last, by device id, oldest first. */
+  /** Last reported values by device id, oldest entry first. */
   readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
   #timer: NodeJS.Timeout | undefined
 
+  /** Number of open subscriptions. */
   get subscriberCount(): number {
     return this.#subscribers.size
   }
 
-  /** Subscribes a person to the changes of some organizations; the returned function replaces them, `undefined` ends it. */
+  /**
+   * Subscribes a person to changes of organizations. The returned function replaces the organizations; `undefined` unsubscribes.
+   */
   subscribe(
     userId: string,
     organizationIds: ReadonlySet<string>,
@@ -41,8 +44,8 @@ export class LiveHub {
   }
 
   /**
-   * Notes that a device reported a column of its row in lists. Reports of the value that was reported last are no change; any other
-   * notice about the device makes the next report one, since the value may have been overwritten.
+   * Notes a reported value that device lists show. A repeated value causes no notice. After any other change of the device, the
+   * next report causes one even if its value is the same, because the stored value may have been overwritten.
    */
   reported(change: LiveChange & { deviceId: string }, column: string, value: string): void {
     const { deviceId } = change
@@ -53,7 +56,7 @@ export class LiveHub {
     if (this.#summaries.size > MAX_SUMMARIES) this.#summaries.delete(this.#summaries.keys().next().value!)
   }
 
-  /** Notes a change for everybody who may see its organization, and for people who are about to. */
+  /** Notes a change for all subscribers of its organization, and for `userIds`, such as people who have just become members. */
   changed(change: LiveChange, userIds: readonly string[] = []): void {
     if (change.topic === 'devices' && change.deviceId !== undefined) this.#summaries.delete(change.deviceId)
     for (const subscriber of this.#subscribers) {
@@ -81,6 +84,7 @@ export class LiveHub {
     }
   }
 
+  /** Ends all subscriptions without delivering pending notices. */
   close(): void {
     clearTimeout(this.#timer)
     this.#subscribers.clear()
