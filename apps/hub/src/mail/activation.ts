@@ -4,8 +4,8 @@ import type { Mail } from './mailer.ts'
 type Activation = { email: string; jwt: string; expiresAt: Date; publicUrl: string }
 
 /**
- * The mail to somebody who signed up. It does not say the name that was given: whoever signs up with the address of others must
- * not choose what the hub writes to them.
+ * Mail with the link that activates a new account. It omits the name given at sign-up. Otherwise a person who signs up with a
+ * foreign address could choose text that the hub mails to its owner.
  */
 export function activationMail({ email, jwt, expiresAt, publicUrl }: Activation): Mail {
   return mailOf({

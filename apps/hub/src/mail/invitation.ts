@@ -4,15 +4,15 @@ import type { Mail } from './mailer.ts'
 type Invitation = {
   email: string
   organizationName: string
-  /** Nothing when whoever invited has no account any more. */
+  /** Name of the inviting person; undefined if that account was deleted. */
   inviterName: string | undefined
   hasAccount: boolean
-  /** Whether somebody without an account can make one by themselves. */
+  /** True if the hub accepts sign-ups of invited people. */
   maySignUp: boolean
   publicUrl: string
 }
 
-/** The mail to somebody who is invited to an organization. */
+/** Mail that invites a person to an organization. */
 export function invitationMail(invitation: Invitation): Mail {
   const { email, organizationName, inviterName, hasAccount, maySignUp, publicUrl } = invitation
   const invited = inviterName === undefined ? 'You are invited' : `${inviterName} invites you`

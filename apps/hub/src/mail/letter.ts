@@ -1,27 +1,27 @@
 import type { Mail } from './mailer.ts'
 
-/** What a mail says: words of ours and of people, as they are; both forms of the mail are made of it. */
+/** Content of a mail as unescaped text. Both the text and the HTML form are made from it. */
 export type Letter = {
   to: Mail['to']
   subject: string
-  /** What happened and why this mail came. */
+  /** First paragraph: the event and the reason for this mail. */
   opening: string
   button: { label: string; link: string }
-  /** How long the link works, or what else is to be known about it. */
+  /** Details about the link, such as its expiry. */
   about: string
-  /** What to do when it was not asked for. */
+  /** Advice for a recipient who did not expect the mail. */
   otherwise: string
-  /** The hub that sends it. */
+  /** Origin of the sending hub. */
   publicUrl: string
 }
 
-// Tokens of the console's light and dark theme, in a notation that mail programs read.
+// Colours of the console's light and dark theme, in hexadecimal because mail programs do not support `oklch`.
 const LIGHT = { canvas: '#faf9f6', surface: '#ffffff', line: '#e3e2dd', text: '#171c24', quiet: '#4a4f57' }
 const DARK = { canvas: '#0c0f15', surface: '#14171e', line: '#232730', text: '#eef0f4', quiet: '#babec6' }
 const LIGHT_BUTTON = { back: '#204ec3', text: '#ffffff', link: '#1d4bc0' }
 const DARK_BUTTON = { back: '#84abfc', text: '#081123', link: '#98baff' }
 
-/** Programs that know dark themes take these; all others keep the colours in the elements. */
+/** Colours for mail programs that support `prefers-color-scheme`. Others use the inline colours. */
 const DARK_STYLE = `@media (prefers-color-scheme: dark) {
   .canvas { background: ${DARK.canvas} !important; color: ${DARK.text} !important }
   .card { background: ${DARK.surface} !important; border-color: ${DARK.line} !important }
@@ -30,7 +30,7 @@ const DARK_STYLE = `@media (prefers-color-scheme: dark) {
   .link { color: ${DARK_BUTTON.link} !important }
 }`
 
-/** A letter as a mail: plain text, and HTML that reads well in light and dark and loads nothing. */
+/** Renders a mail in two forms: plain text, and HTML with a light and a dark theme and without external resources. */
 export function mailOf({ to, subject, opening, button, about, otherwise, publicUrl }: Letter): Mail {
   const sender = `Sent by Muster at ${publicUrl}.`
   const quiet = `class="quiet" style="margin:16px 0 0;color:${LIGHT.quiet}"`
@@ -69,12 +69,15 @@ ${DARK_STYLE}</style>
   }
 }
 
-/** A moment as people read it anywhere, such as `3 December 2026 at 14:05 UTC`. */
+/** Formats a time for readers in any time zone, such as `3 December 2026 at 14:05 UTC`. */
 export function readableTime(date: Date): string {
   return `${date.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })} UTC`
 }
 
-/** Text of people without what would break a line or turn the direction of the words around it. */
+/**
+ * Replaces control characters, line breaks and Unicode direction marks by blanks, since they would break a line or reorder the
+ * text.
+ */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }

@@ -28,7 +28,7 @@ function mailerOn(smtpUrl: string): Mailer {
   return createMailer({ smtpUrl, mailFrom: 'hub@muster.example', dataDir: 'unused', log })
 }
 
-/** A person with a mailed link of their own. */
+/** Inserts an account with a mailed link. */
 async function linkOf(hub: TestHub, purpose: 'Activation' | 'PasswordReset', person: Person = {}) {
   const userId = newId('u')
   const email = person.email ?? `${userId}@test.example`
@@ -53,7 +53,7 @@ async function linkOf(hub: TestHub, purpose: 'Activation' | 'PasswordReset', per
 
 const jwtOf = (link: string): string => new URL(link).searchParams.get('jwt')!
 
-/** Waits until a job had its attempt, and turns the clock to its next one. */
+/** Waits until a job has failed and waits for its retry, then makes the retry due. */
 async function nextAttempt(hub: TestHub): Promise<void> {
   await until('the job waits for its next attempt', async () => {
     const { rowCount } = await hub.pool.query(
@@ -97,7 +97,7 @@ it('sends the activation mail through the mail server, in both forms, with a lin
   expect(written).toEqual([{ event: 'users_RegistrationEmailSent' }])
 })
 
-it('words the password mail for accounts with and without a password', async () => {
+it('sends different password mails to accounts with and without a password', async () => {
   await using server = await mailServer()
   await using hub = await onServer(server)
   const old = await linkOf(hub, 'PasswordReset', { hasPassword: true, displayName: 'Zoë Müller 🚀' })
@@ -116,7 +116,7 @@ it('words the password mail for accounts with and without a password', async () 
   expect(await auditEvents(hub, 'users_PasswordResetEmailSent')).toHaveLength(2)
 })
 
-it('invites by name, and says to sign up where there is no account', async () => {
+it('names the inviting person, and asks people without an account to sign up', async () => {
   await using server = await mailServer()
   await using hub = await onServer(server)
   const owner = await hub.user({ displayName: 'Ölçer & Söhne' })
@@ -152,7 +152,7 @@ it('invites by name, and says to sign up where there is no account', async () =>
   expect(toStranger!.text).toContain('sign up with this address')
 })
 
-it('sends nobody to a sign-up that is closed', () => {
+it('does not link to the sign-up page while sign-up is closed', () => {
   const invitation = {
     email: 'a@test.example',
     organizationName: 'o',
@@ -166,7 +166,7 @@ it('sends nobody to a sign-up that is closed', () => {
   )
 })
 
-it('lets no text become a second recipient or a header', async () => {
+it('keeps names and addresses from adding recipients or headers', async () => {
   await using server = await mailServer()
   await using hub = await onServer(server)
   const names = [
@@ -188,7 +188,7 @@ it('lets no text become a second recipient or a header', async () => {
     expect(mail.to).toEqual(mail.envelope)
     expect(mail.email.headers.map(({ key }) => key)).not.toContain('bcc')
   }
-  // Addresses that the contract refuses, and that got into the database all the same.
+  // The API refuses such addresses. This inserts them into the database directly.
   const before = server.mails.length
   for (const email of [
     'evil@test.example, other@test.example',
@@ -204,7 +204,7 @@ it('lets no text become a second recipient or a header', async () => {
   }
 })
 
-it('tries again when the mail server asks to come back later', async () => {
+it('retries after a temporary rejection by the mail server', async () => {
   await using server = await mailServer()
   await using hub = await onServer(server)
   server.refuseNext(2, 450)
@@ -217,7 +217,7 @@ it('tries again when the mail server asks to come back later', async () => {
   expect(server.mails).toHaveLength(1)
 })
 
-it('waits for a mail server that is down', async () => {
+it('retries until the mail server is reachable again', async () => {
   await using server = await mailServer({ port: await freePort() })
   await using hub = await onServer(server)
   await server.stop()
@@ -234,7 +234,7 @@ it('waits for a mail server that is down', async () => {
   expect(again.mails).toMatchObject([{ to: [email] }])
 })
 
-it('gives up at once on a recipient that the mail server refuses for good', async () => {
+it('does not retry after a permanent rejection of the recipient', async () => {
   await using server = await mailServer()
   await using hub = await onServer(server)
   server.refuseNext(9, 550)
@@ -247,7 +247,7 @@ it('gives up at once on a recipient that the mail server refuses for good', asyn
   expect(await auditEvents(hub, 'users_RegistrationEmailSent')).toEqual([])
 })
 
-it('lets go of a mail server that never answers when the time is over', async () => {
+it('stops waiting for an unresponsive mail server when its signal aborts', async () => {
   await using server = await mailServer()
   server.hang()
   await using mailer = mailerOn(server.url)
@@ -258,7 +258,7 @@ it('lets go of a mail server that never answers when the time is over', async ()
   await expect(sent).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-it('signs in at the mail server, and trusts its certificate only when it is vouched for', async () => {
+it('signs in to the mail server, and refuses an untrusted certificate', async () => {
   await using server = await mailServer({ secure: true, password: 'p@ss:word' })
   const url = server.url.replace('://', '://hub:p%40ss%3Aword@')
   const { signal } = new AbortController()
@@ -276,7 +276,7 @@ it('signs in at the mail server, and trusts its certificate only when it is vouc
   expect(server.mails).toHaveLength(1)
 })
 
-it('sends nothing for a link that was used, is over, or is gone', async () => {
+it('sends no mail for a link that was used, has expired or does not exist', async () => {
   await using server = await mailServer()
   await using hub = await onServer(server)
   const used = await linkOf(hub, 'Activation')
@@ -302,7 +302,7 @@ it('sends nothing for a link that was used, is over, or is gone', async () => {
   expect(events.filter(event => event.endsWith('EmailSent'))).toEqual([])
 })
 
-it('puts mails into the outbox without a mail server, and tells their links in the log', async () => {
+it('writes mails into the outbox without a mail server, and logs their links', async () => {
   const { log, named } = capturedLog()
   await using hub = await testHub({}, log)
   const { jwtId, email } = await linkOf(hub, 'Activation')
@@ -324,12 +324,12 @@ it('puts mails into the outbox without a mail server, and tells their links in t
   expect(await mailsIn(hub.dataDir)).toHaveLength(4)
 })
 
-it('keeps no secret in jobs', async () => {
+it('stores no secret in jobs', async () => {
   await using hub = await testHub()
   const { jwtId, email } = await linkOf(hub, 'Activation')
   await hub.runJob('users_SendRegistrationEmail', { jwtId })
   const [mail] = await hub.mailsTo(email)
-  // The hub runs jobs of its own some seconds after its start.
+  // Excludes the recurring jobs that the hub runs some seconds after its start.
   const { rows } = await hub.pool.query(`select j::text as row from pgboss.job j where name like 'users_%'`)
   expect(rows).toHaveLength(1)
   expect(rows[0].row).toContain(jwtId)

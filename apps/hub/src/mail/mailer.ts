@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createTransport, type SendMailOptions } from 'nodemailer'
 import type { Logger } from '../runtime/log.ts'
 
-/** One mail to one recipient, in both forms. */
+/** Mail to a single recipient, as plain text and HTML. */
 export type Mail = {
   to: { name?: string; address: string }
   subject: string
@@ -14,20 +14,21 @@ export type Mail = {
   link: string
 }
 
-/** The mail server said that it will never take this mail, or no mail can be made of it. */
+/** Error for a mail that the mail server rejects permanently, or that cannot be composed. */
 export class MailRefused extends Error {
   override readonly name = 'MailRefused'
 }
 
+/** Sends mails. */
 export type Mailer = AsyncDisposable & {
-  /** Hands a mail over; throws `MailRefused` when another try would not help, other errors when it may. */
+  /** Sends a mail. Throws `MailRefused` when a retry cannot help, and other errors when it may. */
   send(mail: Mail, signal: AbortSignal): Promise<void>
-  /** Signs in to the mail server without sending anything; throws what is in the way. Does nothing without a mail server. */
+  /** Signs in to the mail server without sending a mail; throws on failure. Does nothing without a mail server. */
   check(): Promise<void>
 }
 
 type MailerOptions = {
-  /** Nothing for the outbox folder. */
+  /** URL of the mail server; undefined for the outbox folder. */
   smtpUrl: string | undefined
   /** `muster@example.com` or `Muster <muster@example.com>`. */
   mailFrom: string
@@ -35,11 +36,11 @@ type MailerOptions = {
   log: Logger
 }
 
-/** How long the mail server may take for each step, in milliseconds. */
+/** Timeouts of the steps of an SMTP session, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 15_000
 const SOCKET_TIMEOUT_MS = 45_000
 
-/** The hub's way to send mail: through a mail server, or into files without one. */
+/** Makes the mailer of the hub: by SMTP, or into files of the outbox folder without a mail server. */
 export function createMailer({ smtpUrl, mailFrom, dataDir, log }: MailerOptions): Mailer {
   const from = addressOf(mailFrom)
   return smtpUrl === undefined ? outbox(join(dataDir, 'outbox'), from, log) : mailServer(smtpUrl, from)
@@ -51,7 +52,7 @@ function mailServer(url: string, from: Address): Mailer {
   const transport = createTransport({
     url,
     pool: true,
-    // One worker for each kind of mail.
+    // Connections for concurrent jobs. Each kind of mail has a worker that sends one mail at a time.
     maxConnections: 3,
     maxRequeues: 0,
     idleTimeout: 30_000,
@@ -77,14 +78,14 @@ function mailServer(url: string, from: Address): Mailer {
   }
 }
 
-/** Writes mails as files that mail programs open, and tells their links in the log. */
+/** Writes mails as .eml files, which mail programs open, and logs their links. */
 function outbox(folder: string, from: Address, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   return {
     async send(mail) {
       const { message: bytes } = await transport.sendMail(message(mail, from))
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      // Their names are in the order of time.
+      // File names sort by time.
       const path = join(folder, `${new Date().toISOString().replaceAll(':', '')}-${randomUUID()}.eml`)
       const draft = `${path}.draft`
       try {
@@ -101,7 +102,7 @@ function outbox(folder: string, from: Address, log: Logger): Mailer {
   }
 }
 
-/** Names and addresses stay apart, so that no text in one of them is read as a further recipient. */
+/** Builds the message for nodemailer. Name and address are separate fields, so a name cannot add a recipient. */
 function message({ to, subject, text, html }: Mail, from: Address): SendMailOptions {
   return {
     from,
@@ -109,7 +110,7 @@ function message({ to, subject, text, html }: Mail, from: Address): SendMailOpti
     subject,
     text,
     html,
-    // Nobody's holiday notice answers it.
+    // RFC 3834: keeps mail servers from sending automatic replies, such as holiday notices.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -117,8 +118,8 @@ function message({ to, subject, text, html }: Mail, from: Address): SendMailOpti
 }
 
 /**
- * Whether the mail itself is refused for good: by status 5xx for its recipient or its text (RFC 5321 4.2.1), or because its
- * addresses are none. A sender that the server does not take is a matter of settings, which may be mended meanwhile.
+ * True when the mail is rejected permanently: with status 5xx for its recipient or content (RFC 5321, 4.2.1), or for an invalid
+ * address. A rejected sender is an error in the settings, so a retry may succeed after the settings were corrected.
  */
 function isFinal(error: unknown): boolean {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }

@@ -1,7 +1,7 @@
 import { mailOf, readableTime } from './letter.ts'
 import type { Mail } from './mailer.ts'
 
-/** Who changed a password: somebody signed in as the owner, an administrator of the instance, or somebody with a mailed link. */
+/** Kind of password change: by a person signed in to the account, by an administrator of the instance, or with a mailed link. */
 export type PasswordChanger = 'owner' | 'administrator' | 'link'
 
 type PasswordChanged = {
@@ -18,7 +18,7 @@ const BY: Record<PasswordChanger, string> = {
   link: 'with a link that was mailed to this address',
 }
 
-/** The mail that tells the owner of an account about a changed password, so that a change by somebody else is noticed. */
+/** Mail that notifies the owner of an account of a changed password, so that the owner notices a change by another person. */
 export function passwordChangedMail({ email, displayName, by, changedAt, publicUrl }: PasswordChanged): Mail {
   return mailOf({
     to: { address: email, ...(displayName !== null && { name: displayName }) },

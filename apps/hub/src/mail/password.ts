@@ -4,14 +4,14 @@ import type { Mail } from './mailer.ts'
 type SetPassword = {
   email: string
   displayName: string | null
-  /** An account that an administrator made has none. */
+  /** False for an account that an administrator created, until its first password is set. */
   hasPassword: boolean
   jwt: string
   expiresAt: Date
   publicUrl: string
 }
 
-/** The mail with which somebody sets the first password of an account, or another one. */
+/** Mail with the link that sets the first password of an account or resets it. */
 export function passwordMail(account: SetPassword): Mail {
   const { email, displayName, hasPassword, jwt, expiresAt, publicUrl } = account
   return mailOf({
