@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** File descriptors assumed where the process has no limit or tells none. */
+/** File descriptors assumed when the process has no limit or the limit cannot be read. */
 const UNLIMITED = 1_048_576
 
 /**
- * Soft limit of open files of this process. Node raises it to the hard limit at its start. Read from `/proc` on Linux, elsewhere from
- * Node's diagnostic report, which takes tens of milliseconds.
+ * Soft limit of open files of this process, which Node raises to the hard limit at its start. Read from `/proc` on Linux.
+ * Elsewhere it is read from Node's diagnostic report, which takes tens of milliseconds.
  */
 export function processDescriptors(): number {
   const text = softLimit()
@@ -22,8 +22,8 @@ function softLimit(): string {
 }
 
 /**
- * Descriptors that connections of devices may take. The rest is reserved for people, health checks, the database and files: 256 and a
- * sixteenth of the limit, at most half of it.
+ * Descriptors that connections of devices may take. The rest is reserved for people, health checks, the database and files: 256
+ * and a sixteenth of the limit, at most half of it.
  */
 export function descriptorsForDevices(maxDescriptors: number): number {
   return maxDescriptors - Math.min(Math.floor(maxDescriptors / 2), 256 + Math.floor(maxDescriptors / 16))

@@ -1,12 +1,13 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { output } from './output.ts'
 
+/** Logger of the hub. */
 export type { Logger } from 'pino'
 
 /** Levels that `MUSTER_LOG_LEVEL` accepts. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Headers that carry secrets; their values never reach a log line. */
+/** Request headers with secrets. Their values are redacted in log lines. */
 const SECRET_HEADERS = [
   'authorization',
   'cookie',
@@ -17,7 +18,7 @@ const SECRET_HEADERS = [
   'x-muster-proxy-secret',
 ]
 
-/** Fields of inputs and settings that carry them. */
+/** Fields of inputs and settings with secrets. */
 const SECRET_FIELDS = [
   'password',
   'currentPassword',
@@ -34,7 +35,10 @@ const REDACTED = [
   ...SECRET_FIELDS.flatMap(name => [name, `*.${name}`]),
 ]
 
-/** The root log: JSON lines on standard error, so that standard output stays for people; tests read them elsewhere. */
+/**
+ * Creates the root logger. It writes JSON lines to standard error, since standard output is for people. Tests pass another
+ * `destination`.
+ */
 export function createLog(
   level: (typeof LOG_LEVELS)[number],
   destination: DestinationStream = output(2),
@@ -45,7 +49,7 @@ export function createLog(
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
-      // Database errors carry their whole client; a log line needs what happened and where.
+      // Database errors refer to their whole client object, so only name, message, code, stack and cause are logged.
       serializers: { err: describeError },
       redact: { paths: REDACTED, censor: '[redacted]' },
     },

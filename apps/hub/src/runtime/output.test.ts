@@ -12,7 +12,7 @@ import { Output } from './output.ts'
 
 type Line = { msg: string; index?: number; dropped?: number }
 
-/** A pipe whose reader takes what it is told to take, whole lines of JSON in the end. */
+/** Makes a named pipe. The test controls how many bytes its reader takes, and parses them as JSON lines. */
 async function pipe() {
   const folder = await mkdtemp(join(tmpdir(), 'muster-output-'))
   const path = join(folder, 'pipe')
@@ -38,7 +38,7 @@ async function pipe() {
         .split('\n')
         .filter(Boolean)
         .map(line => JSON.parse(line) as Line),
-    /** Reads until a line has come that fits. */
+    /** Reads until the last line matches. */
     async readUntil(isLast: (line: Line) => boolean) {
       for (;;) {
         while (read(1 << 20) > 0);
@@ -57,11 +57,11 @@ async function pipe() {
 
 const isLinux = process.platform === 'linux'
 
-it.runIf(isLinux)('O4: a reader of 8 KiB/s does not hold up the hub that writes to it', async () => {
+it.runIf(isLinux)('O4: a log reader of 8 KiB/s does not slow down the hub', async () => {
   using slow = await pipe()
   const log = createLog('debug', new Output(slow.writer))
   await using hub = await testHub({}, log)
-  // More than a pipe takes: the reader would need a minute for it.
+  // 500 KB exceed the capacity of the pipe, and the reader needs a minute for them.
   for (let index = 0; index < 500; index++) log.info({ index, filler: 'x'.repeat(1000) }, 'filler')
   const reading = setInterval(() => slow.read(410), 50)
   let slowestMs = 0
@@ -70,7 +70,7 @@ it.runIf(isLinux)('O4: a reader of 8 KiB/s does not hold up the hub that writes 
     expect((await ask(hub, '/healthz')).status).toBe(200)
     slowestMs = Math.max(slowestMs, performance.now() - from)
   }
-  // Each call is a line of its own, for which that reader takes 30 ms.
+  // Each call writes a log line, which this reader takes 30 ms to read.
   expect(slowestMs).toBeLessThan(1_000)
   clearInterval(reading)
   log.info('last')
@@ -82,7 +82,7 @@ it.runIf(isLinux)('O4: a reader of 8 KiB/s does not hold up the hub that writes 
   expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(100)
 })
 
-it.runIf(isLinux)('O4: lines beyond the bound are dropped and counted', async () => {
+it.runIf(isLinux)('O4: drops and counts lines beyond the queue limit', async () => {
   using stuck = await pipe()
   const log = createLog('info', new Output(stuck.writer))
   const from = performance.now()
@@ -104,8 +104,8 @@ it.runIf(isLinux)('O4: lines beyond the bound are dropped and counted', async ()
 it.each([
   ['ends', ''],
   ['crashes', "throw new Error('on purpose')"],
-  ['leaves', 'process.exit(3)'],
-])('O4: queued lines are written when the process %s', async (_how, end) => {
+  ['calls process.exit', 'process.exit(3)'],
+])('O4: writes queued lines when the process %s', async (_how, end) => {
   const script = `
     import { createLog } from '${join(import.meta.dirname, 'log.ts')}'
     const log = createLog('info')
@@ -115,7 +115,7 @@ it.each([
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exited = once(child, 'close')
-  // The pipe is full for a while.
+  // The pipe stays full for 300 ms.
   await sleep(300)
   let text = ''
   child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
@@ -128,7 +128,7 @@ it.each([
 })
 
 it.runIf(isLinux)(
-  'O4: a full disk and a pipe that nobody reads do not hold up the end of a process',
+  'O4: a full disk and a pipe that is not read do not keep a process from exiting',
   async () => {
     const script = `
     import { createLog } from '${join(import.meta.dirname, 'log.ts')}'
@@ -144,7 +144,7 @@ it.runIf(isLinux)(
   },
 )
 
-it('O4: a file gets every line in order', async () => {
+it('O4: writes every line to a file in order', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'muster-output-'))
   const path = join(folder, 'log')
   const output = new Output(openSync(path, 'a'))

@@ -1,23 +1,24 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 
-/** Bytes of log lines that wait for a slow reader; further lines are dropped and counted. */
+/** Limit of queued log lines in bytes. Further lines are dropped and counted. */
 const MAX_QUEUED_BYTES = 1024 * 1024
-/** Largest write, in bytes: what an empty pipe of Linux takes. */
+/** Largest write in bytes: the capacity of a pipe on Linux. */
 const MAX_WRITE_BYTES = 64 * 1024
-/** Pause before a full pipe is tried again, in milliseconds. */
+/** Pause before the next write to a full pipe, in milliseconds. */
 const RETRY_MS = 20
-/** Time for which a synchronous write waits for a reader, in milliseconds; the rest is lost. */
+/** Time for which a synchronous flush waits for a reader, in milliseconds. Lines beyond it are lost. */
 const SYNC_TIMEOUT_MS = 1_000
 const LINE_BREAK = 10
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * Standard output or standard error. Log lines are queued and written without blocking the event loop, and the queue is bounded. What
- * the descriptor does not take (a file on a full disk, a pipe that is not read) is lost: it must neither end the hub nor block it.
+ * Standard output or standard error. Log lines are queued and written without blocking the event loop, and the queue is bounded.
+ * Lines that cannot be written are lost (a file on a full disk, a pipe that is not read). Such a descriptor must neither end nor
+ * block the hub.
  *
- * pino's own destination (SonicBoom) is not used because its flush at exit retries for ever, whatever the error is: a hub whose
- * standard error is on a full disk would not end.
+ * pino's own destination (SonicBoom) is not used, because its flush at exit retries for ever on any error. A hub whose standard
+ * error is on a full disk would not exit.
  */
 export class Output {
   readonly #fd: number
@@ -25,13 +26,13 @@ export class Output {
   #queue: Buffer[] = []
   #queuedBytes = 0
   #isWriting = false
-  /** The last byte written was not the end of a line. */
+  /** True if the last byte written did not end a line. */
   #isInLine = false
-  /** The rest of a line that was begun is lost, so a line break has to come first. */
+  /** True if the rest of a partly written line was lost. The next write begins with a line break. */
   #isCut = false
-  /** The last write failed, and not because a pipe was full. */
+  /** True if the last write failed for another reason than a full pipe. */
   #hasFailed = false
-  /** The last synchronous write ran into its timeout. */
+  /** True if the last synchronous flush ran into its timeout. */
   #isStuck = false
   #droppedLines = 0
 
@@ -42,7 +43,10 @@ export class Output {
     process.on('exit', () => this.#flush())
   }
 
-  /** Queues a log line. Never waits; a line that does not fit any more is dropped, and a later line tells how many were. */
+  /**
+   * Queues a log line without waiting. When the queue is full, the line is dropped; a later line reports the number of dropped
+   * lines.
+   */
   write(line: string): void {
     const bytes = Buffer.from(line)
     if (this.#queuedBytes + bytes.length > MAX_QUEUED_BYTES) {
@@ -54,7 +58,7 @@ export class Output {
     if (!this.#isWriting) this.#writeNext()
   }
 
-  /** Writes a text behind all queued lines before it returns. Waits for a slow reader, but not longer than a second. */
+  /** Writes all queued lines and then a text, synchronously. Waits up to 1 s for a slow reader. */
   writeNow(text: string): void {
     this.#push(Buffer.from(text))
     this.#flush()
@@ -66,7 +70,7 @@ export class Output {
     this.#queuedBytes += bytes.length
   }
 
-  /** Takes up to one write of what is queued. */
+  /** Removes the next chunk from the queue: up to `MAX_WRITE_BYTES`, but at least one line. */
   #take(): Buffer {
     if (this.#isCut) {
       this.#isCut = false
@@ -84,7 +88,7 @@ export class Output {
     return Buffer.concat(this.#queue.splice(0, count), length)
   }
 
-  /** Puts the rest of a write back to the front. */
+  /** Puts the unwritten rest of a chunk back to the front of the queue. */
   #putBack(rest: Buffer): void {
     if (rest.length === 0) return
     this.#queue.unshift(rest)
@@ -95,7 +99,8 @@ export class Output {
     if (this.#queue.length === 0) return
     this.#isWriting = true
     const chunk = this.#take()
-    // A write into a pipe that does not block is a copy of memory. Files, terminals and sockets may block, so a thread writes there.
+    // A write to a non-blocking pipe only copies memory. Files, terminals and sockets may block, so `write` uses the thread pool
+    // there.
     if (!this.#isNonBlocking) {
       write(this.#fd, chunk, (error, written) => this.#written(chunk, error, written))
       return
@@ -112,7 +117,7 @@ export class Output {
     if (error?.code === 'EAGAIN') {
       this.#putBack(chunk)
       this.#isWriting = true
-      // A hub that ends does not wait for the timer: `exit` flushes what is left.
+      // An exiting process does not wait for the timer; the `exit` handler flushes the queue.
       setTimeout(() => {
         this.#isWriting = false
         this.#writeNext()
@@ -128,7 +133,7 @@ export class Output {
     this.#writeNext()
   }
 
-  /** Notes what was written of a chunk, and keeps the rest. */
+  /** Records the written part of a chunk and requeues the rest. */
   #keep(chunk: Buffer, written: number): void {
     this.#isStuck = false
     this.#hasFailed = false
@@ -153,7 +158,7 @@ export class Output {
   }
 
   #flush(): void {
-    // A thread in the middle of a write comes first.
+    // Gives a write in the thread pool time to finish, so that the order of lines is kept.
     if (this.#isWriting && !this.#isNonBlocking) Atomics.wait(sleeper, 0, 0, RETRY_MS)
     const deadline = performance.now() + (this.#isStuck ? 0 : SYNC_TIMEOUT_MS)
     while (this.#queue.length > 0) {
@@ -176,8 +181,8 @@ export class Output {
 }
 
 /**
- * Opens a pipe once more, so that writes do not block here and stay as they are for other processes that hold it. Nothing for anything
- * else, for a pipe of another account, and where there is no /proc.
+ * Opens a pipe a second time with O_NONBLOCK. The flag then does not affect other processes that share the pipe. Undefined for
+ * other kinds of files, for a pipe of another account, and without /proc.
  */
 function openNonBlocking(fd: number): number | undefined {
   try {
@@ -190,7 +195,7 @@ function openNonBlocking(fd: number): number | undefined {
 
 const outputs: Partial<Record<1 | 2, Output>> = {}
 
-/** Standard output (1) or standard error (2) of this process. */
+/** The `Output` of standard output (1) or standard error (2). */
 export function output(fd: 1 | 2): Output {
   outputs[fd] ??= new Output(fd)
   return outputs[fd]

@@ -1,9 +1,12 @@
-/** A date as it goes over the wire. */
+/** Formats a date for the API. */
 export function wireTime(date: Date): string {
   return date.toISOString()
 }
 
-/** A time as the database writes it, in UTC and up to microseconds, as it goes over the wire: a long list has many. */
+/**
+ * Converts the text of a PostgreSQL timestamp in UTC, such as `2026-11-21 12:03:04.123456+00`, to the format of the API. Slicing
+ * text is faster than a `Date`, which matters for long lists.
+ */
 export function wireTimeOf(text: string): string {
   const fraction = text.slice(20, -'+00'.length)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
