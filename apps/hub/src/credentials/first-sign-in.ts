@@ -12,7 +12,7 @@ export async function writeFirstSignIn(dataDir: string, signIn: FirstSignIn): Pr
   return file
 }
 
-/** Removes `initial-admin.json` if it is for this address, whose password has changed. */
+/** Removes `initial-admin.json` if it is about this e-mail address. Called when its content is no longer valid. */
 export async function forgetFirstSignIn(dataDir: string, email: string): Promise<void> {
   const file = firstSignInFile(dataDir)
   const text = await readFile(file, 'utf8').catch(error => {

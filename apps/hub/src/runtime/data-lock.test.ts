@@ -19,7 +19,10 @@ function newFolder(): Promise<string> {
   return mkdtemp(join(root, 'data-'))
 }
 
-/** Another process that tries to lock folders, one every 20 ms from a moment on, tells how that went, and keeps what it got until it is killed. */
+/**
+ * Starts a process that tries to lock folders, one every 20 ms from the time `at` on. `answers` holds `held` or the error per
+ * folder. The process keeps its locks until it is killed.
+ */
 async function otherProcess(dataDirs: string[], at = 0) {
   const module = join(import.meta.dirname, 'data-lock.ts')
   const script = `
@@ -47,7 +50,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 describe('a data folder', () => {
-  it('is held until it is given back, and nothing else is left in it', async () => {
+  it('contains only the lock file while it is locked, and is empty afterwards', async () => {
     const dataDir = await newFolder()
     const lock = await lockDataDir(dataDir)
     expect(await readdir(dataDir)).toEqual(['hub.lock'])
@@ -56,7 +59,7 @@ describe('a data folder', () => {
     expect(await readdir(dataDir)).toEqual([])
   })
 
-  it('that another process holds is refused with its number, until that process is killed', async () => {
+  it('locked by another process is refused with the process id, until that process is killed', async () => {
     const dataDir = await newFolder()
     const other = await otherProcess([dataDir])
     expect(other.answers).toEqual(['held'])
@@ -71,12 +74,12 @@ describe('a data folder', () => {
   })
 
   it.each([
-    ['a process that is gone', '4194304 1'],
-    ['a number that another program has since', `${process.ppid} 1`],
-    ['nothing', ''],
-    ['nonsense', 'constructor\0 x'],
-    ['every process', '-1 '],
-  ])('is not blocked by a lock that names %s', async (_what, content) => {
+    ['the id of a process that has ended', '4194304 1'],
+    ['a process id that another program has taken since', `${process.ppid} 1`],
+    ['no text', ''],
+    ['no number', 'constructor\0 x'],
+    ['-1, which signals every process', '-1 '],
+  ])('is not blocked by a lock with %s', async (_what, content) => {
     const dataDir = await newFolder()
     await writeFile(join(dataDir, 'hub.lock'), content)
     await using _lock = await lockDataDir(dataDir)
@@ -84,9 +87,9 @@ describe('a data folder', () => {
   })
 
   it.each([
-    ['free', undefined],
-    ['left by a crash', '4194304 1'],
-  ])('that is %s goes to one of many who want it at the same moment', async (_what, content) => {
+    ['unlocked', undefined],
+    ['locked by a crashed process', '4194304 1'],
+  ])('that is %s is acquired by exactly one of several processes at once', async (_what, content) => {
     const dataDirs = await Promise.all(Array.from({ length: 50 }, newFolder))
     if (content !== undefined)
       for (const dataDir of dataDirs) await writeFile(join(dataDir, 'hub.lock'), content)

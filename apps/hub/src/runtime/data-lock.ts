@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError } from '../config-error.ts'
 
-/** How long another hub may take to remove a lock that a crash left, which is three system calls, in milliseconds. */
+/** Time for which another hub may take to remove a stale lock, in milliseconds. The removal needs three system calls. */
 const REMOVAL_TIMEOUT_MS = 5_000
 const REMOVAL_RETRY_MS = 5
 
 /**
- * Holds a data folder for one process. The file names a process and when it started, so that one left by a crash, even with
- * its number taken by another program since, blocks nothing. Throws `ConfigError` when another hub lives there.
+ * Locks a data folder for this process. The lock file contains the process id and the start time. A lock left by a crash is
+ * therefore recognized even if another program has the process id since. Throws `ConfigError` when another hub holds the lock.
  */
 export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const file = join(dataDir, 'hub.lock')
@@ -29,7 +29,10 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) }
 }
 
-/** Makes a lock of the draft; resolves to the process that has the lock instead, if one does. */
+/**
+ * Acquires a lock by linking the draft to the lock file. Resolves to the id of the process that holds the lock, undefined on
+ * success.
+ */
 async function take(file: string, draft: string, deadline: number): Promise<number | undefined> {
   while (!(await appear(draft, file))) {
     const found = await readFile(file, 'utf8').catch(() => undefined)
@@ -40,7 +43,7 @@ async function take(file: string, draft: string, deadline: number): Promise<numb
   return undefined
 }
 
-/** Gives the draft its final name unless that is taken; by a link, so that nobody ever reads half a lock. */
+/** Links the draft to the lock file unless that exists. A link is atomic, so no process reads a partly written lock. */
 async function appear(draft: string, file: string): Promise<boolean> {
   try {
     await link(draft, file)
@@ -52,8 +55,9 @@ async function appear(draft: string, file: string): Promise<boolean> {
 }
 
 /**
- * Removes a lock that was found stale. Many may find it so, and who is late must not remove what another has put in its place:
- * the right to look again and remove it is a lock itself. Resolves to the process that does not come to an end with that.
+ * Removes a stale lock. Several processes may find it stale, and a late one must not remove the new lock of another process. A
+ * second lock therefore guards reading the lock again and removing it. Resolves to the id of a process that holds the second lock
+ * beyond the deadline.
  */
 async function removeStale(
   file: string,
@@ -76,7 +80,7 @@ async function removeStale(
   return undefined
 }
 
-/** The process that a lock names, when it lives and is the one that wrote it. */
+/** Process id in a lock, if that process is running and has the start time in the lock. */
 async function holderOf(lock: string): Promise<number | undefined> {
   const [pid, start] = lock.split(' ')
   const holder = Number(pid)
@@ -93,7 +97,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When a process started, in the kernel's ticks where it tells them; elsewhere the process number alone must do. */
+/** Start time of a process in kernel ticks since boot. Empty without /proc, where the process id alone identifies the holder. */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''

@@ -10,12 +10,13 @@ import { createFirstProject } from '../database/queries/projects/first-project.t
 
 const EMAIL = 'admin@muster.local'
 
-/** What the first start made, for the words that it prints. */
+/** First account and deployment token, for the startup banner. `file` is the path of `initial-admin.json`. */
 export type FirstRun = { email: string; password: string; file: string; deploymentToken: string }
 
 /**
- * Makes the first administrator with an organization, a project and a deployment token when there is no account yet
- * (decisions, "First run"). The sign-in is in `initial-admin.json` before the account exists, so that it cannot get lost.
+ * Creates the first administrator with an organization, a project and a deployment token if there is no account yet (decisions,
+ * "First run"). `initial-admin.json` is written before the transaction commits, so the password of an existing account is never
+ * lost.
  */
 export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Promise<FirstRun | undefined> {
   if (await hasAccounts(db)) return undefined
@@ -50,7 +51,7 @@ async function hasAccounts(db: Db): Promise<boolean> {
   return (await db.selectFrom('user').select('user_id').limit(1).executeTakeFirst()) !== undefined
 }
 
-/** 94 bits in four groups, without characters that look alike. */
+/** Makes a random password of 94 bits in four groups, without characters that look alike. */
 function readablePassword(): string {
   const group = (): string => Array.from({ length: 4 }, () => BASE58[randomInt(BASE58.length)]).join('')
   return [group(), group(), group(), group()].join('-')

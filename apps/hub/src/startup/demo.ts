@@ -8,13 +8,13 @@ import type { Hub } from '../hub.ts'
 import type { Logger } from '../runtime/log.ts'
 
 const DEVICE_COUNT = 24
-/** How often devices of the fleet that have no name yet are given one, in milliseconds. */
+/** Interval in which devices of the fleet without a name get one, in milliseconds. */
 const NAME_EVERY_MS = 2_000
 const AGENT = join(import.meta.dirname, '../../../agent/muster-agent.js')
 
 /**
- * Runs a simulated fleet in an organization of its own, connected through the gateway like any other. The fleet is another
- * process and ends with the hub, however that ends, because it watches its standard input.
+ * Runs a simulated fleet in an organization of its own, connected through the gateway like real devices. The fleet is a child
+ * process. It exits when its standard input closes, so it also ends when the hub is killed.
  */
 export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise<AsyncDisposable> {
   const token = await demoToken(hub, join(dataDir, 'demo-token'))
@@ -62,10 +62,10 @@ export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise
   }
 }
 
-/** The token of the demo's project; it is kept in a file because the hub stores hashes only. */
+/** Deployment token of the demo's project. A file keeps it, because the database has only its hash. */
 async function demoToken(hub: Hub, file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => undefined)
-  // Its project may have been deleted, or the database be another one.
+  // The token is unknown if its project was deleted or the database is another one.
   if (kept && (await isKnown(hub, publicIdOf(kept)))) return kept
   const admin = await hub.db
     .selectFrom('user')
@@ -87,7 +87,7 @@ async function isKnown({ db }: Hub, tokenId: string): Promise<boolean> {
   return (await found.executeTakeFirst()) !== undefined
 }
 
-/** Gives each device of the fleet its host name as its name, as people would; true when all have one. */
+/** Names each device of the fleet after its host name. Resolves to true when all devices have a name. */
 async function nameDevices(hub: Hub, tokenId: string): Promise<boolean> {
   const devices = await hub.db
     .selectFrom('device as d')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runDoctor } from './doctor.ts'
 
-it('O10: tells databases that are in use from those whose data folder is gone', async () => {
+it('O10: distinguishes databases in use from databases whose data folder is gone', async () => {
   const root = await mkdtemp(join(tmpdir(), 'muster-doctor-'))
   const place = join(root, 'lib')
   let printed = ''
@@ -34,7 +34,7 @@ it('O10: tells databases that are in use from those whose data folder is gone', 
     )
 
     const gone = await database('gone', join(root, 'deleted'))
-    // Another database has taken its place.
+    // The data folder exists but refers to another database.
     const replaced = await database('replaced', dataDir)
     const unnoted = await database('unnoted', undefined)
     expect(await run()).toBe(1)

@@ -8,8 +8,9 @@ const WORDS: Record<ElsewhereState, string> = {
 }
 
 /**
- * `muster-hub doctor`: finds databases that lie outside of their data folder and whose data folder is gone. Changes nothing. Resolves to
- * the exit code: 0 without orphans, 1 with some. Throws for words that it does not know.
+ * Runs `muster-hub doctor`, which lists embedded databases that lie outside of their data folder, and reports those whose data
+ * folder is gone. Changes nothing. Resolves to the exit code: 0 without orphaned databases, 1 with some. Throws for unknown
+ * arguments.
  */
 export async function runDoctor(
   words: string[],

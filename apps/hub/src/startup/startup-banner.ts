@@ -5,8 +5,9 @@ import type { Config } from '../config.ts'
 import type { Hub } from '../hub.ts'
 
 /**
- * What a person reads after a start: the address, the sign-in and two commands that work as they are. The password and the deployment
- * token go to a terminal only; a log that somebody keeps gets the name of the file (decisions, "First run").
+ * Startup banner for people: the URL, the first account and two commands that work as they are. The password and the deployment
+ * token are printed to a terminal only. Other outputs, such as a log, get the path of the file with them (decisions, "First
+ * run").
  */
 export function greeting(
   hub: Hub,
@@ -16,7 +17,7 @@ export function greeting(
   const { publicUrl, address, firstRun } = hub
   const lines = ['', `Muster is running at ${publicUrl} (listening on ${address.host}:${address.port})`, '']
   if (firstRun) {
-    // The command reads it from the file, as whoever may read that.
+    // In a log, the printed command reads the token from the file. It works only for accounts that may read the file.
     const token = isTerminal
       ? firstRun.deploymentToken
       : `"$(node -p "require('${firstRun.file}').deploymentToken")"`
@@ -34,7 +35,7 @@ export function greeting(
     )
   } else {
     const file = join(dataDir, 'initial-admin.json')
-    // Another node may have made the first administrator.
+    // In a cluster the file is on the node that created the first administrator.
     const where = existsSync(file) ? `; the first administrator's is in ${file}` : ''
     lines.push(
       `Sign in with your account${where}.`,
