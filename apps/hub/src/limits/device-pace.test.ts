@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts'
 
 const KIB = 1024
 
-it('S2: holds the answers of a device back that sends too fast, and refuses nothing', async () => {
+it('S2: delays the answers of a device that sends too fast, and refuses no call', async () => {
   const { limits } = loadConfig({})
   await using hub = await testHub({ limits: { ...limits, 'device-bytes-per-second': 512 * KIB } })
   const { owner, token } = await hub.fleet()
@@ -20,7 +20,7 @@ it('S2: holds the answers of a device back that sends too fast, and refuses noth
     const { limitHits } = await owner.invoke('devices_GetDetails', { deviceId: as.deviceId })
     return limitHits.some(({ limit }) => limit === 'device-bytes-per-second')
   }
-  // Eight of 1 MiB are the burst, and more on a machine that takes long for each.
+  // The burst covers eight calls of 1 MiB. A slow machine sends more, because the budget refills meanwhile.
   const startedMs = performance.now()
   let count = 0
   while (!(await isReported(device)) && count < 40) {

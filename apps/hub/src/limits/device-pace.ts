@@ -3,23 +3,23 @@ import type { LimitReports } from './limit-reports.ts'
 import type { LimitValues } from './limits.ts'
 import { type WriteSubject, writeSubject } from './write-budgets.ts'
 
-/** Bytes that a device may send at once after a pause: one input of the largest size is never held back. */
+/** Burst of a device in bytes. An input of the largest size after a pause is not delayed. */
 const BURST_BYTES = MAX_ACTION_BODY_BYTES
-/** Bytes that a call counts for besides its input, so that many small calls count as well. */
+/** Bytes charged for a call besides its input, so that many small calls count as well. */
 const CALL_BYTES = 1024
-/** Bytes that a call counts for which a limit refuses: it took a look at the database, and the next one will as well. */
+/** Bytes charged for a call that a limit refused, because refusing it costs a query of the database. */
 export const REFUSED_CALL_BYTES = 64 * 1024
-/** Longest time for which one answer is held back, in milliseconds. */
+/** Longest delay of an answer, in milliseconds. */
 const MAX_HOLD_MS = 20_000
-/** Time of an answer from which operators hear of it, in milliseconds. */
+/** Shortest delay of an answer that is reported to operators, in milliseconds. */
 const REPORTED_HOLD_MS = 250
-/** Interval in which devices that have been quiet are forgotten, in milliseconds. */
+/** Interval in which idle devices are removed from memory, in milliseconds. */
 const SWEEP_MS = 60_000
 
 /**
- * Slows down devices that send faster than `device-bytes-per-second`: their answers are held back, and the next call of a channel waits
- * for the answer. Nothing is refused. A device that is over another budget is slowed down by its refused calls as well, so that
- * receiving and parsing them leaves the hub to the others.
+ * Slows down devices that send faster than `device-bytes-per-second`. Their answers are delayed, and a channel runs its next call
+ * after the answer. No call is refused. Calls that another limit refused are charged too, so that parsing them does not use up
+ * the hub's CPU.
  */
 export class DevicePace {
   readonly #bytesPerSec: number
@@ -32,7 +32,7 @@ export class DevicePace {
     this.#reports = reports
   }
 
-  /** Counts a call; returns for how long its answer is to be held back, in milliseconds. */
+  /** Charges a call. Returns the delay of its answer in milliseconds. */
   charge(subject: WriteSubject, inputBytes: number, nowMs = performance.now()): number {
     if (nowMs - this.#sweptAtMs > SWEEP_MS) this.#sweep(nowMs)
     const { deviceId } = subject

@@ -7,7 +7,7 @@ const captured = capturedLog()
 const hub = await testHub({}, captured.log)
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** A request of 8 MiB of which the last byte has not come. */
+/** Makes a request of 8 MiB without its last byte. */
 function halfRequest(): Buffer {
   const name = 'actor_GetActor'
   const request = Buffer.alloc(6 + name.length + 8 * MIB - 1, 0x20)
@@ -20,15 +20,15 @@ function halfRequest(): Buffer {
 const HALF = halfRequest()
 const CHUNK = 64 * 1024
 
-/** Sends half a request on a new executor channel, as far as the hub takes it. */
+/** Sends the incomplete request on a new executor channel. */
 async function sendHalf({ link }: Pick<FakeDevice, 'link'>): Promise<Channel> {
   const channel = await link.open('executor')
-  // The link takes no more at once.
+  // The link does not accept all 8 MiB in one write.
   for (let from = 0; from < HALF.length; from += CHUNK) await channel.write(HALF.subarray(from, from + CHUNK))
   return channel
 }
 
-it('S5: half-sent inputs of one device leave memory for others, and say so', {
+it('S5: incomplete inputs of one device leave memory for others, and its refusals name the limit', {
   timeout: 60_000,
 }, async () => {
   const { owner, token } = await hub.fleet()
@@ -40,7 +40,7 @@ it('S5: half-sent inputs of one device leave memory for others, and say so', {
     Array.from({ length: 3 }, () => connectDevice({ url: hub.url, token, identity, register: false })),
   )
   const { deviceId } = links[0]!
-  // More than all links share.
+  // 33 inputs of 8 MiB exceed the memory that all links share.
   const channels = await Promise.all(
     links.flatMap(device => Array.from({ length: 11 }, () => sendHalf(device))),
   )
@@ -57,7 +57,7 @@ it('S5: half-sent inputs of one device leave memory for others, and say so', {
   const answer = Buffer.from((await large.read())!).toString()
   expect(answer).toContain('"result":"Ok"')
 
-  // The device itself is told once its inputs are whole: two of them had room.
+  // The device gets the refusals when its inputs are complete. Two of them had room.
   const answers = await Promise.all(
     channels.map(async channel => {
       await channel.write(Buffer.from(' '))
@@ -72,7 +72,7 @@ it('S5: half-sent inputs of one device leave memory for others, and say so', {
   await expect
     .poll(async () => (await owner.invoke('devices_GetDetails', { deviceId })).limitHits)
     .toContainEqual(expect.objectContaining({ limit: 'device-input-bytes' }))
-  // What its links held is free with them.
+  // Closing the links frees their memory.
   for (const device of links) await device[Symbol.asyncDispose]()
   await using again = await connectDevice({ url: hub.url, token, identity })
   await expect

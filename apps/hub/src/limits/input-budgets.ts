@@ -3,20 +3,21 @@ import { LimitReached } from './limit-reached.ts'
 import type { LimitReports } from './limit-reports.ts'
 import type { LimitSubject, LimitValues } from './limits.ts'
 
-/** Memory for inputs over 64 KiB that have arrived in part, of all links together, in bytes. */
+/** Memory for incomplete inputs over 64 KiB of all links together, in bytes. */
 const SHARED_BYTES = 256 * 1024 * 1024
 
 type InputLimit = 'device-input-bytes' | 'organization-input-bytes' | 'person-input-bytes'
 
 /**
- * Memory for inputs that arrive in pieces over links: a budget for each device, organization and person inside the one that all share,
- * so that half-sent inputs of one of them leave memory for the others. A half-sent input is dropped with its channel after 30 s (link).
+ * Memory budgets for inputs that are still arriving over links: one for each device, organization and person, and one for all
+ * together. Incomplete inputs of one device therefore leave memory for others. packages/link closes a channel after 30 s with an
+ * incomplete input.
  */
 export class InputBudgets {
   readonly #limits: LimitValues
   readonly #reports: LimitReports
   readonly #shared = new ByteBudget(SHARED_BYTES)
-  /** Bytes in use by the limit and the id that it counts for; none for ids that use nothing. */
+  /** Bytes in use, by limit and id. An id without bytes in use has no entry. */
   readonly #used = new Map<string, number>()
 
   constructor(limits: LimitValues, reports: LimitReports) {
@@ -24,7 +25,7 @@ export class InputBudgets {
     this.#reports = reports
   }
 
-  /** What the executor channels of a device or a person are served with. */
+  /** Options with the memory budget for the executor channels of a device or a person. */
   optionsFor(subject: LimitSubject): ExecutorOptions {
     const { deviceId, organizationId, userId } = subject
     const keys = (
@@ -34,7 +35,7 @@ export class InputBudgets {
         ['person-input-bytes', userId],
       ] as const
     ).filter(([, id]) => id !== undefined)
-    /** The limit that refused an input last, unless all links together had no memory left. */
+    /** Limit that refused the last input; undefined if the shared memory was used up instead. */
     let reached: LimitReached | undefined
     const take = (bytes: number): boolean => {
       for (const [limit, id] of keys) {

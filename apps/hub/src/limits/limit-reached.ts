@@ -4,19 +4,19 @@ import { LIMITS, type LimitName, type LimitSubject } from './limits.ts'
 type Reached = {
   limit: LimitName
   subject: LimitSubject
-  /** The value in force. */
+  /** Value of the limit in force. */
   max: number
-  /** The value that the call would have led to. */
+  /** Value that the call would have reached. */
   found: number
-  /** What the caller can do, as a sentence. */
+  /** Sentence that advises the caller. */
   remedy: string
-  /** For a rate: when the next call can succeed. A limit without it is a total, where waiting does not help. */
+  /** Seconds until the next call can succeed, for a rate. Undefined for a total, where waiting does not help. */
   retryAfterSecs?: number
 }
 
 /**
- * A limit that a call would exceed. The message names the limit, the value found, the value allowed and what to do. `RateLimited`
- * (429) for a rate, `Invalid` (409) for a total. The pipeline reports it to operators.
+ * Error for a call that would exceed a limit: `RateLimited` (429) for a rate, `Invalid` (409) for a total. The message names the
+ * limit, the value found, the value allowed and the remedy. The pipeline reports it to operators.
  */
 export class LimitReached extends ActionError {
   readonly limit: LimitName

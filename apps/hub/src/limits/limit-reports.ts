@@ -9,14 +9,14 @@ import { LIMITS, type LimitName, type LimitSubject } from './limits.ts'
 type Hit = { limit: LimitName; subject: LimitSubject; message: string }
 type Window = Hit & { count: number; endsAtMs: number }
 
-/** Time in which further hits of the same limit by the same subject are only counted, in milliseconds. */
+/** Window after a report in which further hits of the same limit and subject are only counted, in milliseconds. */
 const WINDOW_MS = 10 * 60_000
-/** Interval in which ended windows are looked for, in milliseconds. */
+/** Interval in which ended windows are reported, in milliseconds. */
 const SWEEP_MS = 5_000
-/** Subjects whose windows are kept; hits of further ones are counted in one window a limit, without a subject. */
+/** Windows in memory. Hits of further subjects share a window per limit, which names no subject. */
 const MAX_WINDOWS = 10_000
 
-/** The id of a limit's scope: `deviceId` for one per device. */
+/** Field of `LimitSubject` that holds the id for a scope. */
 const SCOPE_ID = {
   device: 'deviceId',
   token: 'tokenId',
@@ -27,9 +27,9 @@ const SCOPE_ID = {
 } as const
 
 /**
- * Reports to operators which limit was hit, by whom and when: one log line and one audit event a subject, limit and 10 minutes, each
- * with the count of hits since the one before. The first hit is reported at once. The last report of each subject and limit is kept in
- * `limit_hit` for the device's page.
+ * Reports hit limits to operators. Each subject and limit gets at most one log line and one audit event in 10 minutes, with the
+ * count of hits since the previous report. The first hit is reported at once. `limit_hit` keeps the last report for the device's
+ * page.
  */
 export class LimitReports implements AsyncDisposable {
   readonly #db: Db
@@ -37,7 +37,10 @@ export class LimitReports implements AsyncDisposable {
   readonly #windowMs: number
   readonly #windows = new Map<string, Window>()
   readonly #sweep: AsyncDisposable
-  /** The last report to store. Reports follow each other: a whole fleet at its limits takes one connection of the pool. */
+  /**
+   * Settles when the newest report is stored. Reports are stored one by one, so a fleet at its limits uses one connection of the
+   * pool.
+   */
   #last: Promise<void> = Promise.resolve()
 
   constructor({ db, log, windowMs = WINDOW_MS }: { db: Db; log: Logger; windowMs?: number }) {
@@ -51,7 +54,7 @@ export class LimitReports implements AsyncDisposable {
     )
   }
 
-  /** Counts a hit. Never waits and never throws: a report that cannot be stored is in the log. */
+  /** Counts a hit. Never waits and never throws; a report that cannot be stored is logged. */
   add(limit: LimitName, subject: LimitSubject, message: string): void {
     const subjectId = subject[SCOPE_ID[LIMITS[limit].scope]]
     const ownKey = `${limit} ${subjectId}`
@@ -68,7 +71,7 @@ export class LimitReports implements AsyncDisposable {
     void this.#report(hit, 1)
   }
 
-  /** A window with hits that were only counted is reported when it ends, and begins again; one without is forgotten. */
+  /** Reports ended windows that counted further hits and restarts them. Removes ended windows without further hits. */
   async #reportEnded(now = performance.now()): Promise<void> {
     for (const [key, window] of this.#windows) {
       if (window.endsAtMs > now) continue
@@ -117,7 +120,7 @@ export class LimitReports implements AsyncDisposable {
     })
   }
 
-  /** Reports what was only counted so far. */
+  /** Reports the hits that were only counted so far. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep[Symbol.asyncDispose]()
     await this.#reportEnded(Number.POSITIVE_INFINITY)

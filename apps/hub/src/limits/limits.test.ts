@@ -7,12 +7,12 @@ import { LIMIT_NAMES, settingOf } from './limits.ts'
 
 const { limits } = loadConfig({})
 
-it('S17: a person who administers too many organizations gets an error that names the limit', async () => {
+it('S17: refuses to create an organization beyond the limit of a person, with an error that names the limit', async () => {
   const { log, named } = capturedLog()
   await using hub = await testHub({ limits: { ...limits, 'person-organizations': 2 } }, log)
   const person = await hub.user()
   const create = () => person.invoke('organizations_Create', { name: 'One more' })
-  // Five at once: each creation counts those committed before it.
+  // Concurrent creations are serialized, so each counts the ones committed before it.
   const results = await Promise.allSettled([create(), create(), create(), create(), create()])
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
   await expect(create()).rejects.toMatchObject({
@@ -31,7 +31,7 @@ it('S17: a person who administers too many organizations gets an error that name
   ])
 })
 
-it('S17: nothing that one person creates is without bound, and the error names the limit', async () => {
+it('S17: limits everything that a person can create, with an error that names the limit', async () => {
   await using hub = await testHub({
     limits: {
       ...limits,
@@ -70,7 +70,7 @@ it('S17: nothing that one person creates is without bound, and the error names t
       message: expect.stringContaining(`Limit ${limit}: found 3, expected at most 2 `),
     })
   }
-  // A repository cannot be moved to where there is no room, and an expired token leaves room for another.
+  // A repository cannot be moved into an organization at its limit. An expired token makes room for another one.
   const admin = await hub.user({ isAdmin: true })
   const repositoryId = await hub.repository(person, elsewhere)
   await expect(
@@ -83,7 +83,7 @@ it('S17: nothing that one person creates is without bound, and the error names t
   expect(await create['person-tokens']()).toHaveProperty('token')
 })
 
-it('S17: a person creates things at a limited rate, and is told when there is room again', async () => {
+it('S17: limits the rate at which a person creates things, and answers with Retry-After', async () => {
   await using hub = await testHub({ limits: { ...limits, 'person-creations': 5 } })
   const person = await hub.user()
   const create = () => person.invoke('organizations_Create', { name: 'One more' })
@@ -102,7 +102,7 @@ it('S17: a person creates things at a limited rate, and is told when there is ro
   expect(await hub.organization(other)).toMatch(/^org_/)
 })
 
-it('reports a limit once a window with the count of hits, and shows it on the page of the device', async () => {
+it('reports a limit once per window with the count of hits, and shows it on the page of the device', async () => {
   const { log, named } = capturedLog()
   await using hub = await testHub()
   const { owner, projectId, organizationId, token } = await hub.fleet()
@@ -120,7 +120,7 @@ it('reports a limit once a window with the count of hits, and shows it on the pa
   expect(limitHits).toMatchObject([{ limit: 'person-organizations', message: 'hit 49', count: 50 }])
 })
 
-it.each(LIMIT_NAMES)('takes another value of %s from its setting, and refuses what is not a number', name => {
+it.each(LIMIT_NAMES)('reads another value of %s from its setting, and refuses an invalid one', name => {
   expect(loadConfig({ [settingOf(name)]: '7' }).limits[name]).toBe(7)
   expect(() => loadConfig({ [settingOf(name)]: '0' })).toThrow(
     new RegExp(`^${settingOf(name)}: found "0", expected a whole number of `),

@@ -4,17 +4,17 @@ const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 const TIB = 1024 * GIB
 
-/** What a limit counts for: each device, token, project, organization, person or network address has its own count. */
+/** Scope of a limit. Each device, token, project, organization, person or network address has its own count. */
 type LimitScope = 'device' | 'token' | 'project' | 'organization' | 'person' | 'address'
 
-/** Whose limit was hit. At least the id of the limit's scope is known. */
+/** Device, token, project, organization, person or address whose limit was hit. At least the id of the limit's scope is set. */
 export type LimitSubject = {
   organizationId?: string
   projectId?: string
   deviceId?: string
   tokenId?: string
   userId?: string
-  /** An IPv4 address, or an IPv6 address whose first 64 bits count. */
+  /** An IPv4 address, or an IPv6 address, of which the first 64 bits count. */
   address?: string
 }
 
@@ -23,15 +23,15 @@ type Definition = {
   /** Unit of the value, as operators and callers read it. */
   unit: string
   default: number
-  /** Largest value that the setting takes; a larger one would exceed what the hub's memory or the database can hold. */
+  /** Largest value that the setting accepts. A larger value would exceed the hub's memory or the database's types. */
   max: number
-  /** What is counted, as a sentence of docs/operating.md. */
+  /** Description of the count, for the table in docs/operating.md. */
   meaning: string
 }
 
 /**
- * Every limit per device, token, project, organization and person, in one place. The name of a limit stands in its errors, its log
- * lines and its setting (`settingOf`). docs/operating.md lists them, written by `npm run gen`.
+ * Limits per device, token, project, organization, person and address. The name of a limit appears in its errors, its log lines
+ * and its setting (`settingOf`). `npm run gen` writes them into docs/operating.md.
  */
 export const LIMITS = {
   'person-organizations': {
@@ -252,18 +252,20 @@ export const LIMITS = {
   },
 } as const satisfies Record<string, Definition>
 
+/** Name of a limit. */
 export type LimitName = keyof typeof LIMITS
-/** The values in force: the defaults unless settings name others. */
+/** Values of the limits in force: the defaults, or the values of settings. */
 export type LimitValues = Record<LimitName, number>
 
+/** Names of all limits, in the order of `LIMITS`. */
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[]
 
-/** The environment variable that sets a limit: `MUSTER_LIMIT_PERSON_ORGANIZATIONS`. */
+/** Environment variable that sets a limit, such as `MUSTER_LIMIT_PERSON_ORGANIZATIONS`. */
 export function settingOf(name: LimitName): string {
   return `MUSTER_LIMIT_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** The rows of the table of limits in docs/operating.md. */
+/** Table of limits in docs/operating.md, as Markdown. */
 export function limitsMarkdown(): string {
   const rows = LIMIT_NAMES.map(name => {
     const { scope, unit, default: value, meaning } = LIMITS[name]

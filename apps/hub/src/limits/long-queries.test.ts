@@ -3,7 +3,7 @@ import { connectDevice, databaseSession, deviceRow, testHub } from '@muster/test
 import { expect, it } from 'vitest'
 import { LongQueries } from './long-queries.ts'
 
-it('leaves everybody else their connections while one person looks through more than the hub has', async () => {
+it('leaves connections for others while one person runs more long queries than the pool has connections', async () => {
   await using hub = await testHub()
   const { owner, organizationId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
@@ -11,7 +11,7 @@ it('leaves everybody else their connections while one person looks through more 
   const stranger = await hub.fleet()
   await deviceRow(hub, stranger.projectId)
   await using session = await databaseSession(hub)
-  // Whoever looks at properties now takes as long as a statement may.
+  // Queries that read properties now wait for this lock, up to the statement timeout.
   await session.lock('device_property')
   const { projectId } = stranger
   const filter = { properties: [{ property: 'log', operator: 'contains' as const, value: 'x' }] }
@@ -43,7 +43,7 @@ it('leaves everybody else their connections while one person looks through more 
   await using _another = await connectDevice({ url: hub.url, token })
 
   await session.release()
-  // Each gets its answer in turn, or is told to come back where it waited too long.
+  // Each query returns its result, or `RateLimited` if it waited too long.
   expect(new Set(await Promise.all(asked)).difference(new Set([0, 'RateLimited'])).size).toBe(0)
 })
 
@@ -53,7 +53,7 @@ it('refuses a query that waits too long', async () => {
   const first = queries.run('ada', () => promise)
   await expect(queries.run('ada', async () => 'second')).rejects.toMatchObject({
     kind: 'RateLimited',
-    message: 'Too many lists are looked through at once.',
+    message: 'Too many long queries run at once: try again later.',
     retryAfterSecs: 5,
   })
   expect(await queries.run('grace', async () => 'other')).toBe('other')

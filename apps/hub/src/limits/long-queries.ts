@@ -2,12 +2,13 @@ import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
- * Limits of queries that read many rows to return a few, such as lists with a filter, which may take as long as a statement may. They
- * get fewer connections than a hub has, and one caller gets fewer than all of those. They wait as long as others wait for a connection.
+ * Limits of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. They
+ * use only some connections of the pool, and one caller only some of those. 10 s is also the longest wait for a connection of the
+ * pool.
  */
 const LONG_QUERIES = { max: 4, maxPerOwner: 2, waitMs: 10_000 }
 
-/** Runs long queries of callers, a few at a time. Throws `RateLimited` when the wait is too long. */
+/** Fair limiter for long queries. */
 export class LongQueries {
   readonly #limiter: FairLimiter
 
@@ -15,12 +16,13 @@ export class LongQueries {
     this.#limiter = new FairLimiter(limits)
   }
 
+  /** Runs a query of a caller as soon as the limits allow it. Throws `RateLimited` after a wait of `waitMs`. */
   async run<Result>(owner: string, query: () => Promise<Result>): Promise<Result> {
     try {
       return await this.#limiter.run(query, { owner })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      throw new ActionError('RateLimited', 'Too many lists are looked through at once.', {
+      throw new ActionError('RateLimited', 'Too many long queries run at once: try again later.', {
         retryAfterSecs: 5,
       })
     }

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../database/client/connection.ts'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitSubject, LimitValues } from './limits.ts'
 
-/** Throws `LimitReached` when so many certificates of a device are pending that no further one may be. The device must be locked. */
+/** Throws `LimitReached` when a device has the maximum of pending certificates. The caller must hold a lock on the device. */
 export function requireRoomForCertificate(
   pendingCertificates: number,
   subject: LimitSubject & { deviceId: string },
@@ -21,8 +21,8 @@ export function requireRoomForCertificate(
 }
 
 /**
- * Throws `LimitReached` when so many devices of a project wait for a person that no further one may. Enrolments in flight do not see
- * each other, so the limit may be exceeded by the number that is admitted at once.
+ * Throws `LimitReached` when a project has the maximum of devices with a pending certificate. Concurrent enrolments do not see each
+ * other, so the limit may be exceeded by the number of devices that the hub admits at once.
  */
 export async function requireRoomForPending(
   db: Db | Tx,
@@ -30,7 +30,7 @@ export async function requireRoomForPending(
   limits: LimitValues,
 ): Promise<void> {
   const max = limits['project-pending-devices']
-  // The index on pending certificates answers this; the count ends at the limit.
+  // Reads the index on pending certificates and stops counting at the limit.
   const { count } = await db
     .selectFrom(
       db

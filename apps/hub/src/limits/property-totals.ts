@@ -4,16 +4,19 @@ import { LimitReached } from './limit-reached.ts'
 import type { LimitValues } from './limits.ts'
 import { SMALL_BYTES, type WriteSubject, writeSubject } from './write-budgets.ts'
 
-/** Bytes around a property in an answer that lists it, besides its name, which is there twice. */
+/** Bytes that a property adds to an answer besides its value and its name. The name appears twice. */
 export const AROUND_PROPERTY_BYTES = 160
-/** Bytes that a device may write between two looks at its total. Bounds what writes at two nodes can add unseen. */
+/** Bytes that a device may write before its total is read again. Bounds the excess of a device that writes through two nodes. */
 const UNSEEN_BYTES = 256 * 1024
-/** The same for a device that this node does not know yet: a fleet that comes back must not cost a query for each device. */
+/** The same for a device that is new to this node. A reconnecting fleet must not cause a query for each device. */
 const FIRST_UNSEEN_BYTES = 16 * 1024
-/** Devices whose room is kept in memory. */
+/** Devices whose unchecked room is kept in memory. */
 const MAX_DEVICES = 200_000
 
-/** Properties that agents and update scripts write (protocol 4.3): small values of them are never refused, or updates would stop. */
+/**
+ * Properties of agents and update scripts (docs/protocol.md, 4.3). Small values of them are never refused, because updates would
+ * stop.
+ */
 const ALWAYS_STORED = new Set([
   'dev.nexigon.system.info',
   'dev.nexigon.systemInfo',
@@ -28,17 +31,21 @@ type PropertyWrite = { subject: WriteSubject; name: string; sizeBytes: number }
 type Total = { bytes: number; count: number; old_bytes: number | null }
 
 /**
- * Bounds the current property values of each device, as they are listed. A device writes some values unchecked, as far as its total
- * surely allows; then its total is read again. Whoever is over a limit can still replace a value by a smaller one.
+ * Bounds the current property values of each device by the size of an answer that lists them. A device may write a number of
+ * bytes without a check, within the room that its last total left. Then its total is read again. A device over a limit can still
+ * replace a value by a smaller one.
  */
 export class PropertyTotals {
   readonly #db: Db
   readonly #limits: LimitValues
-  /** Bytes that a device may write until its total must be looked at. */
+  /** Bytes that a device may still write before its total is read again. */
   readonly #room = new Map<string, number>()
-  /** Growth by values that were checked and may not be stored yet. */
+  /** Growth in bytes by checked values whose storing is in flight. */
   readonly #growing = new Map<string, number>()
-  /** Checks of a device follow each other, so that each knows what the ones before let through. */
+  /**
+   * Running check per device. Checks of a device run one after the other, so that each includes the growth that earlier ones
+   * allowed.
+   */
   readonly #checks = new Map<string, Promise<unknown>>()
 
   constructor(db: Db, limits: LimitValues) {
@@ -46,7 +53,7 @@ export class PropertyTotals {
     this.#limits = limits
   }
 
-  /** Stores a value of a device by `store` if its totals allow. Throws `LimitReached`. */
+  /** Calls `store` for a value if the totals of the device allow it. Throws `LimitReached` otherwise. */
   async storing(write: PropertyWrite, store: () => Promise<void>): Promise<void> {
     if (isAlwaysStored(write)) return store()
     const { deviceId } = write.subject
@@ -59,7 +66,7 @@ export class PropertyTotals {
       }
       const running = this.#checks.get(deviceId)
       if (!running) break
-      // It may leave room for this value, too.
+      // The running check may leave room for this value.
       await running.catch(() => {})
     }
     const check = this.#reserve(write, bytes).finally(() => this.#checks.delete(deviceId))
@@ -72,7 +79,7 @@ export class PropertyTotals {
     }
   }
 
-  /** Throws `LimitReached` when the totals of a device do not allow a value that a transaction is about to write. */
+  /** Throws `LimitReached` when the totals of a device do not allow a value that the transaction is about to write. */
   async check(tx: Tx, write: PropertyWrite): Promise<void> {
     if (isAlwaysStored(write)) return
     this.#require(write, await totalOf(tx, write), listedBytes(write), 0)
@@ -87,12 +94,12 @@ export class PropertyTotals {
     const leftBytes = this.#limits['device-property-bytes'] - total.bytes - growingBytes - growth
     const leftNames = this.#limits['device-properties'] - total.count - 1
     if (this.#room.size >= MAX_DEVICES) this.#room.clear()
-    // Each unchecked value may have a new name.
+    // Each unchecked value may add a new name and at least this many bytes, so the room for names bounds the bytes as well.
     this.#room.set(deviceId, Math.min(UNSEEN_BYTES, leftBytes, leftNames * AROUND_PROPERTY_BYTES))
     return growth
   }
 
-  /** By how much the total grows; throws when that is too much. */
+  /** Growth of the total by a value, in bytes. Throws `LimitReached` when the total would exceed a limit. */
   #require(
     { subject, name, sizeBytes }: PropertyWrite,
     total: Total,
@@ -134,7 +141,7 @@ export class PropertyTotals {
 }
 
 async function totalOf(db: Db, { subject, name }: PropertyWrite): Promise<Total> {
-  // Values from before sizes were stored are measured.
+  // Rows from before the column `value_bytes` have null there; their values are measured.
   const { rows } = await sql<Total>`
     select coalesce(sum(size), 0)::bigint as bytes, count(*) as count,
            max(size) filter (where name = ${name})::bigint as old_bytes

@@ -9,7 +9,7 @@ let hub: TestHub
 let count = 0
 
 beforeAll(async () => {
-  // Behind a proxy of its own a test comes from wherever it says.
+  // The test acts as a trusted proxy, so it chooses client addresses by `X-Forwarded-For`.
   hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -41,7 +41,7 @@ function expectLimited(answers: Answer[], many: number): void {
 
 const registration = (email: string) => ({ email, password: PASSWORD, consentedToTerms: true })
 
-/** What anybody may call, so often from one address, with an input that is fresh each time. */
+/** Actions without authentication: name, calls allowed per address, and a function for a new input. */
 const PER_ADDRESS: [ActionName, number, () => unknown][] = [
   ['users_Register', 20, () => registration(anEmail())],
   ['users_ResendRegistrationEmail', 20, () => ({ email: anEmail() })],
@@ -50,7 +50,7 @@ const PER_ADDRESS: [ActionName, number, () => unknown][] = [
   ['users_CompletePasswordReset', 30, () => ({ resetToken: `x${++count}`, password: PASSWORD })],
 ]
 
-// Two hundred calls at once take long on a busy machine.
+// 200 calls at once take long on a busy machine.
 describe('from one address', { timeout: 90_000 }, () => {
   it.each(PER_ADDRESS)(
     'a burst of %s is limited to %i calls, and other addresses are not',
@@ -64,7 +64,7 @@ describe('from one address', { timeout: 90_000 }, () => {
         .where('action', '=', name)
         .select('status')
         .execute()
-      // What is limited leaves no trace, lest a flood fills the log.
+      // Calls beyond the rate write no audit row, so a flood does not fill the log.
       expect(rows).toHaveLength(calls + 1)
     },
   )
@@ -73,8 +73,8 @@ describe('from one address', { timeout: 90_000 }, () => {
 const resetPassword = (address: string): Promise<Answer> =>
   invoke('users_ResetPassword', { email: anEmail() }, address)
 
-describe('what an address is', () => {
-  it('of IPv6 is its network of 64 bits, which one subscriber has to themself', async () => {
+describe('the counted address', () => {
+  it('of IPv6 is the /64 network, which belongs to one subscriber', async () => {
     const ofNetwork = (host: number): string =>
       host % 2 ? `2001:db8:0:1::${host.toString(16)}` : `2001:DB8::1:0:0:0:${host.toString(16)}`
     const answers = await Promise.all(Array.from({ length: 30 }, (_, host) => resetPassword(ofNetwork(host))))
@@ -83,7 +83,7 @@ describe('what an address is', () => {
       expect((await resetPassword(other)).status, other).toBe(200)
   })
 
-  it('of IPv4 is the same in an IPv6 wrapping, and its neighbours are others', async () => {
+  it('of IPv4 is the same as an IPv4-mapped IPv6 address, and differs from its neighbours', async () => {
     const from = anAddress()
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, number) => resetPassword(number % 2 ? from : `::ffff:${from}`)),
@@ -92,7 +92,7 @@ describe('what an address is', () => {
     expect((await resetPassword(`::ffff:${anAddress()}`)).status).toBe(200)
   })
 
-  it('is the proxy’s own for what comes without its secret, whatever it says', async () => {
+  it('is that of the proxy for requests without the proxy secret, whatever X-Forwarded-For says', async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, () =>
         ask(hub, '/api/v1/actions/invoke/users_ResetPassword', {
@@ -104,10 +104,10 @@ describe('what an address is', () => {
     expectLimited(answers, 10)
   })
 
-  it('is what the proxy adds last, whatever stood there before', async () => {
+  it('is the last one in X-Forwarded-For, which the proxy added', async () => {
     const from = anAddress()
     const answers = await Promise.all(
-      // The network of the proxies may be the clients' as well.
+      // The entry before the last one is an address of the trusted proxies, as if clients were in the same network.
       Array.from({ length: 30 }, () => resetPassword(`${anAddress()}, 127.0.0.1, ${from}`)),
     )
     expectLimited(answers, 10)
@@ -121,7 +121,7 @@ describe('a command without credentials', () => {
       headers: { ...forwarded(address), ...headers },
     })
 
-  it('is in the log, and a flood of them from one address is not', async () => {
+  it('is audited, but limited per address so that a flood does not fill the audit log', async () => {
     const from = anAddress()
     const answers = await Promise.all(Array.from({ length: 120 }, () => create(from)))
     expectLimited(answers, 20)
@@ -139,7 +139,7 @@ describe('a command without credentials', () => {
 })
 
 describe('for one account', { timeout: 90_000 }, () => {
-  it('nobody can use up what its owner needs', async () => {
+  it('other people cannot use up the calls and links that its owner needs', async () => {
     const email = anEmail()
     const burst = (name: ActionName, input: unknown): Promise<Answer[]> =>
       Promise.all(Array.from({ length: 30 }, () => invoke(name, input, anAddress())))
@@ -154,7 +154,7 @@ describe('for one account', { timeout: 90_000 }, () => {
     const mails = await hub.mailsTo(email, 10)
     const links = mails.filter(({ link }) => link.includes('/set-password')).map(({ link }) => jwtOf(link))
     expect(links).toHaveLength(5)
-    // The first that came is as good as the last, until one of them was used.
+    // Each link works until one of them was used.
     const used: unknown[] = []
     for (const resetToken of links)
       used.push(

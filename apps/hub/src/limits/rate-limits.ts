@@ -7,17 +7,18 @@ import { LimitReached } from './limit-reached.ts'
 type Rate = { calls: number; perSecs: number }
 
 /**
- * Proofs that failed, by address, account, browser or person. Those of a password are taken before it is looked at and given back
- * when it was right, so that those under way are bounded too.
+ * Rates of failed authentications, by address, account, browser or person. A password attempt is counted before its verification
+ * and given back if the password is right, so attempts in flight are bounded too.
  */
 const FAILURES = {
   'sign-in address': { calls: 50, perSecs: 60 },
   'sign-in account': { calls: 20, perSecs: 15 * 60 },
-  // Browsers from which the account has signed in before do not share the count that anybody can use up.
+  // Browsers known to the account have a count of their own, because other people can use up the count of the account.
   'sign-in known browser': { calls: 10, perSecs: 15 * 60 },
   'current password': { calls: 10, perSecs: 15 * 60 },
   'bad token': { calls: 100, perSecs: 60 },
-  // Commands by nobody, of whose refusals the audit log has rows; what a public repository gives to everybody is given back.
+  // Commands without credentials, because each refusal writes an audit row. A permitted one is given back, as on a public
+  // repository.
   'no credentials': { calls: 100, perSecs: 60 },
   'device refused': { calls: 100, perSecs: 60 },
 } satisfies Record<string, Rate>
@@ -26,34 +27,34 @@ type Failure = keyof typeof FAILURES
 /** Window of the limit `person-creations`, in seconds. */
 const CREATIONS_SECS = 10 * 60
 
-/** Counts calls of this node in memory, bounded by their windows: what is beyond a rate is `RateLimited`. */
+/** Counts calls of this node in memory. A count expires with its window. Calls beyond a rate are `RateLimited`. */
 export class RateLimits {
   readonly #limiters = new Map<string, RateLimiterMemory>()
 
-  /** Takes one call of a kind for a key; throws `RateLimited` with the seconds to wait when there is none left. */
+  /** Counts a call of a kind for a key. Throws `RateLimited` with the seconds to wait when the rate is exceeded. */
   async take(kind: Failure, key: string): Promise<void> {
     await this.#take(kind, FAILURES[kind], key)
   }
 
-  /** Throws `RateLimited` when none is left, and takes none. */
+  /** Throws `RateLimited` when the rate is used up. Does not count a call. */
   async refuseSpent(kind: Failure, key: string): Promise<void> {
     const used = await this.#limiter(kind, FAILURES[kind]).get(countedAs(key))
     if (used && used.consumedPoints >= FAILURES[kind].calls) throw tooMany(used)
   }
 
-  /** Gives a call back that turned out not to count. */
+  /** Subtracts a counted call, such as a sign-in that succeeded. */
   async giveBack(kind: Failure, key: string): Promise<void> {
     await this.#limiter(kind, FAILURES[kind]).reward(countedAs(key))
   }
 
-  /** Forgets all calls of a kind for a key. */
+  /** Resets the count of a kind for a key. */
   async clear(kind: Failure, key: string): Promise<void> {
     await this.#limiter(kind, FAILURES[kind]).delete(countedAs(key))
   }
 
   /**
-   * Takes one call of a kind for a key, where each key may have a rate of its own; resolves to the seconds to wait when there is none
-   * left. The kind must not be one of those above.
+   * Counts a call like `take`, with a rate that may differ per key. Resolves to the seconds to wait when the rate is exceeded.
+   * `kind` must not be a key of `FAILURES`.
    */
   async takeOf(kind: string, key: string, { calls, perSecs }: Rate): Promise<number | undefined> {
     const limiter = this.#limiter(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs })
@@ -63,12 +64,12 @@ export class RateLimits {
     return Math.max(1, Math.ceil(used.msBeforeNext / 1000))
   }
 
-  /** Gives a call of `takeOf` back that turned out not to count. */
+  /** Subtracts a call counted by `takeOf`. */
   async giveBackOf(kind: string, key: string, perSecs: number): Promise<void> {
     await this.#limiter(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs }).reward(countedAs(key))
   }
 
-  /** Takes one call of an action by the limits that its definition names. */
+  /** Counts a call of an action for the rates in its definition. Throws `RateLimited`. */
   async takeAction(
     name: string,
     { perAddress, perPerson }: RateLimit,
@@ -80,7 +81,7 @@ export class RateLimits {
     if (perPerson && person) await this.#take(`${name} person`, perPerson, person.userId)
   }
 
-  /** Takes one of the things that a person may create in a while; throws `LimitReached` when there is none left. */
+  /** Counts a creation by a person. Throws `LimitReached` beyond `max` creations in `CREATIONS_SECS`. */
   async takeCreation(userId: string, max: number): Promise<void> {
     const rate = { calls: max, perSecs: CREATIONS_SECS }
     await this.#take('creations', rate, userId, ({ msBeforeNext }) => {
@@ -101,7 +102,7 @@ export class RateLimits {
       await limiter.consume(countedAs(key))
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
-      // What is refused does not count, so that there is room again as soon as others are given back.
+      // A refused call does not count, so that there is room again as soon as another call is given back.
       await limiter.reward(countedAs(key))
       throw refuse(refusal)
     }
@@ -117,7 +118,9 @@ export class RateLimits {
   }
 }
 
-/** An IPv6 address counts as its network of 64 bits, since who has one address of it has them all; any other key as it is. */
+/**
+ * Normalizes a key. An IPv6 address counts as its /64 network, all of which belongs to one subscriber. Other keys are unchanged.
+ */
 function countedAs(key: string): string {
   if (!isIPv6(key)) return key
   const [head, tail] = key.split('::').map(part => part.split(':')) as [string[], string[]?]

@@ -2,8 +2,8 @@ import { LimitReached } from './limit-reached.ts'
 import type { LimitName, LimitSubject, LimitValues } from './limits.ts'
 
 /**
- * Throws `LimitReached` when `count` things of a limited total are there already and one more would exceed it. The caller holds a lock
- * on what owns the things, so that creations at the same moment count each other.
+ * Throws `LimitReached` when `count` existing rows leave no room for another one under a limit. The caller holds a lock on the
+ * owner of the rows, so that concurrent creations count each other.
  */
 export function requireRoom(
   { limits }: { limits: LimitValues },

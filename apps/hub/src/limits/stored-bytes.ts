@@ -6,16 +6,16 @@ import type { Logger } from '../runtime/log.ts'
 import type { LimitValues } from './limits.ts'
 import type { TotalReached, WriteSubject } from './write-budgets.ts'
 
-/** Interval in which counts are added to the database, in milliseconds. A node that is killed loses the counts since the last time. */
+/** Interval in which counts are added to the database, in milliseconds. A killed node loses the counts since the last flush. */
 const FLUSH_MS = 10 * 60_000
 /** Interval in which measured totals are read, in milliseconds. */
 const REFRESH_MS = 30_000
-/** Devices in one statement. */
+/** Devices per statement. */
 const DEVICES_A_STATEMENT = 1_000
 
 type Counts = { eventBytes: number; changeBytes: number }
 
-/** Adds bytes to the counts of today. Rows are locked in the order of their keys, so that two nodes do not wait for each other. */
+/** Adds bytes to the counts of today. Rows are locked in the order of their keys, so that two nodes do not deadlock. */
 const ADD_STORED = `
     insert into device_stored_bytes (device_id, day, event_bytes, change_bytes)
     select i.device_id, (now() at time zone 'UTC')::date, i.event_bytes, i.change_bytes
@@ -26,7 +26,7 @@ const ADD_STORED = `
       event_bytes = device_stored_bytes.event_bytes + excluded.event_bytes,
       change_bytes = device_stored_bytes.change_bytes + excluded.change_bytes`
 
-/** Counts what a transaction stores, today. */
+/** Adds the bytes that a transaction stores to today's counts of a device. */
 export async function addStoredBytes(
   tx: Tx,
   deviceId: string,
@@ -43,9 +43,9 @@ export async function addStoredBytes(
 }
 
 /**
- * Counts the bytes of events and property changes that devices store, and knows the totals of projects and organizations. Counts are
- * gathered in memory and added to the database every 10 minutes, so that no write waits for a row that others write too. A job sums
- * them (jobs/MeasureStored.ts), and each node reads the sums every 30 s.
+ * Counts the stored bytes of events and property changes of each device. Counts are collected in memory and added to the database
+ * every 10 minutes, so that writes do not contend for these rows. A job sums them per project (jobs/MeasureStored.ts), and each
+ * node reads the sums every 30 s.
  */
 export class StoredBytes implements AsyncDisposable {
   readonly #db: Db
@@ -65,14 +65,14 @@ export class StoredBytes implements AsyncDisposable {
     this.#loops = [every(FLUSH_MS, () => this.flush(), warn), every(REFRESH_MS, () => this.refresh(), warn)]
   }
 
-  /** Counts what was stored. */
+  /** Counts stored bytes of a device. */
   add(deviceId: string, kind: keyof Counts, bytes: number): void {
     const counts = this.#counts.get(deviceId)
     if (counts) counts[kind] += bytes
     else this.#counts.set(deviceId, { eventBytes: 0, changeBytes: 0, [kind]: bytes })
   }
 
-  /** The total of the device's project or organization that is over its limit, as last measured. */
+  /** Total of the device's project or organization that is over its limit, by the last sums; undefined if none is. */
   reached({ projectId, organizationId }: WriteSubject): TotalReached | undefined {
     const ofProject = this.#ofProject.get(projectId) ?? 0
     const ofOrganization = this.#ofOrganization.get(organizationId) ?? 0
@@ -83,7 +83,7 @@ export class StoredBytes implements AsyncDisposable {
     return undefined
   }
 
-  /** Adds what was counted to the database. What could not be added is added the next time. */
+  /** Adds the counts to the database. Counts of a failed statement are kept for the next flush. */
   async flush(): Promise<void> {
     const ids = [...this.#counts.keys()].sort()
     for (let from = 0; from < ids.length; from += DEVICES_A_STATEMENT) {
@@ -106,7 +106,7 @@ export class StoredBytes implements AsyncDisposable {
     }
   }
 
-  /** Reads the totals that were measured last. */
+  /** Reads the sums of all projects. */
   async refresh(): Promise<void> {
     const { rows } = await sql<{ project_id: string; organization_id: string; bytes: number }>`
       select project_id, organization_id, bytes from project_stored_bytes join project using (project_id)`.execute(

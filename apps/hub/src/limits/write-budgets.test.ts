@@ -46,7 +46,7 @@ function publish({ deviceId, invoke }: FakeDevice, ...events: object[]): Promise
 
 const filler = (bytes: number, of = 'x'): string => of.repeat(bytes)
 
-it('S2: refuses a device that rewrites a large property, and says so to operators', async () => {
+it('S2: refuses further writes of a device that rewrites a large property, and reports it to operators', async () => {
   const { owner, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   await using neighbour = await connectDevice({ url: hub.url, token })
@@ -56,14 +56,14 @@ it('S2: refuses a device that rewrites a large property, and says so to operator
     await expect(set(device, 'log', filler(30 * KIB))).rejects.toMatchObject(TOO_MUCH)
   await expect(publish(device, newEvent(filler(50 * KIB)))).resolves.toEqual({})
   await expect(publish(device, newEvent(filler(60 * KIB)))).rejects.toMatchObject({
-    // RateLimited once the age of the device's link is known (I1).
+    // `Internal` instead of `RateLimited` until the generation of the device's client is known (docs/protocol.md, 10).
     kind: 'Internal',
     message: expect.stringMatching(
       /^Limit device-event-bytes-per-hour: found 1\d{5}, expected at most 102400 bytes an hour\. Try again in \d+ s; until then 60 values and events of up to 4096 bytes are stored an hour\.$/,
     ),
   })
   expect(await set(neighbour, 'log', filler(30 * KIB))).toEqual({ result: 'Set' })
-  // People are not held back by what the device wrote.
+  // Writes of people have a budget of their own.
   expect(await owner.invoke('devices_SetProperty', { deviceId, name: 'p', value: filler(20 * KIB) })).toEqual(
     {
       result: 'Set',
@@ -82,7 +82,7 @@ it('S2: a device over its budget may write 60 small values and events an hour, a
   for (let at = 0; at < 5; at++) await publish(device, newEvent(filler(19 * KIB)))
   await expect(set(device, 'log', filler(5 * KIB))).rejects.toMatchObject(TOO_MUCH)
   expect(await writeUpdate(device)).toBe('completed')
-  // The update made 12 writes, of which some still fitted into the budgets.
+  // The update made 12 writes; some of them were still within the budgets.
   let count = 12
   for (; count < 100; count++) {
     const write =
@@ -102,7 +102,7 @@ it('S2: a device over its budget may write 60 small values and events an hour, a
   await expect(set(device, 'log', filler(5 * KIB))).rejects.toMatchObject(TOO_MUCH)
 })
 
-it('S2: holds the devices of a project together to its rate', async () => {
+it('S2: limits the devices of a project together by the rate of the project', async () => {
   const { token } = await hub.fleet()
   const devices = await Promise.all(Array.from({ length: 4 }, () => connectDevice({ url: hub.url, token })))
   for (const device of devices.slice(0, 3)) await set(device, 'a', filler(90 * KIB))
@@ -113,7 +113,7 @@ it('S2: holds the devices of a project together to its rate', async () => {
   await Promise.all(devices.map(device => device[Symbol.asyncDispose]()))
 })
 
-it('S2: removes the oldest events and past values of a device that stored more than it may', async () => {
+it('S2: removes the oldest events and past values of a device over its limits', async () => {
   const { owner, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   await using neighbour = await connectDevice({ url: hub.url, token })
@@ -145,7 +145,7 @@ it('S2: removes the oldest events and past values of a device that stored more t
       },
       { limit: 'device-event-bytes' },
     ])
-  // What was removed counts no more.
+  // Removed rows no longer count.
   const { rows } = await sql`
     select sum(event_bytes)::int as events, sum(change_bytes)::int as changes from device_stored_bytes
      where device_id = ${deviceId}`.execute(hub.db)
@@ -154,7 +154,7 @@ it('S2: removes the oldest events and past values of a device that stored more t
   expect((await owner.invoke('devices_QueryEvents', { deviceId })).events).toHaveLength(3)
 })
 
-it('S2: a project or an organization over its total takes small values only, until devices are deleted', async () => {
+it('S2: accepts only small values in a project or organization over its total, until devices are deleted', async () => {
   const { owner, organizationId, token } = await hub.fleet()
   const second = await hub.token(owner, await hub.project(owner, organizationId))
   await using culprit = await connectDevice({ url: hub.url, token })
@@ -177,7 +177,7 @@ it('S2: a project or an organization over its total takes small values only, unt
   })
   expect(await set(culprit, 'log', filler(KIB))).toEqual({ result: 'Set' })
   expect(await set(other, 'log', filler(5 * KIB))).toEqual({ result: 'Set' })
-  // Together they are over that of the organization.
+  // Both projects together exceed the total of the organization.
   for (let at = 0; at < 2; at++) await publish(other, newEvent(filler(20 * KIB)))
   await measure({})
   await expect(set(other, 'log', filler(9 * KIB))).rejects.toMatchObject({

@@ -3,50 +3,53 @@ import type { Scope } from '../access/scope.ts'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitName, LimitValues } from './limits.ts'
 
-/** Bytes that a stored row takes beside its value, counted with every value and event: many tiny ones fill a disk as well. */
+/** Bytes charged per value or event besides its size, because rows without the value take disk space, too. */
 export const ROW_BYTES = 200
-/** Largest value or event that every device may write a number of, whatever else it has written, in bytes. */
+/** Largest size of a small value or event, in bytes. Every device may write some small ones beyond its budgets. */
 export const SMALL_BYTES = 4 * 1024
-/** Values and events of up to `SMALL_BYTES` that a device may write an hour beyond every budget: update scripts stop when one fails. */
+/**
+ * Small values and events per hour that a device may write beyond its budgets. Update scripts stop when one of their writes
+ * fails.
+ */
 const SMALL_WRITES_PER_HOUR = 60
 
 const HOUR_MS = 60 * 60 * 1000
-/** Interval in which counts that have drained are forgotten, in milliseconds. */
+/** Interval in which empty buckets are removed, in milliseconds. */
 const SWEEP_MS = 60_000
 
-/** The device that is written about, and what it belongs to. */
+/** Device that a write is about, with its project and organization. */
 export type WriteSubject = { deviceId: string; projectId: string; organizationId: string }
 
-/** The device of an action that writes about it. */
+/** Takes the ids of a `WriteSubject` from the scope of an action on a device. */
 export function writeSubject({ deviceId, projectId, organizationId }: Scope): WriteSubject {
   return { deviceId: deviceId!, projectId: projectId!, organizationId: organizationId! }
 }
 
-/** A call that writes property values or events. */
+/** Call that writes property values or events of a device. */
 export type Write = {
   kind: 'property' | 'event'
   /** Bytes of each value or event. */
   sizes: readonly number[]
-  /** Whether a person wrote it: their writes do not use up what the device may write, nor the other way round. */
+  /** True for a call by another caller than the device, such as a person. Such writes have a device budget of their own. */
   isByOthers?: boolean
 }
 
-/** A total that is over its limit. */
+/** Total of a project or organization that is over its limit. */
 export type TotalReached = { limit: LimitName; max: number; found: number }
 
 type Options = {
   limits: LimitValues
-  /** Why the disk takes small writes only, or nothing. */
+  /** Reason why only small writes are accepted because of low disk space; undefined otherwise. */
   lowDisk: () => string | undefined
-  /** The total of the device's project or organization that is reached, or nothing. */
+  /** Total of the device's project or organization that is over its limit; undefined if none is. */
   reachedTotal: (subject: WriteSubject) => TotalReached | undefined
   now?: () => number
 }
 
 /**
- * Bytes that devices, projects and organizations write an hour. Each has a leaky bucket in the memory of its node, which holds one
- * hour's bytes and drains steadily. A device that is over a budget, and every device while disk space is low, may still write 60 values
- * or events of up to 4 KiB an hour.
+ * Budgets of the bytes that devices, projects and organizations write per hour. Each has a leaky bucket in the node's memory,
+ * with a capacity of one hour. A device over a budget, and every device while disk space is low, may still write 60 values or
+ * events of up to 4 KiB an hour.
  */
 export class WriteBudgets {
   readonly #options: Options
@@ -69,8 +72,8 @@ export class WriteBudgets {
   }
 
   /**
-   * Charges a write. Throws `LimitReached` for one beyond a budget, and `Internal` (507) for one beyond the small ones while disk space
-   * is low.
+   * Charges a write. Throws `LimitReached` when a budget is exceeded, and `Internal` (507) while disk space is low. Small writes
+   * are accepted in both cases, up to 60 an hour.
    */
   take(subject: WriteSubject, { kind, sizes, isByOthers = false }: Write): void {
     const nowMs = this.#now()
@@ -90,7 +93,7 @@ export class WriteBudgets {
     this.#small.add(writer, sizes.length, nowMs)
   }
 
-  /** Makes the error of a write that no budget takes. */
+  /** Checks all budgets for a write. Returns a function that makes the error; undefined if every budget has room. */
   #refusal(
     subject: WriteSubject,
     writer: string,
@@ -138,7 +141,7 @@ export class WriteBudgets {
 
 const SMALL_ONLY = `${SMALL_WRITES_PER_HOUR} values and events of up to ${SMALL_BYTES} bytes are stored an hour`
 
-/** Leaky buckets by key, each of which drains its whole capacity in an hour. */
+/** Leaky buckets by key. A full bucket drains in an hour. */
 class Buckets {
   readonly #capacity: number
   readonly #levels = new Map<string, { level: number; atMs: number }>()
@@ -147,13 +150,13 @@ class Buckets {
     this.#capacity = capacity
   }
 
-  /** What a bucket holds now. */
+  /** Current level of a bucket. */
   level(key: string, nowMs: number): number {
     const bucket = this.#levels.get(key)
     return bucket ? this.#drained(bucket, nowMs) : 0
   }
 
-  /** Milliseconds until a bucket has room for an amount: 0 when it has, infinite for more than it can ever hold. */
+  /** Milliseconds until a bucket has room for an amount: 0 if it has room, infinite if the amount exceeds the capacity. */
   waitMs(key: string, amount: number, nowMs: number): number {
     if (amount > this.#capacity) return Number.POSITIVE_INFINITY
     const excess = this.level(key, nowMs) + amount - this.#capacity
@@ -170,7 +173,7 @@ class Buckets {
     bucket.atMs = nowMs
   }
 
-  /** Forgets empty buckets, so that memory follows the devices that wrote in the last hour. */
+  /** Removes empty buckets, so that memory is needed only for devices that wrote in the last hour. */
   sweep(nowMs: number): void {
     for (const [key, bucket] of this.#levels) if (this.#drained(bucket, nowMs) === 0) this.#levels.delete(key)
   }
@@ -186,7 +189,7 @@ function bytesOf(sizes: readonly number[]): number {
   return bytes
 }
 
-/** What a write gets that would need space that a nearly full disk keeps. */
+/** Error for a write while disk space is low. */
 function lowDiskError(reason: string): ActionError {
   return new ActionError(
     'Internal',
