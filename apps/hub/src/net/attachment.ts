@@ -1,6 +1,6 @@
 /**
- * `Content-Disposition` of a file to save under a name (RFC 6266, RFC 8187): only the last part of a path, in plain letters for
- * old programs and whole for the others; nothing in it can end the header.
+ * Makes the `Content-Disposition` header of a download (RFC 6266, RFC 8187). It contains the last part of the path, once in ASCII
+ * for old clients and once in full. All characters that could end a value are replaced or encoded.
  */
 export function attachment(filename: string): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1).toWellFormed()

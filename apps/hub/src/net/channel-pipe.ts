@@ -1,8 +1,8 @@
 import type { Channel } from '@muster/link'
 
 /**
- * Pipes bytes between two channels until both directions have ended; each direction ends by itself. Reads only while the other
- * channel has room, so a stalled reader stops the writer at the far end and no bytes pile up here.
+ * Pipes bytes between two channels until both directions have ended; each direction may end first. Reads only while the other
+ * channel has room, so a stalled reader stops the sender at the other end and no bytes are buffered here.
  */
 export async function splice(one: Channel, other: Channel): Promise<void> {
   await Promise.all([carry(one, other), carry(other, one)])
@@ -14,13 +14,13 @@ async function carry(from: Channel, to: Channel): Promise<void> {
       await writeIfRead(to, bytes)
     to.end()
   } catch {
-    // One of the two channels failed before its end.
+    // A channel failed before its regular end.
     breakOff(from)
     breakOff(to)
     return
   }
-  // When the receiving peer stops reading, the sending peer is told to stop. Peers may take that for the end of the whole
-  // connection, so it waits until our own end was sent, which may be delayed behind the data.
+  // When the peer of `from` stops reading, the peer of `to` is asked to stop sending. It may take that for the end of the whole
+  // channel. So the hub first sends its own end of data on `to`, which may be queued behind data.
   await to.endSent
   from.onPeerStopped = () => to.stopReading()
   if (from.hasPeerStopped) to.stopReading()
@@ -32,7 +32,7 @@ export function breakOff(channel: Channel): void {
   channel.close()
 }
 
-/** Writes, and ignores failures once the peer stopped reading. Data that the peer sent before are still passed on. */
+/** Writes to a channel. Ignores a failure if the peer stopped reading, so that the other direction can still finish. */
 async function writeIfRead(to: Channel, bytes: Uint8Array): Promise<void> {
   await to.write(bytes).catch(error => {
     if (!to.hasPeerStopped) throw error

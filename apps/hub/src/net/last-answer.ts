@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 
 /**
- * Ends the socket of an upgrade with an answer, if it still takes one. A peer that keeps its half open would hold the socket for
- * ever, and the hub's shutdown with it.
+ * Sends a last answer on the socket of an upgrade, if it is still writable, and destroys the socket. Otherwise a peer that does
+ * not close its side would keep the socket open for ever and block the hub's shutdown.
  */
 export function endWith(socket: Duplex, answer: string): void {
   if (!socket.writable) return

@@ -1,6 +1,6 @@
 import { BlockList, isIPv6 } from 'node:net'
 
-/** The networks of a setting, in CIDR form or single addresses, to look addresses up in. */
+/** Makes a lookup list from the networks of a setting, which are in CIDR form or single addresses. */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
@@ -11,7 +11,7 @@ export function networkList(networks: readonly string[]): BlockList {
   return list
 }
 
-/** The family of an address, as `BlockList` names it. */
+/** Family of an address, in the form that `BlockList` expects. */
 export function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4'
 }

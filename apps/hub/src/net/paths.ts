@@ -1,9 +1,9 @@
-/** The path of a request's URL, without its query. */
+/** Path of a request's URL, without the query. */
 export function pathOf(url: string): string {
   return url.split('?', 1)[0]!
 }
 
-/** Whether a path is one of the health routes, which answer from the start and under every host. */
+/** True for the health routes. They answer under every host name and while the hub starts. */
 export function isHealthPath(path: string): boolean {
   return path === '/healthz' || path === '/readyz'
 }

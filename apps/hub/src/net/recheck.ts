@@ -1,9 +1,9 @@
-/** How often the right to an open connection is looked at, in milliseconds: it may be open for days. */
+/** Interval in which the permission of an open connection is checked, in milliseconds. A connection may be open for days. */
 const RECHECK_MS = 5_000
 
-/** Calls `end` when the right to something has ended meanwhile; the returned function stops looking. */
+/** Checks a permission every 5 s and calls `end` when it was revoked. The returned function stops the checks. */
 export function endWithRight(isAllowed: () => Promise<boolean>, end: () => void): () => void {
-  // A database that is away for a moment takes no right away.
+  // A failed check, such as during a failover of the database, does not revoke the permission.
   const look = (): Promise<void> => isAllowed().then(isStill => void (isStill || end()), ignore)
   const timer = setInterval(() => void look(), RECHECK_MS)
   return () => clearInterval(timer)

@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import type { ActionError } from '@muster/actions'
 import type { Config } from '../config.ts'
 
-/** Time for which browsers use only HTTPS after they saw the hub under it, in seconds: a year. */
+/** Time for which browsers use only HTTPS for the hub after an HTTPS answer, in seconds: one year. */
 const HTTPS_ONLY_SECS = 365 * 24 * 60 * 60
 
 /** Browser features that the hub's pages never use. Switching them off limits what an injected script can do. */
@@ -20,8 +20,9 @@ const UNUSED_FEATURES = [
 ]
 
 /**
- * Security headers of every answer: no scripts, no framing, no type guessing, no `Referer`, no sharing with other origins. Pages replace
- * the content security policy by one that allows their own scripts. CORS headers are missing on purpose: no other origin may read answers.
+ * Security headers of every answer: no scripts, no framing, no type guessing, no `Referer`, no sharing with other origins. Pages
+ * replace the content security policy by one that allows their own scripts. CORS headers are missing on purpose: no other origin
+ * may read answers.
  */
 export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Record<string, string> {
   return {
@@ -37,7 +38,10 @@ export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Recor
   }
 }
 
-/** A response class that sets these headers at construction, so that answers of routes, hijacked streams and Node itself all have them. */
+/**
+ * Makes a response class that sets headers at construction. Answers of routes, of hijacked streams and of Node itself then all
+ * have the headers.
+ */
 export function responseWith(headers: Record<string, string>): typeof ServerResponse {
   const all = Object.entries(headers)
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {
@@ -49,7 +53,7 @@ export function responseWith(headers: Record<string, string>): typeof ServerResp
   }
 }
 
-/** The text of an answer for a bare socket, where no response object exists yet. The connection ends after it. */
+/** Formats an error as the text of an HTTP response, for sockets without a response object. It has `Connection: close`. */
 export function bareAnswer(
   headers: Record<string, string>,
   { status, kind, message, retryAfterSecs }: ActionError,

@@ -34,13 +34,13 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** The answer to a request with these lines, written as it is. */
+/** Sends a raw HTTP request with these header lines and returns the answer. */
 async function raw(first: string, lines: string[], body = ''): Promise<{ status: number; text: string }> {
   const socket = connect(hub.address.port, '127.0.0.1').setEncoding('utf8')
   let text = ''
   socket.on('data', chunk => {
     text += chunk
-    // An upgrade has no end.
+    // After an accepted upgrade the hub does not close the connection.
     if (text.startsWith('HTTP/1.1 101')) socket.destroy()
   })
   const length = body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : []
@@ -66,7 +66,7 @@ describe('S13: under a foreign host', () => {
     'hub.example@evil.example',
     '',
     '/',
-  ])('%j answers 421 for console, private routes and calls with the cookie', async host => {
+  ])('answers 421 for console, private routes and calls with the cookie: %j', async host => {
     const lines = [`Host: ${host}`]
     const cookie = [...lines, `Cookie: ${ada.cookie}`, `Origin: http://${host}`]
     const credentials = JSON.stringify({ email: ada.email, password: ada.password })
@@ -91,7 +91,7 @@ describe('S13: under a foreign host', () => {
     }
   })
 
-  it('answers people with a page that names the setting and repeats no markup', async () => {
+  it('answers browsers with a page that names the setting and escapes the host', async () => {
     const { status, text } = await raw('GET /', ['Host: <script>alert(1)</script>', HTML])
     expect(status).toBe(421)
     expect(text).toContain('content-type: text/html')
@@ -99,7 +99,7 @@ describe('S13: under a foreign host', () => {
     expect(text).not.toContain('<script')
   })
 
-  it('answers health routes, calls with a bearer token and calls without the cookie', async () => {
+  it('answers 200 for health routes, calls with a bearer token and calls without the cookie', async () => {
     const lines = ['Host: evil.example']
     for (const { status, text } of [
       await raw('GET /healthz', lines),
@@ -112,7 +112,7 @@ describe('S13: under a foreign host', () => {
       expect(status, text).toBe(200)
   })
 
-  it('takes devices', async () => {
+  it('accepts devices', async () => {
     const { token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token, headers: { host: 'evil.example' } })
     expect(device.deviceId).toMatch(/^d_/)
@@ -129,7 +129,7 @@ it.each([
   '127.0.0.1',
   '127.1.2.3:6878',
   '[::1]:6878',
-])('S13: %s is a host of the hub', async host => {
+])('S13: accepts %s as a host of the hub', async host => {
   const { status } = await raw(read, [`Host: ${host}`, `Cookie: ${ada.cookie}`], '{}')
   expect(status).toBe(200)
 })
@@ -155,16 +155,16 @@ describe('S13: two Host headers are answered 400', () => {
   })
 
   it.each([
-    ['to the hub', 'GET /healthz', ['Host: localhost', 'Host: localhost']],
-    ['with another spelling', 'GET /healthz', ['Host: localhost', 'hOST: evil.example']],
-    ['to an upgrade', 'GET /api/v1/connect/ws', ['Host: localhost', 'Host: localhost', ...UPGRADE]],
+    ['for the hub', 'GET /healthz', ['Host: localhost', 'Host: localhost']],
+    ['in different case', 'GET /healthz', ['Host: localhost', 'hOST: evil.example']],
+    ['for an upgrade', 'GET /api/v1/connect/ws', ['Host: localhost', 'Host: localhost', ...UPGRADE]],
   ])('%s', async (_what, first, lines) => {
     const { status, text } = await raw(first, lines)
     expect(status).toBe(400)
     expect(text).toContain('Found more than one Host header, expected one.')
   })
 
-  it('to a device, which is not asked', async () => {
+  it('for a device page, without a request to the device', async () => {
     const port = local.address.port
     const answers = [HTML, ...[UPGRADE.join('\r\n')]].map(async more => {
       const socket = connect(port, '127.0.0.1').setEncoding('utf8')

@@ -8,8 +8,9 @@ import { isHealthPath, pathOf } from './paths.ts'
 const MAX_TOLD_LENGTH = 100
 
 /**
- * Host names under which the hub serves its console and accepts its cookie: the name in `MUSTER_PUBLIC_URL`, those in `MUSTER_HOSTS`, and
- * all loopback names. Under any other name, a page of another site could use DNS rebinding to act as the same origin.
+ * Host names under which the hub serves its console and accepts its cookie: the name in `MUSTER_PUBLIC_URL`, the names in
+ * `MUSTER_HOSTS`, and all loopback names. Under any other name, a page of another site could use DNS rebinding to act as the same
+ * origin.
  */
 export class ServedHosts {
   readonly #names: ReadonlySet<string>
@@ -21,8 +22,8 @@ export class ServedHosts {
   }
 
   /**
-   * Throws `Invalid` with 421 for a request under a foreign host. Exempt are the health routes, requests with a bearer token, which no
-   * browser adds by itself, and calls of the API without the session cookie.
+   * Throws `Invalid` with 421 for a request under a foreign host. Exempt are health routes, API calls without the session cookie,
+   * and requests with a bearer token, which browsers never add automatically.
    */
   refuseForeign(request: FastifyRequest, cookieName: string): void {
     const { host, authorization } = request.headers
@@ -46,14 +47,14 @@ export class ServedHosts {
   }
 }
 
-/** Whether a request has more than one `Host` header, which hub and device could read differently (RFC 9112, 3.2). */
+/** True if a request has more than one `Host` header. Hub and device could choose different ones (RFC 9112, 3.2). */
 export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') count++
   return count > 1
 }
 
-/** The answer to a request with more than one `Host` header. */
+/** Error for a request with more than one `Host` header. */
 export function twoHostsError(): ActionError {
   return new ActionError('Invalid', 'Found more than one Host header, expected one.')
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>()
 
-/** Calls back if the request's body does not arrive in time. A request without a body is complete with its head. */
+/** Calls `isOver` if the body of a request has not arrived after `timeoutMs`. A request without a body gets no limit. */
 export function limitTime(request: IncomingMessage, timeoutMs: number, isOver: () => void): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (length === undefined && encoding === undefined) return
@@ -11,7 +11,7 @@ export function limitTime(request: IncomingMessage, timeoutMs: number, isOver: (
   request.once('close', () => clearTimeout(timer))
 }
 
-/** Removes the limit of a request whose handler has limits of its own. */
+/** Removes the time limit of a request whose handler has timeouts of its own. */
 export function liftTimeLimit(request: IncomingMessage): void {
   clearTimeout(timers.get(request))
 }
