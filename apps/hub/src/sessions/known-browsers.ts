@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Jwts, PersonClaims } from '../credentials/jwts.ts'
 import type { SessionCookie } from './request-caller.ts'
 
-/** Time for which a browser counts as known to an account, in seconds. */
+/** Time for which a browser counts as known to an account, in seconds: one year. */
 const KNOWN_SECS = 365 * 24 * 60 * 60
 
 /**
- * The cookie that marks a browser as known to an account: somebody signed in from it, or opened a mailed link of that account in it. Failed
+ * Cookie that marks a browser as known to an account, after a sign-in or a mailed link of the account was opened in it. Failed
  * sign-ins from a known browser are counted separately. The cookie is not a credential.
  */
 export class KnownBrowsers {
@@ -18,7 +18,7 @@ export class KnownBrowsers {
     this.#cookie = cookie
   }
 
-  /** The account to which the request's browser is known, with the id of its failure count; undefined for an unknown browser. */
+  /** Account to which the request's browser is known, with the id of its failure count; undefined for an unknown browser. */
   of(request: FastifyRequest): Promise<PersonClaims | undefined> {
     return this.#core().jwts.verify('KnownBrowser', request.cookies[this.#name] ?? '')
   }

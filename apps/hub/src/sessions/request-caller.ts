@@ -3,10 +3,13 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../caller.ts'
 import type { Sessions } from './sessions.ts'
 
-/** The session cookie. Its name carries the promise: browsers accept `__Host-` cookies over HTTPS only. */
+/** Session cookie. Under HTTPS its name begins with `__Host-`: browsers accept such cookies only over HTTPS, without a domain. */
 export type SessionCookie = { name: string; isSecure: boolean }
 
-/** The caller of a request. A user token in `Authorization` wins over a session cookie (catalogue 1.2). Throws `RateLimited`. */
+/**
+ * Finds the caller of a request. A user token in `Authorization` has priority over a session cookie (docs/api.md, 1.2). Throws
+ * `RateLimited`.
+ */
 export function callerOfRequest(
   request: FastifyRequest,
   sessions: Sessions,
@@ -17,8 +20,8 @@ export function callerOfRequest(
 }
 
 /**
- * Protects cookie-authenticated writes against requests forged by other sites (CSRF): `Origin` must be this host. Requests with a token
- * need no `Origin`, because browsers never add a token by themselves. Throws `Forbidden`.
+ * Protects writes that a cookie authenticates against requests forged by other sites (CSRF): `Origin` must be this host. Requests
+ * with a token need no `Origin`, because browsers never add a token automatically. Throws `Forbidden`.
  */
 export function requireSameOrigin(request: FastifyRequest, caller: Caller, cookie: SessionCookie): void {
   if (caller.actor === 'User' && !isSameOrigin(request, cookie)) {
@@ -33,12 +36,12 @@ export function refuseForeignOrigin(request: FastifyRequest, cookie: SessionCook
   }
 }
 
-/** Whether the request was sent by a page of another site. */
+/** True for a request from a page of another origin. */
 export function isForeignOrigin(request: FastifyRequest, cookie: SessionCookie): boolean {
   return request.headers.origin !== undefined && !isSameOrigin(request, cookie)
 }
 
-/** Whether `Origin` is the requested host; it must be HTTPS when the cookie is for HTTPS only. */
+/** True if `Origin` is the requested host. It must be an HTTPS origin if the cookie is for HTTPS only. */
 function isSameOrigin(request: FastifyRequest, { isSecure }: SessionCookie): boolean {
   const { origin, host } = request.headers
   const from = URL.parse(origin ?? '')

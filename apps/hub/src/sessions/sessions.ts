@@ -7,7 +7,7 @@ import type { RateLimits } from '../limits/rate-limits.ts'
 import type { TokenUses } from './token-uses.ts'
 
 const DAY_SECS = 24 * 60 * 60
-/** Lifetime of a session, without and with "Remember me". */
+/** Lifetime of a session in seconds, without and with "Remember me". */
 const SESSION_SECS = DAY_SECS
 const REMEMBERED_SECS = 30 * DAY_SECS
 const SESSION = `
@@ -24,8 +24,8 @@ type TokenRow = { tokenHash: Buffer; userId: string; isAdmin: boolean }
 type SessionRow = TokenRow & { signedInAt: Date }
 
 /**
- * Sessions and user tokens: finds the caller of a request. The database is read for each request, so that a session that ends on one node
- * ends on all.
+ * Sessions and user tokens: finds the caller of a request. The database is read for each request, so that a session that ends on
+ * one node ends on all.
  */
 export class Sessions {
   readonly #db: Db
@@ -39,7 +39,7 @@ export class Sessions {
   }
 
   /**
-   * Opens a session for somebody who just entered the password with this hash. Returns its secret and its lifetime in seconds; undefined if
+   * Opens a session after the password with this hash was verified. Returns the secret and the lifetime in seconds; undefined if
    * the account's password has changed since.
    */
   async open(
@@ -94,8 +94,8 @@ export class Sessions {
   }
 
   /**
-   * The caller with these credentials; anonymous without valid ones. Throws `RateLimited` when too many bad tokens came from the address,
-   * unless `countsBadTokens` is false. Valid tokens are never rejected.
+   * Finds the caller with these credentials; anonymous without valid ones. Throws `RateLimited` after too many invalid tokens
+   * from the address, unless `countsBadTokens` is false. Valid tokens are never rejected.
    */
   async callerOf({
     cookie,

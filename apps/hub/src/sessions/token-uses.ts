@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** Least time between two writes of the last use of one token, in milliseconds. */
+/** Minimum time between two writes of the last use of a token, in milliseconds. */
 const REST_MS = 60_000
-/** Interval in which uses are written, in milliseconds. A token's first use appears in lists after that time. */
+/** Interval in which uses are written, in milliseconds. The first use of a token appears in lists after up to this time. */
 const SWEEP_MS = 1_000
-/** Most tokens kept in memory. Uses of further tokens are not recorded until there is room. */
+/** Limit of tokens in memory. Uses of further tokens are not recorded until there is room. */
 const MAX_TOKENS = 10_000
 
 type Use = { at: Date; address: string | undefined }
