@@ -17,8 +17,8 @@ const FAILURES = {
   'sign-in known browser': { calls: 10, perSecs: 15 * 60 },
   'current password': { calls: 10, perSecs: 15 * 60 },
   'bad token': { calls: 100, perSecs: 60 },
-  // Commands without credentials, because each refusal writes an audit row. A permitted one is given back, as on a public
-  // repository.
+  // Commands without credentials, because each refusal writes an audit row. A permitted call, such as one on a public repository,
+  // is given back.
   'no credentials': { calls: 100, perSecs: 60 },
   'device refused': { calls: 100, perSecs: 60 },
 } satisfies Record<string, Rate>
