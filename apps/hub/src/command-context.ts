@@ -7,7 +7,7 @@ import type { Services } from './services.ts'
 
 type CommonContext = {
   caller: Caller
-  /** Owner of the resource that the permission names. */
+  /** Ids of the organization, project and other owners of the action's resource, with the caller's role. */
   scope: Scope
   services: Services
   /** Input text as sent by the caller. It keeps numbers that `JSON.parse` would round. */
@@ -17,7 +17,7 @@ type CommonContext = {
 /** Context of a query. It has no transaction, so a query that writes does not compile. */
 export type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
 
-/** Context of a command. */
+/** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext & CommandTransaction
 
 /** Context of telemetry that the device itself reports. The same action by another caller is a command. */

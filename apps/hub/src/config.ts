@@ -228,7 +228,7 @@ export type Config = {
   eventRetentionDays: number
   /** Days for which sealed audit rows are kept; undefined keeps them for ever. */
   auditRetentionDays: number | undefined
-  /** Secret of the instance, shared by its nodes; undefined for the one in the data folder. */
+  /** Instance key, shared by all nodes; undefined to use the key in the data folder. */
   instanceKey: string | undefined
   /** The instance key before a change. Secrets encrypted with it are encrypted again at the start. */
   previousInstanceKey: string | undefined

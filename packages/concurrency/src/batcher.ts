@@ -1,3 +1,4 @@
+/** Write function and limits of a `Batcher`. */
 export type BatcherOptions<Item> = {
   /** Makes a batch durable; resolves when it is. Called with at least one item. */
   write: (items: Item[]) => Promise<void>

@@ -19,7 +19,7 @@ export async function installQueue(owner: pg.Client, log: Logger): Promise<void>
   const queues = new Set((await boss.getQueues()).map(queue => queue.name))
   for (const name of Object.keys(JOB_KINDS)) if (!queues.has(name)) await boss.createQueue(name)
   await boss.stop({ graceful: false })
-  // For the list of jobs, newest first.
+  // Index for the list of jobs, which shows the newest first.
   await owner.query(
     'create index if not exists job_common_latest on pgboss.job_common (created_on desc, id desc)',
   )

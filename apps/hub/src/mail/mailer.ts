@@ -10,7 +10,7 @@ export type Mail = {
   subject: string
   text: string
   html: string
-  /** The link that the mail is about. */
+  /** Link of the mail's button. */
   link: string
 }
 
