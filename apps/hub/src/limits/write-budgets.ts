@@ -3,7 +3,10 @@ import type { Scope } from '../access/scope.ts'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitName, LimitValues } from './limits.ts'
 
-/** Bytes charged per value or event besides its size, because rows without the value take disk space, too. */
+/**
+ * Bytes charged per value or event besides its size. A stored row takes space beside its value, so many tiny values fill a disk,
+ * too.
+ */
 export const ROW_BYTES = 200
 /** Largest size of a small value or event, in bytes. Every device may write some small ones beyond its budgets. */
 export const SMALL_BYTES = 4 * 1024
