@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** What the hub answers to bytes, until it has said it all or ends the connection. */
+/** Sends raw bytes and returns the answer: up to its `Content-Length`, or up to the end of the connection. */
 async function raw(text: string): Promise<string> {
   const socket = connect(hub.address.port, '127.0.0.1')
   let answer = ''
@@ -35,7 +35,7 @@ async function raw(text: string): Promise<string> {
 }
 
 describe('an action over HTTP', () => {
-  it('is answered with its bare output, not to be cached', async () => {
+  it('returns the bare output with `Cache-Control: no-store`', async () => {
     const answer = await ask(hub, `${PATH}/actor_GetActor`, { as: ada, body: {} })
     expect(answer.status).toBe(200)
     expect(answer.text).toBe(`{"actor":{"actor":"User","userId":"${ada.userId}"}}`)
@@ -44,7 +44,7 @@ describe('an action over HTTP', () => {
   })
 
   it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'S20: to %s is 405 and allows POST',
+    'S20: answers %s with 405 and `Allow: POST`',
     async method => {
       const answer = await ask(hub, `${PATH}/actor_GetActor`, { method })
       expect(answer.status).toBe(405)
@@ -52,7 +52,7 @@ describe('an action over HTTP', () => {
     },
   )
 
-  it('has a request id of the hub, whatever the client says', async () => {
+  it('gets a request id from the hub, even if the client sends one', async () => {
     const answers = [
       await ask(hub, `${PATH}/actor_GetActor`, {
         body: {},
@@ -66,7 +66,7 @@ describe('an action over HTTP', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  it('takes no body for the empty object', async () => {
+  it('treats an absent or empty body as `{}`', async () => {
     for (const options of [
       { method: 'POST' },
       { method: 'POST', headers: { 'content-type': 'application/json' } },
@@ -76,7 +76,7 @@ describe('an action over HTTP', () => {
       expect((await ask(hub, `${PATH}/actor_GetActor`, options)).text).toBe('{"actor":{"actor":"Anonymous"}}')
   })
 
-  it('takes JSON with a byte-order mark and in chunks', async () => {
+  it('accepts JSON with a byte-order mark and with chunked encoding', async () => {
     expect((await ask(hub, `${PATH}/actor_GetActor`, { body: '\ufeff{}' })).status).toBe(200)
     const chunked =
       `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n` +
@@ -86,7 +86,7 @@ describe('an action over HTTP', () => {
 })
 
 describe('an error', () => {
-  it('has a kind, a message and the id of its request, and nothing else', async () => {
+  it('contains only a kind, a message and the request id', async () => {
     const answer = await ask(hub, `${PATH}/organizations_QueryProjects`, { body: { organizationId } })
     expect(answer.status).toBe(401)
     expect(answer.json()).toEqual({
@@ -97,7 +97,7 @@ describe('an error', () => {
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
   })
 
-  it('about an input has every issue with its path', async () => {
+  it('about an invalid input lists every issue with its path', async () => {
     const answer = await ask(hub, `${PATH}/organizations_QueryProjects`, {
       as: ada,
       body: { organizationId: 'org_1', limit: 0, filter: { text: 7 } },
@@ -110,19 +110,19 @@ describe('an error', () => {
   })
 
   it.each([
-    ['an action that there is not', 'POST', `${PATH}/devices_Rename`, 404],
+    ['an unknown action', 'POST', `${PATH}/devices_Rename`, 404],
     ['a name from the prototype', 'POST', `${PATH}/constructor`, 404],
     ['a name from the prototype', 'POST', `${PATH}/__proto__`, 404],
-    ['no name', 'POST', `${PATH}/`, 404],
-    ['a name in two parts', 'POST', `${PATH}/devices/SetName`, 404],
-    ['a name that is far too long', 'POST', `${PATH}/${'x'.repeat(1_000)}`, 414],
-    ['another method', 'GET', `${PATH}/actor_GetActor`, 405],
-    ['another method', 'DELETE', `${PATH}/actor_GetActor`, 405],
-    ['another method of no action', 'GET', `${PATH}/actor_Nothing`, 404],
-    ['another path of the API', 'GET', '/api/v2/actions', 404],
-    ['another path of the API', 'POST', '/api/private/signup', 404],
-    ['the API itself', 'GET', '/api', 404],
-    ['the API itself', 'GET', '/api/', 404],
+    ['an empty name', 'POST', `${PATH}/`, 404],
+    ['a name with a slash', 'POST', `${PATH}/devices/SetName`, 404],
+    ['a name of 1000 characters', 'POST', `${PATH}/${'x'.repeat(1_000)}`, 414],
+    ['a method other than POST', 'GET', `${PATH}/actor_GetActor`, 405],
+    ['a method other than POST', 'DELETE', `${PATH}/actor_GetActor`, 405],
+    ['GET of an unknown action', 'GET', `${PATH}/actor_Nothing`, 404],
+    ['an unknown path of the API', 'GET', '/api/v2/actions', 404],
+    ['an unknown path of the API', 'POST', '/api/private/signup', 404],
+    ['the root of the API', 'GET', '/api', 404],
+    ['the root of the API', 'GET', '/api/', 404],
     ['the gateway without an upgrade', 'GET', '/api/v1/connect/ws', 426],
     ['a path that cannot be decoded', 'POST', `${PATH}/%E0%A4%A`, 400],
     ['a path that cannot be decoded', 'GET', '/%', 400],
@@ -140,10 +140,10 @@ describe('an error', () => {
 
   it.each([
     ['is not JSON', '{"a"', 400],
-    ['is no object', '[]', 400],
+    ['is not an object', '[]', 400],
     ['is not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
-    ['breaks off inside a character', new Uint8Array([0x7b, 0x7d, 0xe2, 0x82]), 400],
-    ['is an overlong encoding', new Uint8Array([0xc0, 0xaf]), 400],
+    ['ends inside a UTF-8 sequence', new Uint8Array([0x7b, 0x7d, 0xe2, 0x82]), 400],
+    ['has an overlong UTF-8 sequence', new Uint8Array([0xc0, 0xaf]), 400],
     ['is nested too deep', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`, 400],
   ])('for a body that %s is Invalid', async (_what, body, status) => {
     const answer = await ask(hub, `${PATH}/actor_GetActor`, { as: ada, body })
@@ -151,7 +151,7 @@ describe('an error', () => {
     expect(answer.json()).toMatchObject({ kind: 'Invalid', requestId: expect.stringMatching(REQUEST_ID) })
   })
 
-  it('for a body over 8 MiB is Invalid with 413, announced or not, and one of 8 MiB is read', async () => {
+  it('for a body over 8 MiB is 413, with or without Content-Length; a body of 8 MiB is read', async () => {
     const body = (bytes: number): string => `{"more":"${'x'.repeat(bytes - 11)}"}`
     const sent = (bytes: number, as?: TestUser) =>
       ask(hub, `${PATH}/actor_GetActor`, { ...(as && { as }), body: body(bytes) })
@@ -179,7 +179,7 @@ describe('an error', () => {
     expect(await raw(`${head}Content-Length: 99999999999\r\n\r\n`)).toMatch(/^HTTP\/1\.1 413 /)
   })
 
-  it('for a request that is no HTTP ends that connection only', async () => {
+  it('for bytes that are not HTTP closes only that connection', async () => {
     for (const junk of [
       '\0\0\0\0\r\n\r\n',
       'GET\r\n\r\n',
@@ -189,7 +189,7 @@ describe('an error', () => {
     expect((await ask(hub, '/healthz')).status).toBe(200)
   })
 
-  it('of the database tells nothing of it', async () => {
+  it('of the database is answered without its text', async () => {
     await using broken = await testHub()
     await broken.db.destroy()
     const answer = await ask(broken, `${PATH}/organizations_Query`, { as: ada, body: {} })
@@ -202,7 +202,7 @@ describe('an error', () => {
   })
 })
 
-describe('a body of another type', () => {
+describe('a content type', () => {
   it.each([
     'text/plain',
     'text/plain; charset=application/json',
@@ -213,7 +213,7 @@ describe('a body of another type', () => {
     'text/json',
     'application/xml',
     '*/*',
-  ])('is refused: %s', async type => {
+  ])('other than JSON is refused: %s', async type => {
     const answer = await ask(hub, `${PATH}/actor_GetActor`, {
       as: ada,
       body: '{}',
@@ -223,7 +223,7 @@ describe('a body of another type', () => {
     expect(answer.json()).toMatchObject({ kind: 'Invalid', requestId: expect.stringMatching(REQUEST_ID) })
   })
 
-  it('is refused when it has none', async () => {
+  it('is required', async () => {
     const answer = await raw(
       `POST ${PATH}/actor_GetActor HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
     )
@@ -231,7 +231,7 @@ describe('a body of another type', () => {
   })
 
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8'])(
-    'is not JSON by another name: %s is taken',
+    'of JSON is accepted in any spelling: %s',
     async type => {
       const answer = await ask(hub, `${PATH}/actor_GetActor`, {
         body: '{}',
@@ -242,18 +242,18 @@ describe('a body of another type', () => {
   )
 })
 
-describe('a write that another site makes a browser send', () => {
+describe('a cross-site request', () => {
   const origins = [
-    ['none', undefined],
+    ['no origin', undefined],
     ['another host', 'https://evil.example'],
-    ['a page without one', 'null'],
+    ['an opaque origin', 'null'],
     ['another port', 'http://127.0.0.1:1'],
-    ['a host that begins like ours', 'http://127.0.0.1.evil.example'],
-    ['something that is no URL', 'hub'],
+    ["a host with the hub's as its prefix", 'http://127.0.0.1.evil.example'],
+    ['text that is not a URL', 'hub'],
   ] as const
   const writes = (Object.entries(actions) as [string, Action][]).filter(([, { kind }]) => kind !== 'query')
 
-  it.each(writes)('is refused before it is looked at, and leaves nothing: %s', async name => {
+  it.each(writes)('that writes is refused before its input is read, without an audit row: %s', async name => {
     const countRows = () =>
       hub.db
         .selectFrom('audit_action')
@@ -272,7 +272,7 @@ describe('a write that another site makes a browser send', () => {
     expect(await countRows()).toEqual(before)
   })
 
-  it('is refused under an older name too', async () => {
+  it('is refused under an older name of the action too', async () => {
     const answer = await ask(hub, `${PATH}/projects_CreateProject`, {
       body: { organizationId, name: 'x' },
       headers: { cookie: ada.cookie, origin: 'https://evil.example' },
@@ -280,13 +280,13 @@ describe('a write that another site makes a browser send', () => {
     expect(answer.status).toBe(403)
   })
 
-  it('is refused as a question as well, which may leave a row in the log', async () => {
+  it('is refused for queries too, because some of them write an audit row', async () => {
     const headers = { cookie: ada.cookie, origin: 'https://evil.example' }
     expect((await ask(hub, `${PATH}/organizations_Query`, { method: 'POST', headers })).status).toBe(403)
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
-    'cannot be a form of type %s, which needs no permission to be sent',
+    'cannot be a form of type %s, which browsers send without a preflight',
     async type => {
       const headers = { 'content-type': type, origin: hub.url }
       const body = JSON.stringify({ name: 'Planted by a form' })
@@ -301,7 +301,7 @@ describe('a write that another site makes a browser send', () => {
     },
   )
 
-  it('is not one from the own page, nor one with a token, which no browser sends by itself', async () => {
+  it('does not mean requests from the own page, nor those with a token, which browsers never add', async () => {
     const body = { organizationId, name: 'x' }
     expect((await ask(hub, `${PATH}/projects_Create`, { as: ada, body })).status).toBe(200)
     const token = await hub.userToken(ada)
@@ -311,7 +311,7 @@ describe('a write that another site makes a browser send', () => {
       ).toBe(200)
   })
 
-  it('cannot read what it asked for: no answer allows another origin', async () => {
+  it('cannot read its answer: no answer has an `Access-Control` header', async () => {
     const preflight = await ask(hub, `${PATH}/projects_Create`, {
       method: 'OPTIONS',
       headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
@@ -326,7 +326,7 @@ describe('a write that another site makes a browser send', () => {
   })
 })
 
-it('logs a fault with its request and no secrets, and an ordinary refusal not at all', async () => {
+it('logs ordinary refusals below `warn`, and never a secret', async () => {
   captured.lines.length = 0
   const token = await hub.userToken(ada)
   await ask(hub, `${PATH}/devices_GetDetails`, { token, body: { deviceId: newId('d') } })

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net'
 
-/** New connections accepted per event-loop turn. With TLS they take a few milliseconds of it. */
+/** New connections accepted per event-loop turn. With TLS, four take a few milliseconds. */
 const BEGUN_PER_TURN = 4
 
 /**

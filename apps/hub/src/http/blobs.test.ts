@@ -51,7 +51,7 @@ const statusOf = async (assetId: string): Promise<string> =>
   (await owner.invoke('repositories_GetAssetDetails', { assetId })).status
 const incoming = async (): Promise<string[]> => readdir(join(hub.dataDir, 'blobs/incoming')).catch(() => [])
 
-/** What the hub answers to a request that is written byte by byte, after which it ends the connection. */
+/** Sends a PUT with raw headers and returns the status line of the answer. */
 async function rawAnswer(url: string, head: string[], body: Uint8Array = Buffer.alloc(0)): Promise<string> {
   const { pathname, search } = new URL(url)
   const socket = connect(hub.address.port, '127.0.0.1')
@@ -64,34 +64,34 @@ async function rawAnswer(url: string, head: string[], body: Uint8Array = Buffer.
 
 describe('an upload', () => {
   it.each([2 ** 53, '9007199254740993', '18446744073709551615'])(
-    'of %s bytes is refused when it is registered',
+    'of %s bytes is refused when the asset is registered',
     async size => {
       const input = { repositoryId, size: size as number, digest: digestOf(randomBytes(8)) }
       await expect(owner.invoke('repositories_CreateAsset', input)).rejects.toMatchObject({ kind: 'Invalid' })
     },
   )
 
-  it('that does not say how long it is is refused before it is read', async () => {
+  it('without a valid Content-Length is refused before its body is read', async () => {
     const url = await uploadUrl(await create(randomBytes(10)))
     expect(await rawAnswer(url, ['Transfer-Encoding: chunked'], Buffer.from('a\r\n'))).toContain(' 411 ')
     expect(await rawAnswer(url, ['Content-Length: 10', 'Content-Encoding: gzip'])).toContain(' 415 ')
     expect(await rawAnswer(url, ['Content-Length: 99999999999'])).toContain(' 400 ')
   })
 
-  it('that is cut off leaves nothing', async () => {
+  it('that is cut off leaves no file', async () => {
     const bytes = randomBytes(1_000_000)
     const assetId = await create(bytes)
     const { pathname, search } = new URL(await uploadUrl(assetId))
     const socket = connect(hub.address.port, '127.0.0.1')
     socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 1000000\r\n\r\n`)
     socket.write(bytes.subarray(0, 500_000))
-    await until('half of it is there', async () => (await incoming()).length === 1)
+    await until('half of it has arrived', async () => (await incoming()).length === 1)
     socket.destroy()
-    await until('it is gone', async () => (await incoming()).length === 0)
+    await until('the file is removed', async () => (await incoming()).length === 0)
     expect(await statusOf(assetId)).toBe('Dangling')
   })
 
-  it('needs an address that the hub issued, for this blob, this purpose and this time', async () => {
+  it('needs a URL that the hub signed for this blob, purpose and time', async () => {
     const [bytes, others] = [randomBytes(10), randomBytes(10)]
     const [assetId, otherId] = [await create(bytes), await create(others)]
     const url = await uploadUrl(assetId)
@@ -103,10 +103,10 @@ describe('an upload', () => {
         },
       ],
       ['another purpose', url => url.searchParams.set('purpose', 'verified-upload')],
-      ['a later end', url => url.searchParams.set('expires', '9999999999')],
+      ['a later expiry', url => url.searchParams.set('expires', '9999999999')],
       ['no signature', url => url.searchParams.delete('signature')],
       ['a short signature', url => url.searchParams.set('signature', 'AAAA')],
-      ['a name', url => url.searchParams.set('filename', 'x')],
+      ['a file name', url => url.searchParams.set('filename', 'x')],
     ]
     for (const [what, change] of changed) {
       const other = new URL(url)
@@ -124,7 +124,7 @@ describe('an upload', () => {
     expect(await statusOf(assetId)).toBe('Dangling')
   })
 
-  it('of which there are too many at once is told to come back', async () => {
+  it('beyond the limit of concurrent uploads is refused with 429 and Retry-After', async () => {
     const bytes = randomBytes(100_000)
     const assetId = await create(bytes)
     const { pathname, search } = new URL(await uploadUrl(assetId))
@@ -134,10 +134,10 @@ describe('an upload', () => {
       socket.write(bytes.subarray(0, 1000))
       return socket
     })
-    await until('all are under way', async () => (await incoming()).length === 24)
+    await until('all are in flight', async () => (await incoming()).length === 24)
     const refused = await putBytes(await uploadUrl(assetId), bytes)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
-    // Those of others are not held up.
+    // Uploads of other organizations have a limit of their own.
     const stranger = await hub.user()
     const theirs = await hub.repository(stranger, await hub.organization(stranger), { name: 'theirs' })
     const other = await stranger.invoke('repositories_CreateAsset', {
@@ -148,11 +148,11 @@ describe('an upload', () => {
     const { url } = await stranger.invoke('repositories_IssueAssetUploadUrl', { assetId: other.assetId })
     expect((await putBytes(url, bytes)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
-    await until('they are gone', async () => (await incoming()).length === 0)
+    await until('their files are removed', async () => (await incoming()).length === 0)
     expect((await putBytes(await uploadUrl(assetId), bytes)).status).toBe(200)
   })
 
-  it('goes on although the clock is set meanwhile', async () => {
+  it('continues when the system clock is set forward by a day', async () => {
     const bytes = randomBytes(100_000)
     const assetId = await create(bytes)
     const { pathname, search } = new URL(await uploadUrl(assetId))
@@ -165,7 +165,7 @@ describe('an upload', () => {
       socket.write(bytes.subarray(0, 50_000))
       const answer = text(socket)
       const arrived = (size: number): Promise<boolean> =>
-        until(`${size} bytes are there`, async () => {
+        until(`${size} bytes are stored`, async () => {
           const name = (await incoming()).find(name => name.startsWith(assetId))
           return name !== undefined && (await stat(join(hub.dataDir, 'blobs/incoming', name))).size === size
         })
@@ -181,7 +181,7 @@ describe('an upload', () => {
     }
   })
 
-  it('of a blob that is deleted meanwhile ends without it', async () => {
+  it('of a blob that is deleted meanwhile is refused and leaves no file', async () => {
     const bytes = randomBytes(100_000)
     const assetId = await create(bytes)
     const { pathname, search } = new URL(await uploadUrl(assetId))
@@ -190,7 +190,7 @@ describe('an upload', () => {
       `PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n`,
     )
     socket.write(bytes.subarray(0, 50_000))
-    await until('half of it is there', async () => (await incoming()).length === 1)
+    await until('half of it has arrived', async () => (await incoming()).length === 1)
     await owner.invoke('repositories_DeleteAsset', { assetId })
     socket.write(bytes.subarray(50_000))
     expect(await text(socket)).toMatch(/^HTTP\/1.1 404 [\s\S]*This blob is gone/)
@@ -199,7 +199,7 @@ describe('an upload', () => {
 })
 
 describe('a download', () => {
-  it('is a file to save, whose bytes say what they are', async () => {
+  it('is an attachment with its digest', async () => {
     const bytes = randomBytes(1_000)
     const answer = await fetch(await downloadUrl(await uploaded(bytes), 'releases/Übung "1".bin'))
     const sha256 = digestOf(bytes).slice(7)
@@ -241,7 +241,7 @@ describe('a download', () => {
     ]).toEqual([status, contentRange, length])
   })
 
-  it('is told by its entity tag whether it is still the same', async () => {
+  it('supports If-None-Match and If-Range by its entity tag', async () => {
     const bytes = randomBytes(1000)
     const url = await downloadUrl(await uploaded(bytes))
     const etag = `"${digestOf(bytes).slice(7)}"`
@@ -257,7 +257,7 @@ describe('a download', () => {
     expect(await asked({}, 'HEAD')).toEqual([200, 0])
   })
 
-  it('cannot be made of a changed or expired address', async () => {
+  it('is refused for a changed or expired URL', async () => {
     const url = new URL(await downloadUrl(await uploaded(randomBytes(20)), 'a.bin'))
     for (const [name, value] of [
       ['filename', 'b.html'],
@@ -272,7 +272,7 @@ describe('a download', () => {
     expect((await fetch(new URL(pathname + url.search, url))).status).toBe(403)
   })
 
-  it('has one address for all who ask within a quarter of an hour, which says to a cache in front when it ends', async () => {
+  it('has the same URL for a quarter of an hour and sends its expiry to a cache in front', async () => {
     const url = new URL(await downloadUrl(await uploaded(randomBytes(10))))
     const expires = Number(url.searchParams.get('expires'))
     expect(expires % 900).toBe(0)
@@ -284,7 +284,7 @@ describe('a download', () => {
     expect(headers.get('cache-control')).toBe('private, no-cache')
   })
 
-  it('of somebody who reads nothing keeps no memory and ends when they go', async () => {
+  it('is not buffered in memory for clients that do not read', async () => {
     const bytes = randomBytes(20_000_000)
     const { pathname, search } = new URL(await downloadUrl(await uploaded(bytes)))
     const { result: sockets, heldBytes } = await heldDuring(async () => {
@@ -319,7 +319,7 @@ describe('a file by its path', () => {
     await owner.invoke('repositories_AddVersionAsset', { versionId, assetId: missing, filename: 'later.bin' })
   })
 
-  it('is for those who may read the repository', async () => {
+  it('is served only to callers who may read the repository', async () => {
     const token = await hub.userToken(owner)
     const strangerToken = await hub.userToken(await hub.user())
     const file = path('arm64/disk%20image.bin')
@@ -338,7 +338,7 @@ describe('a file by its path', () => {
     ).toBe(206)
   })
 
-  it('of a public repository is for everybody', async () => {
+  it('of a public repository is served without credentials', async () => {
     await owner.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Public' })
     const answer = await fetch(`${hub.url}${path('arm64%2Fdisk%20image.bin')}`)
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes)
@@ -349,7 +349,7 @@ describe('a file by its path', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '2000'])
   })
 
-  it('with any of ten thousand made names leads nowhere else and adds no header', {
+  it('with any of ten thousand generated names leads to no other file and adds no header', {
     timeout: 120_000,
   }, async () => {
     const pieces = [
@@ -393,7 +393,7 @@ describe('a file by its path', () => {
       )
     }
     expect([...refusals].filter(status => ![400, 403, 404, 414].includes(status))).toEqual([])
-    // The same names as those of a download: they stay within their header.
+    // As names of downloads, the same texts stay within `Content-Disposition`.
     const { attachment } = await import('../net/attachment.ts')
     for (const name of names)
       expect(attachment(decodeURIComponentSafely(name))).toMatch(
@@ -402,7 +402,7 @@ describe('a file by its path', () => {
   })
 })
 
-/** Numbers below a limit that are the same in every run. */
+/** Pseudo-random integers below `limit`, the same in every run. */
 function randomFrom(seed: number): (limit: number) => number {
   let state = seed
   return limit => {
@@ -431,7 +431,7 @@ function decodeURIComponentSafely(text: string): string {
 }
 
 describe('the sweep', () => {
-  it('removes what dead uploads left, and puts aside files that no blob has', async () => {
+  it('removes files of aborted uploads and moves files without an asset to `lost`', async () => {
     const folder = join(hub.dataDir, 'blobs')
     await mkdir(join(folder, 'incoming'), { recursive: true })
     const kept = await uploaded(randomBytes(30))
@@ -450,14 +450,14 @@ describe('the sweep', () => {
     await rm(join(folder, 'incoming', 'alive'))
   })
 
-  it('puts nothing aside that is only waiting to be removed', async () => {
+  it('does not move a file to `lost` whose removal is pending', async () => {
     const folder = join(hub.dataDir, 'blobs')
     const assetId = await uploaded(randomBytes(30))
     await owner.invoke('repositories_DeleteAsset', { assetId })
     const filesOf = async (): Promise<string[]> =>
       (await readdir(folder, { recursive: true })).filter(path => path.endsWith(assetId))
     const due = (not_before: Date) => hub.db.updateTable('blob_removal').set({ not_before }).execute()
-    // As when it is deleted while a sweep is under way, or when its file could not be removed.
+    // A removal is pending if the asset is deleted during a sweep, or if removing its file failed.
     await due(new Date(Date.now() + 60_000))
     await hub.runJob('repositories_SweepBlobs', {})
     expect(await filesOf()).toEqual([expect.not.stringContaining('lost')])
@@ -466,7 +466,7 @@ describe('the sweep', () => {
     expect(await filesOf()).toEqual([])
   })
 
-  it('removes all that is due, however much it is', async () => {
+  it('processes all due removals, even more than one batch', async () => {
     const due = Array.from({ length: 1_500 }, () => ({ asset_id: newId('repo_a'), object_key: '' }))
     await hub.db.insertInto('blob_removal').values(due).execute()
     await hub.runJob('repositories_SweepBlobs', {})
@@ -474,7 +474,7 @@ describe('the sweep', () => {
   })
 })
 
-it('O6: a full table of inodes is told as a full disk, whichever file does not fit', async context => {
+it('O6: reports a disk without free inodes as full, at every step of an upload', async context => {
   await using disk = await smallDisk(8, 40)
   if (!disk) return context.skip('needs the right to mount a file system')
   await using small = await testHub({ dataDir: disk.path })
@@ -501,7 +501,7 @@ it('O6: a full table of inodes is told as a full disk, whichever file does not f
     expect(answer.status).toBe(507)
     expect(((await answer.json()) as { message: string }).message).toMatch(/^The disk of the hub.* is full: /)
   }
-  // Room for nothing, for the folder of uploads, for a file in it, and for all but the folder that it ends in.
+  // Each round frees one inode. An upload needs one for the folder of uploads, one for its file and one for the file's final folder.
   await fill()
   for (let free = 0; free < 3; free++) {
     await full()
@@ -511,7 +511,7 @@ it('O6: a full table of inodes is told as a full disk, whichever file does not f
   expect((await upload()).status).toBe(200)
 })
 
-it('a full disk ends uploads with a clear error, and they work again when there is room (goal R9)', async context => {
+it('refuses uploads with a clear error while the disk is full, and accepts them when there is space (goal R9)', async context => {
   await using disk = await smallDisk(8)
   if (!disk) return context.skip('needs the right to mount a file system')
   await using small = await testHub({ dataDir: disk.path })
@@ -528,13 +528,13 @@ it('a full disk ends uploads with a clear error, and they work again when there 
     507,
     expect.objectContaining({ message: 'The disk of the hub is full: the file does not fit.' }),
   ])
-  // Each fits by itself, and what is under way counts as well.
+  // Each of the four would fit alone. The hub also counts the announced sizes of uploads in flight.
   const answers = await Promise.all(Array.from({ length: 4 }, () => upload(randomBytes(3_000_000))))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 507, 507])
-  // The last of the room is for the database.
+  // The hub keeps some free space in reserve for the database.
   expect((await upload(randomBytes(2_000_000))).status).toBe(507)
 
-  // What others write may still be too much in the middle.
+  // Another program can still fill the disk in the middle of an upload.
   const bytes = randomBytes(1_000_000)
   const { pathname, search } = new URL(await urlFor(bytes))
   const socket = connect(small.address.port, '127.0.0.1')
@@ -543,7 +543,7 @@ it('a full disk ends uploads with a clear error, and they work again when there 
   )
   socket.write(bytes.subarray(0, 500_000))
   const incoming = join(disk.path, 'blobs/incoming')
-  await until('half of it is there', async () => (await readdir(incoming)).length === 1)
+  await until('half of it has arrived', async () => (await readdir(incoming)).length === 1)
   const filler = join(disk.path, 'filler')
   await expect(writeFile(filler, Buffer.alloc(8_000_000))).rejects.toThrow('ENOSPC')
   socket.write(bytes.subarray(500_000))

@@ -20,7 +20,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
-/** An answer as it came, which `fetch` would unpack. */
+/** The answer with its raw body. `fetch` would decompress it. */
 function raw(action: string, input: object, encodings?: string): Promise<Answer> {
   return new Promise((done, failed) => {
     const headers = {
@@ -49,7 +49,7 @@ describe('C15: the answer of an action', () => {
     ['gzip', 'gzip', gunzipSync],
     ['br;q=0, GZIP;q=0.5', 'gzip', gunzipSync],
   ] as const)(
-    'of more than 1 KiB is compressed for who accepts %s: %s',
+    'of more than 1 KiB is compressed for `Accept-Encoding: %s` as %s',
     async (accepted, encoding, unpack) => {
       const plain = await raw('organizations_QueryProjects', { organizationId })
       const { status, headers, body } = await raw('organizations_QueryProjects', { organizationId }, accepted)
@@ -67,7 +67,7 @@ describe('C15: the answer of an action', () => {
   )
 
   it.each([undefined, '', 'identity', 'deflate', '*', 'br;q=0', 'gzip;q=0.000', 'brotli'])(
-    'stays as it is for who accepts %j',
+    'is not compressed for `Accept-Encoding` %j',
     async accepted => {
       const { headers, body } = await raw('organizations_QueryProjects', { organizationId }, accepted)
       expect(headers['content-encoding']).toBeUndefined()
@@ -75,7 +75,7 @@ describe('C15: the answer of an action', () => {
     },
   )
 
-  it('stays as it is when it is short, an error, or shows a secret once', async () => {
+  it('is not compressed if it is short, an error, or from an action that returns a secret', async () => {
     const { projects } = await ada.invoke('organizations_QueryProjects', { organizationId })
     const deviceId = await deviceRow(hub, projects[0]!.projectId)
     for (const { headers, body } of [
@@ -88,7 +88,7 @@ describe('C15: the answer of an action', () => {
     }
   })
 
-  it('reaches programs that use our client', async () => {
+  it('is decompressed by our client', async () => {
     const { projects } = await ada.invoke('organizations_QueryProjects', { organizationId })
     expect(projects).toHaveLength(30)
   })

@@ -49,7 +49,7 @@ async function served(
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }) }
 }
 
-/** A request whose path nobody tidied up on the way. */
+/** Sends a request with the path as it is. `fetch` would normalize it. */
 async function raw(path: string): Promise<string> {
   const socket = connect(Number(new URL(hub.url).port), '127.0.0.1')
   let answer = ''
@@ -82,7 +82,7 @@ describe('a page of the console', () => {
     '/org_1/projects/p_1/devices/',
     '/settings/profile',
     '/Admin/log',
-  ])('is the index page, never kept: %s', async path => {
+  ])('is the index page, never cached: %s', async path => {
     const answer = await ask(hub, path)
     expect(answer.status).toBe(200)
     expect(answer.text).toBe(INDEX)
@@ -103,7 +103,7 @@ describe('a page of the console', () => {
     '/assetsx',
     '/constructor',
     '/%20',
-  ])('O7: that there is not is answered 404, to browsers with the page that says so: %s', async path => {
+  ])('O7: is 404 for an unknown path, with the index page for browsers: %s', async path => {
     const program = await ask(hub, path)
     expect(program.status).toBe(404)
     expect(program.json()).toMatchObject({ kind: 'Invalid', message: `There is no GET ${path}.` })
@@ -113,7 +113,7 @@ describe('a page of the console', () => {
     expect(browser.headers.get('content-security-policy')).toContain("script-src 'self'")
   })
 
-  it('runs its own scripts and the one that it knows by hash, and nothing else', async () => {
+  it('allows only scripts of its origin and the inline script with a known hash', async () => {
     const { headers } = await ask(hub, '/')
     const hash = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
     expect(policyOf(headers)).toEqual({
@@ -130,7 +130,7 @@ describe('a page of the console', () => {
     expect(headers.get('content-security-policy')).not.toContain('unsafe')
   })
 
-  it('runs the scripts that the operator names too, by their origin', async () => {
+  it("allows the origins of the operator's scripts too", async () => {
     const scripts = [
       { src: 'https://stats.example/x.js?id=1', attributes: {} },
       { src: '/local.js', attributes: {} },
@@ -142,7 +142,7 @@ describe('a page of the console', () => {
     expect(policy['script-src']!.filter(source => source.includes('local'))).toEqual([])
   })
 
-  it('lets those scripts connect to where the operator says', async () => {
+  it('allows connections to the origins that the operator lists', async () => {
     const scripts = [{ src: 'https://stats.example/x.js', attributes: {} }]
     const connect = ['https://collect.example', 'wss://live.example:8443/', 'https://stats.example']
     const { headers } = await ask(await served({ console: { scripts, connect } }), '/')
@@ -164,7 +164,7 @@ describe('a page of the console', () => {
     expect(answer.headers.get('content-security-policy')).toContain("script-src 'self'")
   })
 
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('is not for %s', async method => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('refuses %s with 405', async method => {
     const answer = await ask(hub, '/login', { method })
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe('GET, HEAD')
@@ -173,7 +173,7 @@ describe('a page of the console', () => {
 })
 
 describe('a file of the console', () => {
-  it('is kept for ever when its name has its hash', async () => {
+  it('is cached forever if its name contains its hash', async () => {
     const answer = await ask(hub, '/assets/app-1.js', { headers: { 'accept-encoding': 'identity' } })
     expect(answer.status).toBe(200)
     expect(answer.text).toBe('console.log(1)')
@@ -182,7 +182,7 @@ describe('a file of the console', () => {
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('is sent compressed to who can read that', async () => {
+  it('is sent compressed to clients that accept it', async () => {
     const { headers } = await ask(hub, '/assets/app-1.js', {
       method: 'HEAD',
       headers: { 'accept-encoding': 'br' },
@@ -198,7 +198,7 @@ describe('a file of the console', () => {
   })
 
   it.each(['/assets/app-0.js', '/assets/', '/assets', '/assets/.hidden.js', '/assets/app-1.js/x'])(
-    'that is not there is not a page either: %s',
+    'that does not exist is 404 and not the index page: %s',
     async path => {
       const answer = await ask(hub, path)
       expect(answer.status).toBe(404)
@@ -228,7 +228,7 @@ describe('a file of the console', () => {
     '/assets/..%2ffavicon.svg',
     '/file:///etc/passwd',
     'http://x/../secret.txt',
-  ])('outside of its folder is not served: %s', async path => {
+  ])('outside of the folder is not served: %s', async path => {
     const answer = await raw(path)
     expect(answer).toMatch(/^HTTP\/1\.1 [24]\d\d /)
     expect(answer).not.toContain('not for the world')
@@ -240,7 +240,7 @@ describe('a file of the console', () => {
 })
 
 describe('/api/config.json', () => {
-  it('is what the operator wrote and where the hub is, for anybody and never kept', async () => {
+  it("has the operator's settings and the public URL, without credentials and never cached", async () => {
     const console = {
       banner: { text: '<b>Maintenance</b>' },
       scripts: [{ src: 'https://stats.example/x.js', attributes: { defer: '' } }],
@@ -255,7 +255,7 @@ describe('/api/config.json', () => {
     expect(answer.json()).toEqual({ ...console, publicUrl: 'http://hub.example' })
   })
 
-  it('has the address of a hub that chose its port itself', async () => {
+  it('has the actual port if the hub chose a free one', async () => {
     await using running = await testHub()
     const answer = await ask(running, '/api/config.json')
     expect(answer.json()).toEqual({ publicUrl: `http://localhost:${running.address.port}` })
@@ -263,7 +263,7 @@ describe('/api/config.json', () => {
 })
 
 describe('a hub whose console is not built', () => {
-  it('says how to build it, and serves its API', async () => {
+  it('answers pages with how to build it, and serves its API', async () => {
     const unbuilt = await served({}, join(folder, 'nowhere'))
     const page = await ask(unbuilt, '/login')
     expect(page.status).toBe(503)

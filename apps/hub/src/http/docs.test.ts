@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 
 describe('/api/openapi.json', () => {
-  it('is the document of the registry with the address of this hub, for anybody', async () => {
+  it('is the document of the registry with the URL of this hub, without credentials', async () => {
     const answer = await ask(hub, '/api/openapi.json')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -19,7 +19,7 @@ describe('/api/openapi.json', () => {
 })
 
 describe('/api/docs', () => {
-  it('has every action with its summary, and a link that leads to it', async () => {
+  it('has every action with its summary and a link to it', async () => {
     const { status, headers, text } = await ask(hub, '/api/docs')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -30,7 +30,7 @@ describe('/api/docs', () => {
     }
   })
 
-  it('runs no script, holds no style of its own and shows no markup of a schema as markup', async () => {
+  it('has no script and no inline style, and escapes markup in schemas', async () => {
     const { headers, text } = await ask(hub, '/api/docs')
     expect(headers.get('content-security-policy')).toBe(
       "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -42,7 +42,7 @@ describe('/api/docs', () => {
       expect(text.split(`<${tag}`).length, tag).toBe(text.split(`</${tag}>`).length)
   })
 
-  it('has its style beside it', async () => {
+  it('has its style in a file of its own', async () => {
     const { status, headers, text } = await ask(hub, '/api/docs.css')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/css; charset=utf-8')

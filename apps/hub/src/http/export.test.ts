@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Renames of devices long ago, one a second. */
+/** Inserts `count` audit events about renamed devices, a second apart. */
 async function events(project: string, count: number, series: string): Promise<void> {
   await sql`
     insert into audit_event (event_id, event, actor, data, project_id, created_at)
@@ -45,7 +45,7 @@ function parsedCsv(text: string): string[][] {
 }
 
 describe('an export', () => {
-  it('has every row of a long log as a line of JSON, as the action answers it', async () => {
+  it('has every row of a long log as a line of JSON, equal to the output of the action', async () => {
     const answer = await ask(hub, asked(`${LOG}.jsonl`, { projectId }), { as: ada })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('application/jsonl; charset=utf-8')
@@ -65,7 +65,7 @@ describe('an export', () => {
     expect(rows.slice(0, 500)).toEqual(events)
   })
 
-  it('as CSV has a header, one line a row and JSON in its cells', async () => {
+  it('as CSV has a header, one line per row and JSON in cells with objects', async () => {
     const answer = await ask(
       hub,
       asked(`${LOG}.csv`, { projectId, filter: { types: ['projects_Created'] } }),
@@ -100,7 +100,7 @@ describe('an export', () => {
     ])
   })
 
-  it('as CSV holds nothing that a spreadsheet would run', async () => {
+  it('as CSV has no cell that a spreadsheet would run as a formula', async () => {
     const names = [
       '=1+1',
       '+1',
@@ -115,7 +115,7 @@ describe('an export', () => {
       'a,b',
     ]
     const list = await hub.project(ada, organizationId, 'Names')
-    // As no form takes them, but as an import or an older version may have left them.
+    // No form accepts these names. An import or an older version may have stored them.
     for (const name of names) await deviceRow(hub, list, { name, pendingCertificates: 2 })
     const { text } = await ask(hub, asked('/api/v1/export/projects_QueryDevices.csv', { projectId: list }), {
       as: ada,
@@ -129,7 +129,7 @@ describe('an export', () => {
     expect(rows.map(row => row[header!.indexOf('pendingCertificatesCount')])).toEqual(names.map(() => '2'))
   })
 
-  it('keeps numbers as they are written', async () => {
+  it('keeps the exact text of numbers', async () => {
     const deviceId = await deviceRow(hub, projectId)
     await sql`insert into device_event (device_id, event_id, event_day, severity, body, attributes, emitted_at)
       values (${deviceId}, 'd_ev_20261121-0800-vKawAqYx', '2026-11-21', 'Info',
@@ -143,7 +143,7 @@ describe('an export', () => {
     expect(text.match(/\n/g)).toHaveLength(1)
   })
 
-  it('ends with what there was when it began', async () => {
+  it('does not include rows that are added after its start', async () => {
     const { text } = await ask(hub, asked(`${LOG}.jsonl`, { projectId, sort: 'createdAt' }), { as: ada })
     const before = text.trimEnd().split('\n').length
     await sql`insert into audit_event (event_id, event, actor, data, project_id, created_at)
@@ -165,7 +165,7 @@ describe('an export', () => {
     expect(all.trimEnd().split('\n')).toHaveLength(before + 1)
   })
 
-  it('is refused like the action itself, before anything is sent', async () => {
+  it('is refused like the action, before any row is sent', async () => {
     const stranger = await hub.user()
     const refused = await ask(hub, asked(`${LOG}.csv`, { projectId }), { as: stranger })
     expect(refused.status).toBe(403)
@@ -204,7 +204,7 @@ describe('an export', () => {
     expect(answer.json()).toMatchObject({ kind: 'Invalid' })
   })
 
-  it('is cut off, and never looks whole, when the right to it ends meanwhile', async () => {
+  it('breaks the connection, so that it does not look complete, when the caller loses the right', async () => {
     const long = await hub.project(ada, organizationId, 'Long')
     await events(long, 60_000, 'BBB')
     await using database = await databaseSession(hub)
@@ -212,7 +212,7 @@ describe('an export', () => {
       headers: { cookie: ada.cookie },
     })
     expect(response.status).toBe(200)
-    // After the page that is being read, long before the last one.
+    // Removes the right while a page is being read, long before the last page.
     await database.lock('audit_event')
     await hub.db.deleteFrom('organization_member').where('organization_id', '=', organizationId).execute()
     await database.release()
@@ -223,7 +223,7 @@ describe('an export', () => {
       .execute()
   })
 
-  it('stops reading when the client is gone', async () => {
+  it('stops its queries when the client disconnects', async () => {
     await using database = await databaseSession(hub)
     await database.lock('audit_event')
     const call = request(`${hub.url}${asked(`${LOG}.jsonl`, { projectId })}`, {
@@ -234,7 +234,7 @@ describe('an export', () => {
     await database.waitingStatements(1)
     call.destroy()
     await database.release()
-    await until('nothing runs any more', async () => {
+    await until('no statement is running', async () => {
       const running = await database.query(
         `select from pg_stat_activity where datname = current_database() and state = 'active' and pid <> pg_backend_pid()`,
       )

@@ -15,7 +15,7 @@ import { createServer } from './server.ts'
 const INVOKE = '/api/v1/actions/invoke'
 const EVIL = 'https://evil.example'
 
-/** What every answer carries, pages excepted in their policy. */
+/** Headers of every answer. Pages have a different content security policy. */
 const EVERYWHERE: Record<string, string> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -55,7 +55,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-/** The head of the first answer to some text on a bare socket. */
+/** Sends text on a raw socket and returns the head of the first answer. */
 async function headOf(text: string, at = url): Promise<{ status: number; headers: Headers }> {
   const socket = connect(Number(new URL(at).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -69,7 +69,7 @@ async function headOf(text: string, at = url): Promise<{ status: number; headers
   return { status: Number(first!.split(' ')[1]), headers: new Headers(headers) }
 }
 
-/** A request as a page of another site might send it. */
+/** Text of a request as a page of another site could send it. */
 function requestOf(method: string, path: string, lines: string[] = [], body = ''): string {
   const all = [
     `${method} ${path} HTTP/1.1`,
@@ -111,7 +111,7 @@ function routes(): [method: string, pattern: string][] {
   return found
 }
 
-it('knows the routes that it goes through', () => {
+it('lists the routes of the server for the next test', () => {
   const patterns = routes().map(([, pattern]) => pattern)
   for (const known of [
     '/healthz',
@@ -124,7 +124,7 @@ it('knows the routes that it goes through', () => {
     expect(patterns).toContain(known)
 })
 
-it('tells browsers on every route, to strangers and to people, what they may do with it', async () => {
+it('sends the security headers on every route, with and without credentials', async () => {
   for (const [method, pattern] of routes()) {
     const path = pattern.replace(':name', 'actor_GetActor').replace(/:\w+/g, 'x').replace('*', 'app-1.js')
     for (const credentials of [[], [`Cookie: ${ada.cookie}`]]) {
@@ -137,75 +137,75 @@ it('tells browsers on every route, to strangers and to people, what they may do 
   }
 })
 
-describe('an answer', () => {
+describe('the answer to', () => {
   const json = (length: number): string[] => ['Content-Type: application/json', `Content-Length: ${length}`]
   it.each<[what: string, status: number, text: () => string]>([
-    ['that is a page', 200, () => requestOf('GET', '/org_x/projects?q=1')],
-    ['that is a page with a JWT in its address', 200, () => requestOf('GET', '/signup/verify?jwt=a.b.c')],
-    ['that is a file', 200, () => requestOf('GET', '/favicon.svg')],
-    ['that is an asset', 200, () => requestOf('GET', '/assets/app-1.js')],
-    ['about a page that there is not', 404, () => requestOf('GET', '/metrics')],
+    ['a page', 200, () => requestOf('GET', '/org_x/projects?q=1')],
+    ['a page with a JWT in its URL', 200, () => requestOf('GET', '/signup/verify?jwt=a.b.c')],
+    ['a file', 200, () => requestOf('GET', '/favicon.svg')],
+    ['an asset', 200, () => requestOf('GET', '/assets/app-1.js')],
+    ['an unknown page', 404, () => requestOf('GET', '/metrics')],
     [
-      'under a foreign host',
+      'a foreign host',
       421,
       () => requestOf('GET', '/login').replace('Host: hub.example', 'Host: evil.example'),
     ],
-    ['with two hosts', 400, () => requestOf('GET', '/login', ['Host: hub.example'])],
-    ['about an asset that is not there', 404, () => requestOf('GET', '/assets/app-0.js')],
-    ['that is not modified', 412, () => requestOf('GET', '/assets/app-1.js', ['If-Match: "x"'])],
-    ['about a range', 416, () => requestOf('GET', '/favicon.svg', ['Range: bytes=900-'])],
-    ['about an API that there is not', 404, () => requestOf('GET', '/api/nothing')],
-    ['about an action that there is not', 404, () => requestOf('POST', `${INVOKE}/x`)],
-    ['of an action', 200, () => requestOf('POST', `${INVOKE}/actor_GetActor`)],
-    ['of an action to nobody', 401, () => requestOf('POST', `${INVOKE}/projects_Query`)],
+    ['two Host headers', 400, () => requestOf('GET', '/login', ['Host: hub.example'])],
+    ['an unknown asset', 404, () => requestOf('GET', '/assets/app-0.js')],
+    ['a failed precondition', 412, () => requestOf('GET', '/assets/app-1.js', ['If-Match: "x"'])],
+    ['an unsatisfiable range', 416, () => requestOf('GET', '/favicon.svg', ['Range: bytes=900-'])],
+    ['an unknown API path', 404, () => requestOf('GET', '/api/nothing')],
+    ['an unknown action', 404, () => requestOf('POST', `${INVOKE}/x`)],
+    ['an action', 200, () => requestOf('POST', `${INVOKE}/actor_GetActor`)],
+    ['an action without credentials', 401, () => requestOf('POST', `${INVOKE}/projects_Query`)],
     [
-      'to another site',
+      'a cross-site write',
       403,
       () => requestOf('POST', `${INVOKE}/organizations_Create`, [`Cookie: ${ada.cookie}`]),
     ],
-    ['about an input', 400, () => requestOf('POST', `${INVOKE}/actor_GetActor`, json(1), '[')],
-    ['about a method', 405, () => requestOf('DELETE', '/login')],
-    ['about a method of the API', 404, () => requestOf('PUT', '/api/private/login')],
+    ['an invalid input', 400, () => requestOf('POST', `${INVOKE}/actor_GetActor`, json(1), '[')],
+    ['a method that is not allowed', 405, () => requestOf('DELETE', '/login')],
+    ['a method that is not allowed in the API', 404, () => requestOf('PUT', '/api/private/login')],
     [
-      'to a preflight',
+      'a preflight',
       405,
       () => requestOf('OPTIONS', `${INVOKE}/actor_GetActor`, ['Access-Control-Request-Method: POST']),
     ],
     [
-      'to a preflight of a page',
+      'a preflight of a page',
       405,
       () => requestOf('OPTIONS', '/', ['Access-Control-Request-Private-Network: true']),
     ],
     [
-      'about a body that is too large',
+      'a body that is too large',
       413,
       () => requestOf('POST', `${INVOKE}/x`, json(MAX_ACTION_BODY_BYTES + 1)),
     ],
     [
-      'about a body of another type',
+      'a body of another type',
       415,
       () => requestOf('POST', `${INVOKE}/x`, ['Content-Type: text/plain', 'Content-Length: 1'], 'x'),
     ],
     [
-      'about a body that is packed',
+      'a compressed body',
       415,
       () => requestOf('POST', `${INVOKE}/x`, [...json(2), 'Content-Encoding: gzip'], '{}'),
     ],
-    ['about a path that cannot be decoded', 400, () => requestOf('GET', '/%E0%A4%A')],
-    ['about a parameter that is too long', 414, () => requestOf('POST', `${INVOKE}/${'x'.repeat(1_000)}`)],
-    ['about headers that are too large', 431, () => requestOf('GET', '/', [`X: ${'x'.repeat(20_000)}`])],
-    ['about what is no HTTP', 400, () => 'hello\r\n\r\n'],
-    ['about a request for no host', 400, () => 'GET / HTTP/1.1\r\n\r\n'],
-    ['about an expectation', 417, () => requestOf('GET', '/', ['Expect: miracles'])],
-    ['of the live stream to another site', 403, () => requestOf('GET', '/api/v1/live')],
-    ['of the gateway without an upgrade', 426, () => requestOf('GET', '/api/v1/connect/ws')],
-  ])('%s has them: %i', async (_what, status, text) => {
+    ['a path that cannot be decoded', 400, () => requestOf('GET', '/%E0%A4%A')],
+    ['a path parameter that is too long', 414, () => requestOf('POST', `${INVOKE}/${'x'.repeat(1_000)}`)],
+    ['headers that are too large', 431, () => requestOf('GET', '/', [`X: ${'x'.repeat(20_000)}`])],
+    ['text that is not HTTP', 400, () => 'hello\r\n\r\n'],
+    ['a request without Host', 400, () => 'GET / HTTP/1.1\r\n\r\n'],
+    ['an unknown Expect header', 417, () => requestOf('GET', '/', ['Expect: miracles'])],
+    ['the live stream for another site', 403, () => requestOf('GET', '/api/v1/live')],
+    ['the gateway without an upgrade', 426, () => requestOf('GET', '/api/v1/connect/ws')],
+  ])('%s (%i) has the security headers', async (_what, status, text) => {
     const answer = await headOf(text())
     expect(answer.status).toBe(status)
     expectHygiene(answer)
   })
 
-  it('that never ends has them', async () => {
+  it('a live stream has the security headers', async () => {
     const lines = [`Cookie: ${ada.cookie}`, 'Origin: https://hub.example']
     const text = requestOf('GET', '/api/v1/live', lines).replace(`Origin: ${EVIL}\r\n`, '')
     const answer = await headOf(text)
@@ -218,7 +218,7 @@ describe('an answer', () => {
   it.each([
     ['/api/v1/connect/ws', 401],
     ['/elsewhere', 404],
-  ])('to an upgrade that is refused has them: %s', async (path, status) => {
+  ])('a refused upgrade of %s has the security headers', async (path, status) => {
     const upgrade = ['Connection: Upgrade', 'Upgrade: websocket']
     const answer = await headOf(requestOf('GET', path, upgrade).replace('Connection: close\r\n', ''), hub.url)
     expect(answer.status).toBe(status)
@@ -226,7 +226,7 @@ describe('an answer', () => {
   })
 })
 
-it('asks for HTTPS only where the hub is reached under it', async () => {
+it('sends Strict-Transport-Security only if the public URL is HTTPS', async () => {
   await using plain = await testHub()
   const { headers } = await fetch(`${plain.url}/healthz`)
   expect(headers.get('strict-transport-security')).toBeNull()

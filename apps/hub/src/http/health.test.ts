@@ -28,7 +28,7 @@ async function listener(core: () => Core | undefined, log = createLog('silent'))
 }
 
 describe('a hub that runs', () => {
-  it('is alive and ready, whoever asks', async () => {
+  it('is alive and ready, without credentials', async () => {
     await using hub = await testHub()
     for (const [path, body] of [
       ['/healthz', { status: 'alive' }],
@@ -42,7 +42,7 @@ describe('a hub that runs', () => {
     }
   })
 
-  it('is not ready without its database, which it does not describe, and alive', async () => {
+  it('is alive but not ready without its database, and reveals no details of it', async () => {
     await using hub = await testHub()
     await hub.db.destroy()
     const ready = await ask(hub, '/readyz')
@@ -51,7 +51,7 @@ describe('a hub that runs', () => {
     expect((await ask(hub, '/healthz')).status).toBe(200)
   })
 
-  it('O1: is degraded, and ready, for as long as a part of it has a reason', async () => {
+  it('O1: is degraded but ready while a part of it reports a reason', async () => {
     await using hub = await testHub()
     hub.readiness.degrade('disk', 'little space')
     hub.readiness.degrade('mail', 'no mail server')
@@ -64,7 +64,7 @@ describe('a hub that runs', () => {
     expect((await ask(hub, '/readyz')).json()).toEqual({ status: 'ready' })
   })
 
-  it('O1: is not ready once its heartbeat is old, which names the reason, and alive', async () => {
+  it('O1: is alive but not ready once its heartbeat is old, and gives the reason', async () => {
     await using hub = await testHub()
     const readiness = new Readiness(hub.db, 400)
     const { log } = capturedLog()
@@ -125,7 +125,7 @@ describe('a hub that starts', () => {
     ['GET', '/api/nothing'],
     ['GET', '/'],
     ['GET', '/healthz/x'],
-  ])('says when to ask again: %s %s', async (method, path) => {
+  ])('answers with 503 and Retry-After: %s %s', async (method, path) => {
     const answer = await ask(await listener(() => undefined), path, { method })
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('1')
@@ -136,7 +136,7 @@ describe('a hub that starts', () => {
     })
   })
 
-  it('shows a page that loads again by itself to a browser, whatever address it asks for', async () => {
+  it('answers browsers with a page that reloads automatically, whatever the path', async () => {
     const hub = await listener(() => undefined)
     const headers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
     for (const path of ['/', '/org_x/projects?q=1', '/apiary']) {
@@ -160,10 +160,10 @@ describe('a hub that starts', () => {
 })
 
 describe('a hub that stops', () => {
-  it('says so to a request that came before, and logs no fault of its own', async () => {
+  it('answers a request that arrived before with 503 and logs no TypeError', async () => {
     const captured = capturedLog()
     let asked = 0
-    // Gone between the first look, when the request came, and the second, when its body was read.
+    // The hub exists when the request arrives, and no longer when its body has been read.
     const core = (): Core | undefined => (asked++ === 0 ? ({} as Core) : undefined)
     const hub = await listener(core, captured.log)
     const answer = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', { body: {} })
@@ -172,7 +172,7 @@ describe('a hub that stops', () => {
     expect(JSON.stringify(captured.lines)).not.toContain('TypeError')
   })
 
-  it('lets an action that is under way end, and takes no other', async () => {
+  it('completes an action in flight and accepts no new one', async () => {
     const hub = await testHub()
     const owner = await hub.user()
     const projectId = await hub.project(owner, await hub.organization(owner))
@@ -191,21 +191,17 @@ describe('a hub that stops', () => {
   it.each([
     ['permission check', 'project'],
     ['change', 'audit_event'],
-  ])(
-    'waits a few seconds for a %s that does not end, and no longer',
-    { timeout: 40_000 },
-    async (_what, table) => {
-      const hub = await testHub()
-      const owner = await hub.user()
-      const projectId = await hub.project(owner, await hub.organization(owner))
-      await using inTheWay = await databaseSession(hub)
-      await inTheWay.lock(table)
-      const renamed = owner.invoke('projects_SetName', { projectId, name: 'Last' }).catch(() => 'lost')
-      await inTheWay.waitingStatements(1)
-      const from = performance.now()
-      await hub[Symbol.asyncDispose]()
-      expect(performance.now() - from).toBeLessThan(15_000)
-      expect(await renamed).toBe('lost')
-    },
-  )
+  ])('waits at most a few seconds for a %s that does not end', { timeout: 40_000 }, async (_what, table) => {
+    const hub = await testHub()
+    const owner = await hub.user()
+    const projectId = await hub.project(owner, await hub.organization(owner))
+    await using inTheWay = await databaseSession(hub)
+    await inTheWay.lock(table)
+    const renamed = owner.invoke('projects_SetName', { projectId, name: 'Last' }).catch(() => 'lost')
+    await inTheWay.waitingStatements(1)
+    const from = performance.now()
+    await hub[Symbol.asyncDispose]()
+    expect(performance.now() - from).toBeLessThan(15_000)
+    expect(await renamed).toBe('lost')
+  })
 })

@@ -24,7 +24,7 @@ function connectionsOf(server: Server): Promise<number> {
 
 type Client = { socket: Socket; answer: () => string; closed: Promise<unknown> }
 
-/** A connection that has sent some text and keeps what comes back. */
+/** Opens a connection, sends a text and collects the answer. */
 async function opened(text: string, port = hub.address.port): Promise<Client> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -39,12 +39,12 @@ async function opened(text: string, port = hub.address.port): Promise<Client> {
   return { socket, answer: () => answer, closed }
 }
 
-describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
+describe.concurrent('a slow client', { timeout: 60_000 }, () => {
   it.each([
-    ['says nothing', ''],
-    ['breaks off in the first line', 'GET /healthz HT'],
-    ['breaks off in its headers', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: '],
-  ])('is let go when it %s', async (_what, text) => {
+    ['sends nothing', ''],
+    ['stops in the request line', 'GET /healthz HT'],
+    ['stops in its headers', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: '],
+  ])('is disconnected when it %s', async (_what, text) => {
     const from = performance.now()
     const { answer, closed } = await opened(text)
     await closed
@@ -53,7 +53,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
     expect(performance.now() - from).toBeLessThan(40_000)
   })
 
-  it('is let go as well when it sends a header now and then', async () => {
+  it('is disconnected even if it keeps sending headers', async () => {
     const { socket, answer, closed } = await opened('GET /healthz HTTP/1.1\r\nHost: localhost\r\n')
     const timer = setInterval(() => socket.write('X-More: y\r\n'), 200)
     await closed
@@ -62,7 +62,7 @@ describe.concurrent('a client that takes its time', { timeout: 60_000 }, () => {
   })
 })
 
-it('serves who offers another protocol as if they had not', async () => {
+it('ignores an upgrade to HTTP/2 and answers the request', async () => {
   const { socket, answer } = await opened(
     'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n',
   )
@@ -71,15 +71,15 @@ it('serves who offers another protocol as if they had not', async () => {
   socket.destroy()
 })
 
-it('keeps a connection longer than the proxies and programs that use it again', async () => {
+it('keeps an idle connection longer than proxies and other clients do', async () => {
   const { socket, answer } = await opened('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await until('it answers', () => answer().includes('alive'))
-  // Caddy lets an idle one go after two minutes, others earlier.
+  // Caddy closes idle connections after two minutes, others earlier.
   expect(Number(/^keep-alive: timeout=(\d+)\r$/im.exec(answer())?.[1])).toBeGreaterThan(120)
   socket.destroy()
 })
 
-it('lets a client go whose body does not come in time', async () => {
+it('disconnects a client whose body does not arrive in time', async () => {
   const app = await createServer({
     config: loadConfig({ MUSTER_PORT: '0' }),
     instanceKey: () => Buffer.alloc(32),
@@ -100,7 +100,7 @@ it('lets a client go whose body does not come in time', async () => {
   await app.close()
 })
 
-it('lets a client go that takes nothing of an answer', async () => {
+it('disconnects a client that does not read its answer', async () => {
   const app = await createServer({
     config: loadConfig({ MUSTER_PORT: '0' }),
     instanceKey: () => Buffer.alloc(32),
@@ -109,22 +109,22 @@ it('lets a client go that takes nothing of an answer', async () => {
     publicUrl: () => 'http://hub.example',
     stallMs: 300,
   })
-  // More than the system takes for a reader who is not there.
+  // More than the socket buffers of the system hold.
   app.get('/large', async () => Buffer.alloc(64 * 1024 * 1024))
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as { port: number }
   const { socket, closed } = await opened('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n', port)
   socket.pause()
-  await until('it is let go', async () => (await connectionsOf(app.server)) === 0)
+  await until('it is disconnected', async () => (await connectionsOf(app.server)) === 0)
   socket.resume()
   await closed
   await app.close()
 })
 
-it('serves others in time while hundreds of connections hold their requests back', {
+it('serves other clients in time while hundreds of connections send incomplete requests', {
   timeout: 90_000,
 }, async () => {
-  /** The time in milliseconds within which 99 of 100 actions are answered. */
+  /** 99th percentile of the time of an action, in milliseconds. */
   const slowMs = async (): Promise<number> => {
     const times: number[] = []
     const caller = async (): Promise<void> => {
@@ -145,15 +145,15 @@ it('serves others in time while hundreds of connections hold their requests back
     const text = ['', half, `${half}Content-Length: 1000\r\n\r\n{`][count % 3]!
     clients.push(await opened(text))
   }
-  // One moment in which the machine does something else is in one of them; who is held up by these clients is so in both.
+  // The smaller of two measurements, because a pause of the machine affects only one, and slow clients would affect both.
   const together = Math.min(await slowMs(), await slowMs())
   for (const { socket } of clients) socket.destroy()
-  // The goal is 500 ms (S22); a machine that is busy with other things is slower by itself.
+  // The goal is 500 ms (S22). A busy machine may be slower even without these clients.
   expect(together).toBeLessThan(Math.max(500, 3 * alone))
 })
 
-describe('a request that is made to cost much', () => {
-  it('with thousands of headers is answered like any other, or refused', async () => {
+describe('a hostile request', () => {
+  it('with thousands of headers is answered or refused', async () => {
     const headers = Array.from({ length: 3_500 }, () => 'a:\r\n').join('')
     const { answer, closed } = await opened(
       `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`,
@@ -163,27 +163,27 @@ describe('a request that is made to cost much', () => {
   })
 
   it.each([
-    ['an address without end', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    ['a path of 100 kB', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
     [
-      'a header without end',
+      'a header of 100 kB',
       `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: muster=${'x'.repeat(100_000)}\r\n\r\n`,
     ],
-    ['cookies without end', `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: ${'a=b; '.repeat(20_000)}\r\n\r\n`],
+    ['20,000 cookies', `GET / HTTP/1.1\r\nHost: localhost\r\nCookie: ${'a=b; '.repeat(20_000)}\r\n\r\n`],
   ])('with %s is refused', async (_what, text) => {
     const { answer, closed } = await opened(text)
     await closed
-    // What it goes on sending may reset the connection before the answer is read.
+    // The bytes that the client still sends may reset the connection before it reads the answer.
     expect(answer()).toMatch(/^(HTTP\/1\.1 431 [\s\S]*"The headers are too large\.".*)?$/)
   })
 
-  it('with a body without end for something that is no action is refused', async () => {
+  it('with a large body for a route other than an action is refused', async () => {
     const body = { email: 'x'.repeat(70_000), password: 'x' }
     const answer = await ask(hub, '/api/private/login', { body })
     expect(answer.status).toBe(413)
     expect(answer.json()).toMatchObject({ kind: 'Invalid', message: 'The body is larger than 65536 bytes.' })
   })
 
-  it('with a body that is too large without credentials is refused before it is read', async () => {
+  it('with a large body and without credentials is refused before the body is read', async () => {
     const head = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
     const announced = await opened(`${head}Content-Length: ${8 * 1024 * 1024}\r\n\r\n{`)
     await until('it is refused', () => announced.answer().includes('which is all that it may have'))
@@ -198,7 +198,7 @@ describe('a request that is made to cost much', () => {
     endless.socket.destroy()
   })
 
-  it('again and again before it was answered ends its connection, and leaves others their turns', async () => {
+  it('pipelined more than eight times closes its connection and does not delay other clients', async () => {
     const asked = 'GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'
     const many = await opened(asked.repeat(2000))
     const from = performance.now()
@@ -213,7 +213,7 @@ describe('a request that is made to cost much', () => {
     expect(few.answer()).toContain('alive')
   })
 
-  it('with a packed body is refused before it is unpacked', async () => {
+  it('with a compressed body is refused before it is decompressed', async () => {
     const body = gzipSync(Buffer.alloc(50 * 1024 * 1024, ' '))
     const answer = await ask(hub, PATH, { body, headers: { 'content-encoding': 'gzip' } })
     expect(answer.status).toBe(415)
@@ -224,12 +224,15 @@ describe('a request that is made to cost much', () => {
   })
 
   it.each([
-    ['nested without end', '['.repeat(60_000)],
-    ['an object in an object without end', '{"a":'.repeat(12_000)],
-    ['thousands of names', `{${Array.from({ length: 5_000 }, (_, index) => `"k${index}":0`).join(',')}}`],
-    ['a number without end', '1'.repeat(60_000)],
-    ['a text of escapes', `{"a":"${'\\u0000'.repeat(10_000)}"}`],
-  ])('with a body that is %s is answered at once', async (_what, body) => {
+    ['60,000 nested arrays', '['.repeat(60_000)],
+    ['12,000 nested objects', '{"a":'.repeat(12_000)],
+    [
+      'an object of 5,000 members',
+      `{${Array.from({ length: 5_000 }, (_, index) => `"k${index}":0`).join(',')}}`,
+    ],
+    ['a number of 60,000 digits', '1'.repeat(60_000)],
+    ['a string of 10,000 escapes', `{"a":"${'\\u0000'.repeat(10_000)}"}`],
+  ])('with %s as its body is answered at once', async (_what, body) => {
     const tookMs: number[] = []
     for (let time = 0; time < 3; time++) {
       const from = performance.now()
@@ -237,19 +240,19 @@ describe('a request that is made to cost much', () => {
       expect([200, 400]).toContain(answer.status)
       tookMs.push(performance.now() - from)
     }
-    // What the machine does besides makes one of them slow, and none fast.
+    // The fastest of three, because other work on the machine can only make a request slower.
     expect(Math.min(...tookMs)).toBeLessThan(500)
   })
 
   it.each([
     ['two lengths', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
-    ['a length and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
-    ['chunks of another kind', 'Transfer-Encoding: chunked, identity\r\n'],
-    ['a length that is no number', 'Content-Length: 2a\r\n'],
+    ['a length and chunked encoding', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
+    ['an unknown transfer encoding', 'Transfer-Encoding: chunked, identity\r\n'],
+    ['a length that is not a number', 'Content-Length: 2a\r\n'],
     ['a length with a sign', 'Content-Length: +2\r\n'],
     ['a blank before the colon', 'Content-Length : 2\r\n'],
-    ['a header in two lines', 'X: a\r\n b\r\nContent-Length: 2\r\n'],
-  ])('with %s, so that two readers would differ on its end, is refused', async (_what, lines) => {
+    ['a folded header', 'X: a\r\n b\r\nContent-Length: 2\r\n'],
+  ])('with %s is refused, because a proxy could see a different end of it', async (_what, lines) => {
     const { answer, closed, socket } = await opened(
       `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}\r\n{}GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     )
@@ -260,7 +263,7 @@ describe('a request that is made to cost much', () => {
   })
 })
 
-it('takes the names of prototypes for names like others, in every part of a request', async () => {
+it('is not affected by names such as __proto__ in any part of a request', async () => {
   const planted = '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}'
   const before = Object.getOwnPropertyNames(Object.prototype)
   for (const name of ['actor_GetActor', 'projects_Query', 'organizations_Query', 'users_Query'])
@@ -283,7 +286,7 @@ it('takes the names of prototypes for names like others, in every part of a requ
   expect(refused.status).toBe(403)
 })
 
-it('keeps an upgrade with a cookie from another site out: the gateway takes no cookies', async () => {
+it('refuses an upgrade of a browser, because the gateway accepts no cookies', async () => {
   for (const origin of ['https://evil.example', hub.url]) {
     const { answer, closed } = await opened(
       `GET /api/v1/connect/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
@@ -295,8 +298,8 @@ it('keeps an upgrade with a cookie from another site out: the gateway takes no c
   }
 })
 
-it('keeps the live stream from pages of other sites', async () => {
+it('refuses the live stream to pages of other sites', async () => {
   const headers = { cookie: ada.cookie, origin: 'https://evil.example' }
   expect((await ask(hub, '/api/v1/live', { headers })).status).toBe(403)
-  await until('nobody listens', () => hub.live.subscriberCount === 0)
+  await until('no stream is open', () => hub.live.subscriberCount === 0)
 })

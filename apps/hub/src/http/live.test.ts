@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** The live stream of the same hub on a listener that looks at sessions much more often. */
+/** A second listener for the live stream of the same hub. It sends pings and checks sessions every `everyMs`. */
 async function impatient(everyMs: number): Promise<AsyncDisposable & { url: string }> {
   const app: FastifyInstance = fastify({ forceCloseConnections: true })
   await app.register(fastifyCookie)
@@ -34,7 +34,7 @@ async function impatient(everyMs: number): Promise<AsyncDisposable & { url: stri
   return { url, [Symbol.asyncDispose]: () => app.close() }
 }
 
-/** The stream's text as it comes, and whether it has ended. */
+/** Opens a live stream and collects its text. */
 async function textOf(url: string, { cookie, authorization }: { cookie?: string; authorization?: string }) {
   const stop = new AbortController()
   const headers = { ...(cookie && { cookie }), ...(authorization && { authorization }) }
@@ -67,7 +67,7 @@ async function endSession({ cookie }: TestUser): Promise<void> {
   await ask(hub, '/api/private/logout', { method: 'POST', headers: { cookie } })
 }
 
-it('C15: tells the list of devices of a report only when what it shows has changed', async () => {
+it('C15: notifies the device list of a health report only if the shown status changed', async () => {
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
   await using live = await liveStream(hub, ada)
@@ -79,7 +79,7 @@ it('C15: tells the list of devices of a report only when what it shows has chang
     invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.system.health', value: { status, ...more } })
   const byDevice = device.invoke as (action: string, input: object) => Promise<unknown>
   const byPerson = ada.invoke as (action: string, input: object) => Promise<unknown>
-  /** Notices about the device in the list until its next property is told. */
+  /** Counts the notices for the device list that `write` causes, until the notice about the property arrives. */
   const noticesOf = async (write: () => Promise<unknown>): Promise<number> => {
     await until('it is quiet', async () => {
       const before = live.changes.length
@@ -90,28 +90,28 @@ it('C15: tells the list of devices of a report only when what it shows has chang
     await write()
     const own = (wanted: string) =>
       live.changes.filter(one => one.topic === wanted && one.deviceId === deviceId)
-    await until('the property is told', () => own('properties').length > 0)
+    await until('the property notice arrives', () => own('properties').length > 0)
     return own('devices').length
   }
   expect(await noticesOf(() => report(byDevice, 'ok'))).toBe(1)
   for (let at = 0; at < 3; at++) expect(await noticesOf(() => report(byDevice, 'ok', { at }))).toBe(0)
   expect(await noticesOf(() => report(byDevice, 'degraded'))).toBe(1)
   expect(await noticesOf(() => report(byPerson, 'error'))).toBe(1)
-  // The person's value is replaced by the one that the device reported last.
+  // A person set the status to `error`. The device's next report replaces it, although the device has not changed its value.
   expect(await noticesOf(() => report(byDevice, 'degraded'))).toBe(1)
 })
 
 describe('the live stream', () => {
-  it('is server-sent events that nobody keeps or gathers', async () => {
+  it('is a server-sent event stream that is neither cached nor buffered', async () => {
     await using live = await textOf(hub.url, ada)
     expect(live.stream.status).toBe(200)
     expect(live.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(live.headers.get('cache-control')).toBe('no-store')
     expect(live.headers.get('x-accel-buffering')).toBe('no')
-    await until('it says that it is there', () => live.stream.text === 'event: ping\ndata: {}\n\n')
+    await until('the first ping', () => live.stream.text === 'event: ping\ndata: {}\n\n')
   })
 
-  it('is for people who are signed in, by session or token, and for nobody else', async () => {
+  it('needs a session or a user token', async () => {
     for (const headers of [{}, { cookie: 'muster=x' }, { authorization: `Bearer ${newId('u_sk')}` }]) {
       const answer = await ask(hub, '/api/v1/live', { headers: headers as never })
       expect(answer.status).toBe(401)
@@ -127,12 +127,12 @@ describe('the live stream', () => {
     stop.abort()
   })
 
-  it('answers HEAD without holding it', async () => {
+  it('is not opened by HEAD', async () => {
     const answer = await ask(hub, '/api/v1/live', { method: 'HEAD', headers: { cookie: ada.cookie } })
     expect(answer.status).toBe(404)
   })
 
-  it('tells a device that connects and one that goes within a second', async () => {
+  it('reports within a second that a device connects or disconnects', async () => {
     await using console = await liveStream(hub, ada)
     const device = await connectDevice({ url: hub.url, token })
     const tells = (what: string) =>
@@ -154,33 +154,33 @@ describe('the live stream', () => {
     })
     console.changes.length = 0
     await device[Symbol.asyncDispose]()
-    await tells('its end')
+    await tells('its disconnection')
   })
 
-  it('tells nothing of other organizations', async () => {
+  it('reports no changes of other organizations', async () => {
     const grace = await hub.user()
     const other = await hub.organization(grace)
     await using hers = await liveStream(hub, grace)
     await using his = await liveStream(hub, ada)
     const mine = await hub.project(ada, organizationId)
     const strange = await hub.project(grace, other)
-    await until('each hears of their own', () => hers.changes.length > 0 && his.changes.length > 0)
+    await until('each has a notice', () => hers.changes.length > 0 && his.changes.length > 0)
     const ids = (changes: LiveChange[]): unknown[] => changes.map(change => change.projectId)
     expect(ids(hers.changes)).toEqual([strange])
     expect(ids(his.changes)).toEqual([mine])
   })
 
-  it('tells nothing of other organizations to administrators of the instance either', async () => {
+  it('reports no changes of other organizations to instance administrators either', async () => {
     const admin = await hub.user({ isAdmin: true })
     const own = await hub.organization(admin)
     await using console = await liveStream(hub, admin)
     await hub.project(ada, organizationId)
     await hub.project(admin, own)
-    await until('it hears of its own', () => console.changes.length > 0)
+    await until('it has a notice', () => console.changes.length > 0)
     expect(new Set(console.changes.map(change => change.organizationId))).toEqual(new Set([own]))
   })
 
-  it('says again and again that it is there', async () => {
+  it('sends pings repeatedly', async () => {
     await using listener = await impatient(20)
     await using live = await textOf(listener.url, ada)
     await until('some pings', () => pings(live.stream.text) > 3)
@@ -198,9 +198,12 @@ describe('the live stream', () => {
   })
 
   it.each<[what: string, end: (user: TestUser) => Promise<unknown>]>([
-    ['it is terminated', user => user.invoke('users_TerminateSession', { sessionId: sessionIdOf(user) })],
     [
-      'the password is set by somebody else',
+      'the session is terminated',
+      user => user.invoke('users_TerminateSession', { sessionId: sessionIdOf(user) }),
+    ],
+    [
+      'an administrator sets the password',
       async ({ userId }) => {
         const admin = await hub.user({ isAdmin: true })
         return admin.invoke('users_SetPassword', { userId, password: 'another horse battery' })
@@ -211,7 +214,7 @@ describe('the live stream', () => {
       async ({ userId }) => (await hub.user({ isAdmin: true })).invoke('users_Delete', { userId }),
     ],
     [
-      'its time is over',
+      'the session expires',
       user =>
         hub.db
           .updateTable('session')
@@ -219,7 +222,7 @@ describe('the live stream', () => {
           .where('session_id', '=', sessionIdOf(user))
           .execute(),
     ],
-  ])('ends within seconds when %s, also when that was said to another node', async (_what, end) => {
+  ])('ends within seconds when %s, even on another node', async (_what, end) => {
     const user = await hub.user()
     await using live = await textOf(hub.url, user)
     await until('a ping', () => pings(live.stream.text) === 1)
@@ -227,7 +230,7 @@ describe('the live stream', () => {
     await until('the end', () => live.stream.hasEnded, 5_000)
   })
 
-  it('ends when its user token is revoked, and others go on', async () => {
+  it('ends when its user token is revoked, but other streams continue', async () => {
     const user = await hub.user()
     const token = await hub.userToken(user)
     await using listener = await impatient(20)
@@ -237,11 +240,11 @@ describe('the live stream', () => {
     await user.invoke('users_DeleteToken', { tokenId: publicIdOf(token) as never })
     await until('the end', () => live.stream.hasEnded)
     const seen = pings(other.stream.text)
-    await until('the other goes on', () => pings(other.stream.text) > seen + 3)
+    await until('the other continues', () => pings(other.stream.text) > seen + 3)
     expect(other.stream.hasEnded).toBe(false)
   })
 
-  it('looks at all sessions together', async () => {
+  it('checks the sessions of all streams together', async () => {
     await using listener = await impatient(20)
     await using streams = new AsyncDisposableStack()
     const lives = []
@@ -255,33 +258,33 @@ describe('the live stream', () => {
     await until('some time passes', () => pings(stream.text) > before + 20)
     const looks = pings(stream.text) - before
     hub.pool.off('acquire', countOne)
-    // Two statements a look, whoever listens; a look for each of them would be twenty.
+    // A check of all ten streams takes two statements. Separate checks would take twenty.
     expect(statements).toBeGreaterThan(0)
     expect(statements).toBeLessThan(5 * looks)
   })
 
-  it('stops telling of an organization at once when the person is removed from it', async () => {
+  it('stops reporting an organization as soon as the person is removed from it', async () => {
     const user = await hub.user()
     const shared = await hub.organization(ada, [user])
     await using console = await liveStream(hub, user)
     await hub.project(ada, shared)
-    await until('it tells of it', () => console.changes.some(({ topic }) => topic === 'projects'))
+    await until('it reports the project', () => console.changes.some(({ topic }) => topic === 'projects'))
     await ada.invoke('organizations_RemoveMember', { organizationId: shared, userId: user.userId as never })
-    await until('it tells that it is over', () =>
+    await until('it reports the removal', () =>
       console.changes.some(({ topic }) => topic === 'organizations'),
     )
-    await until('it has looked again', async () => {
+    await until('it has read the memberships again', async () => {
       console.changes.length = 0
       await hub.project(ada, shared)
       const own = await hub.organization(user)
-      await until('it tells of their own', () =>
+      await until('it reports their own organization', () =>
         console.changes.some(({ organizationId }) => organizationId === own),
       )
       return console.changes.every(({ organizationId }) => organizationId !== shared)
     })
   })
 
-  it('ends when the account is switched off', async () => {
+  it('ends when the account is deactivated', async () => {
     const user = await hub.user()
     await using listener = await impatient(20)
     await using live = await textOf(listener.url, user)
@@ -290,13 +293,13 @@ describe('the live stream', () => {
     await until('the end', () => live.stream.hasEnded)
   })
 
-  it('stops telling of an organization that the person left, and tells of one that they joined', async () => {
+  it('stops reporting an organization that the person left, and reports one that they joined', async () => {
     const user = await hub.user()
     const [left, joined] = [await hub.organization(ada, [user]), await hub.organization(ada)]
     await using listener = await impatient(20)
     await using console = await liveStream(listener, user)
     const isTold = (id: string): boolean => console.changes.some(change => change.organizationId === id)
-    await until('it tells of the first', async () => {
+    await until('it reports the first', async () => {
       await hub.project(ada, left)
       return isTold(left)
     })
@@ -306,13 +309,13 @@ describe('the live stream', () => {
       .where('organization_id', '=', left)
       .where('user_id', '=', user.userId)
       .execute()
-    await until('it tells of the second', async () => {
+    await until('it reports the second', async () => {
       await hub.project(ada, joined)
       return isTold(joined)
     })
     console.changes.length = 0
     await hub.project(ada, left)
-    await until('it tells of the second again', async () => {
+    await until('it reports the second again', async () => {
       await hub.project(ada, joined)
       return isTold(joined)
     })
@@ -320,8 +323,8 @@ describe('the live stream', () => {
   })
 })
 
-describe('a reader', () => {
-  /** A request for the stream over a bare socket. */
+describe('a client of the live stream', () => {
+  /** Requests the stream over a raw socket. */
   async function opened(): Promise<Socket> {
     const socket = connect(hub.address.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -330,15 +333,16 @@ describe('a reader', () => {
     return socket
   }
 
-  it('that does not read is cut off, and costs others nothing', async () => {
+  it('that does not read is disconnected and does not affect others', async () => {
     await using other = await liveStream(hub, ada)
     const socket = await opened()
     socket.pause()
     await until('it is subscribed', () => hub.live.subscriberCount === 2)
     await until(
-      'it is cut off',
+      'it is disconnected',
       () => {
-        // Long ids, so that what the kernel buffers is soon full; the same ones, so that no notice is too long for a reader.
+        // Long ids fill the socket buffers soon. Each round repeats the same ids, so that merged notices stay short enough for the other
+        // client.
         for (let index = 0; index < 100; index++)
           hub.live.changed({ topic: 'events', organizationId, projectId: `${'p'.repeat(2_000)}${index}` })
         return hub.live.subscriberCount === 1
@@ -348,19 +352,21 @@ describe('a reader', () => {
     socket.destroy()
     other.changes.length = 0
     await hub.project(ada, organizationId)
-    await until('the other still hears', () => other.changes.some(change => change.topic === 'projects'))
+    await until('the other still gets notices', () =>
+      other.changes.some(change => change.topic === 'projects'),
+    )
   })
 
-  it('that goes away leaves nothing behind, whenever it goes', async () => {
+  it('that disconnects at any moment leaves no subscription behind', async () => {
     for (let count = 0; count < 30; count++) {
       const socket = await opened()
-      // At once, while the hub looks at the session, and after the stream has begun.
+      // Disconnects at once, while the hub checks the session, or after the stream has begun.
       if (count % 3 === 1) await new Promise(setImmediate)
       if (count % 3 === 2) await once(socket, 'data')
       socket.destroy()
     }
-    await until('nobody is left', async () => {
-      // One more round trip, so that requests that are under way have come to their end.
+    await until('no subscription is left', async () => {
+      // Another round trip gives the requests in flight time to end.
       await ada.invoke('actor_GetActor', {})
       return hub.live.subscriberCount === 0
     })
@@ -373,7 +379,7 @@ it('ends its streams when the hub stops', async () => {
   const stopping = await testHub()
   const user = await stopping.user()
   await using live = await textOf(stopping.url, user)
-  await until('it says that it is there', () => pings(live.stream.text) === 1)
+  await until('the first ping', () => pings(live.stream.text) === 1)
   await stopping[Symbol.asyncDispose]()
   expect(stopping.live.subscriberCount).toBe(0)
 })

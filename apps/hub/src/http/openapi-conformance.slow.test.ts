@@ -9,10 +9,10 @@ import { testHub } from '@muster/testkit'
 import { SCHEMATHESIS_FOLDER } from '@muster/testkit/programs'
 import { expect, it } from 'vitest'
 
-/** The fuzzer of OpenAPI documents: the one of `npm run test:setup`, else the one in PATH. */
+/** schemathesis, a fuzzer for OpenAPI documents: as installed by `npm run test:setup`, else as found in PATH. */
 const OWN = join(SCHEMATHESIS_FOLDER, 'bin/schemathesis')
 const PROGRAM = existsSync(OWN) ? OWN : 'schemathesis'
-/** Time of a run, in seconds; `npm run test:schema` gives five minutes. */
+/** Duration of a run, in seconds; `npm run test:schema` sets five minutes. */
 const RUN_SECS = Number(process.env.MUSTER_SCHEMA_SECS ?? 20)
 const isInstalled = spawnSync(PROGRAM, ['--version']).status === 0
 
@@ -23,19 +23,20 @@ it.skipIf(!isInstalled)(
     const token = await hub.userToken(await hub.user({ isAdmin: true }))
     const folder = await mkdtemp(join(tmpdir(), 'muster-schema-'))
     try {
-      // A header on the command line would stay with requests whose credentials the fuzzer takes away.
+      // The token is in the fuzzer's configuration: it would keep a header of the command line in requests that are to have no credentials.
       await writeFile(join(folder, 'schemathesis.toml'), `[auth.openapi.userToken]\nbearer = "${token}"\n`)
       const child = spawn(
         PROGRAM,
         [
           'run',
           `${hub.url}/api/openapi.json`,
-          // The document names the public URL, which is not where this test reaches the hub.
+          // The document contains the public URL, under which this test cannot reach the hub.
           ...['--url', hub.url],
           ...['--phases', 'examples,coverage,fuzzing'],
           ...['--max-time', String(RUN_SECS)],
           ...['--seed', '20'],
-          // Beyond a rate, calls without credentials are answered 429 and not 401; tests of permissions look at those.
+          // Frequent calls without credentials are answered with 429 instead of the 401 that this check expects. The permission tests
+          // cover such calls.
           ...['--exclude-checks', 'ignored_auth'],
           '--continue-on-failure',
           '--no-color',

@@ -38,7 +38,7 @@ export function wrongHostPage(message: string): Page {
   return { title: 'Not the address of this hub', text: escapeHtml(message) }
 }
 
-/** Whether a browser navigates to a page. Programs and the console's own requests get the error as JSON instead. */
+/** Whether the request is a browser's navigation to a page. All other requests get their errors as JSON. */
 export function isForPage({ method, url, headers }: FastifyRequest): boolean {
   return (
     (method === 'GET' || method === 'HEAD') &&

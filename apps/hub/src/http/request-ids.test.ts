@@ -37,7 +37,7 @@ describe('O8: the id of a request', () => {
     { traceparent: `00-${TRACE}-${'0'.repeat(16)}-01` },
     { traceparent: `00-${TRACE.toUpperCase()}-${SPAN}-01` },
     { traceparent: 'nonsense' },
-  ])('is our own instead of %j', async headers => {
+  ])('is generated if the proxy sends an invalid one: %j', async headers => {
     const answer = await asked({ ...headers, 'x-muster-proxy-secret': SECRET } as Record<string, string>)
     expect(answer.headers.get('x-request-id')).toMatch(RANDOM)
   })
@@ -46,12 +46,12 @@ describe('O8: the id of a request', () => {
     { 'x-request-id': 'of-a-stranger' },
     { 'x-request-id': 'of-a-stranger', 'x-muster-proxy-secret': 'wrong' },
     { traceparent: `00-${TRACE}-${SPAN}-01` },
-  ])('is taken from nobody else: %j', async headers => {
+  ])('is not taken from a client without the proxy secret: %j', async headers => {
     const answer = await asked(headers as Record<string, string>)
     expect(answer.headers.get('x-request-id')).toMatch(RANDOM)
   })
 
-  it('of a proxy stands in the log and in the audit log', async () => {
+  it('from a proxy is written to the log and the audit log', async () => {
     const ada = await hub.user()
     const id = `edge-${crypto.randomUUID()}`
     const headers = { 'x-request-id': id, 'x-muster-proxy-secret': SECRET }

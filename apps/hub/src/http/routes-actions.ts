@@ -20,7 +20,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** The HTTP transport of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (catalogue 1.1). */
 export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
-  /** Rejects large bodies of unauthenticated clients while they arrive. Buffering whole bodies of many clients would fill the memory. */
+  /** Rejects large bodies of unauthenticated clients before they are buffered. Many such clients could otherwise fill the memory. */
   const preParsing = async (
     request: FastifyRequest,
     _reply: unknown,
@@ -50,7 +50,8 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     }
     const text = textOf(request.body)
     const output = await pipeline.invoke(caller, name, text, request.id, request.remote, onOwnerProved)
-    // Another site could open a mailed link of its own account in a visitor's browser, which would replace the visitor's mark.
+    // A foreign site could make a visitor's browser open a mailed link of the site's own account. That must not replace the known-browser
+    // cookie of the visitor.
     if (ownerId !== undefined && !isForeignOrigin(request, cookie))
       await knownBrowsers.remember(reply, ownerId)
     reply
@@ -65,7 +66,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   })
 }
 
-/** Passes on a body without `Content-Length`, up to the size that unauthenticated clients may send. */
+/** Streams a body without `Content-Length`. Throws `Invalid` with 413 above `MAX_ANONYMOUS_BODY_BYTES`. */
 async function* small(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0
   // The connection stays open for the answer.

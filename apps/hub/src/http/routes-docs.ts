@@ -9,7 +9,7 @@ type Content = { content: { 'application/json': { schema: unknown } } }
 /** The description of the API: `/api/openapi.json` for programs and `/api/docs` for people. */
 export function docsRoutes(app: FastifyInstance, publicUrl: () => string): void {
   const document = openApiDocument()
-  // The bytes are made once. Anybody may request the document, and serializing 250 KB for each request would block the event loop.
+  // Serialized once. Unauthenticated clients may request the document, and serializing 250 KB for each request would block the event loop.
   let openApi: Buffer | undefined
   app.get('/api/openapi.json', async (_request, reply) => {
     openApi ??= Buffer.from(JSON.stringify({ ...document, servers: [{ url: publicUrl() }] }))

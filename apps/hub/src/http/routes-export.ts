@@ -66,7 +66,7 @@ export function exportRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
           page = await readPage(page.nextCursor)
         }
       }
-      // The first page is read before the headers are sent, so that an error is an ordinary error answer.
+      // Reads the first page before the headers are sent, so that an error still gets its own status and JSON body.
       const first = await readPage()
       const day = new Date().toISOString().slice(0, 10)
       return reply

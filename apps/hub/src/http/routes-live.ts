@@ -6,11 +6,11 @@ import type { Core } from '../core.ts'
 import type { Db } from '../database/client/connection.ts'
 import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../sessions/request-caller.ts'
 
-/** Interval of keep-alive messages on a stream, in milliseconds. */
+/** Interval of `ping` events on a stream, in milliseconds. */
 const PING_MS = 15_000
 /**
- * Interval in which sessions and memberships behind the streams are read again, in milliseconds. Changes made by other nodes take effect
- * then.
+ * Interval in which the sessions and memberships of all streams are read again, in milliseconds. Changes made on other nodes take effect
+ * after at most this time.
  */
 const CHECK_MS = 2_000
 /** Most unsent bytes of a stream. A console that falls further behind is disconnected; it opens a new stream and reloads its data. */
@@ -58,7 +58,7 @@ export function liveRoutes(
 
     reply.hijack()
     const raw = reply.raw
-    // The socket's `close` event has already fired for a client that disconnected meanwhile.
+    // A client may have disconnected during the queries above. Its `close` event has fired already, so `stop` would never run.
     if (raw.destroyed) return
     raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',

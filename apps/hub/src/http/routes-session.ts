@@ -23,7 +23,7 @@ const Login = z.object({
   rememberMe: z.boolean().nullish(),
 })
 
-/** The one answer to every failed sign-in, whatever the reason (spec 8). */
+/** Message of every failed sign-in, so that it does not reveal which part was wrong (docs/product.md 8). */
 const REFUSED = 'Invalid username or password!'
 
 /** Sign-in and sign-out. They are routes and not actions because they set cookies (decisions). */
@@ -43,8 +43,8 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     const { db, sessions, limits, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
     const account = await accountOf(db, email)
-    // Failures on purpose must not lock out the owner or other people behind the same address. Browsers known to the account therefore have
-    // a count of their own.
+    // An attacker who fails on purpose must not lock out the owner or other people behind the same address. Failed sign-ins of a browser
+    // that the account has used before are therefore counted separately.
     const browser = await knownBrowsers.of(request)
     const isKnown = account !== undefined && browser?.userId === account.user_id
     const counts = isKnown
@@ -111,7 +111,7 @@ async function accountOf(db: Db, email: string): Promise<Account | undefined> {
     .executeTakeFirst()
 }
 
-/** The password hash to store from now on: a new one if the stored one was made with weaker parameters than today's. */
+/** Returns the stored password hash, or stores and returns a new one if the stored hash has weaker parameters than today's. */
 async function keptHash(db: Db, { user_id, password_hash }: Account, password: string): Promise<string> {
   const stored = password_hash!
   const stronger = await strongerHash(password, stored)

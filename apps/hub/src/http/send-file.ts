@@ -22,7 +22,7 @@ type SentFile = {
 // Plain file descriptors: the promises of file handles cost as much as sending a small file.
 const openFile = promisify(open)
 
-/** Bytes per read, and most bytes buffered for a slow reader. */
+/** Bytes per read. Each download has two such buffers. */
 const CHUNK_BYTES = 128 * 1024
 /** Time without progress after which a client is disconnected, in milliseconds. It can resume with a range request. */
 const STALL_MS = 60_000
@@ -102,7 +102,8 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
       ),
     )
   }
-  // Only after `finish` are all bytes sent. After a broken connection the buffers may still be in use, so they are not reused.
+  // `finish` means that all bytes were handed to the operating system. It does not fire for a broken connection, whose buffers may still be
+  // in use.
   response.once('finish', () => {
     for (const buffer of buffers) if (spareBuffers.length < MAX_SPARE_BUFFERS) spareBuffers.push(buffer)
   })
@@ -115,7 +116,7 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
   for (let turn = 1, at = from; !response.destroyed; turn++) {
     at += chunk.length
     if (at === end) return void response.end(chunk)
-    // The file became shorter. Ending the connection before the announced length shows the client that the body is incomplete.
+    // The file became shorter. Closing the connection before the announced length shows the client that the body is incomplete.
     if (chunk.length === 0) return void response.destroy()
     const sent = new Promise<void>(done => {
       proceed = done
@@ -127,8 +128,7 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
 }
 
 /**
- * The range that a `Range` header asks for; undefined for the whole file, also when the header has several ranges or is malformed (RFC
- * 9110).
+ * Parses a `Range` header. Undefined means the whole file, also for a malformed header or one with several ranges (RFC 9110, 14.2).
  */
 function partOf(
   range: string | undefined,

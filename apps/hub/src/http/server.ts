@@ -64,33 +64,33 @@ const KEEP_ALIVE_MS = 130_000
 const HANDSHAKE_TIMEOUT_MS = 30_000
 /** Share of the process's descriptors that connections without a request may hold on one listener: a quarter. */
 const UNFINISHED_SHARE = 0.25
-/** How often requests that take longer are looked for, in milliseconds. */
+/** Interval in which Node looks for connections that exceed `HEAD_TIMEOUT_MS`, in milliseconds. */
 const TIMEOUT_CHECK_MS = 5_000
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the log tells beyond the route: who sent it, and the action that it named if there is such a one. */
+    /** Additional log fields of the request: its actor, and its action if the registry has it. */
     note: { actorId?: string | null; action?: string } | null
-    /** Address that it comes from, by the same rule as a device's. */
+    /** Client address, behind a trusted proxy too. The gateway finds the address of a device by the same rule. */
     remote: string
   }
 }
 
-/** What every listener needs. */
+/** Options of both listeners: the main one and the one for devices only. */
 type ListenerOptions = { config: Config; instanceKey: InstanceKey; log: Logger }
 
 type ServerOptions = {
   config: Config
   instanceKey: InstanceKey
   log: Logger
-  /** The hub behind the doors; nothing while it starts. */
+  /** The running hub; undefined while it starts or stops. */
   core: () => Core | undefined
   publicUrl: () => string
   /** Folder of the built console. */
   consoleDir?: string
-  /** Time limit in milliseconds for a client to send a whole request; two minutes by default. */
+  /** Deadline for receiving a whole request, in milliseconds; `REQUEST_TIMEOUT_MS` by default. */
   requestTimeoutMs?: number
-  /** Time in milliseconds after which a connection is closed whose client reads none of an answer; 60 s by default. */
+  /** Time after which a connection is closed whose client does not read its answer, in milliseconds; `STALL_MS` by default. */
   stallMs?: number
 }
 
@@ -218,8 +218,8 @@ export async function createServer({
 }
 
 /**
- * The listener for devices only: it accepts WebSocket upgrades and nothing else. With it, the listener for people does not ask browsers for
- * a client certificate (decisions, "Actions and audit").
+ * Creates the listener for devices only. It accepts nothing but WebSocket upgrades. If it exists, the main listener does not request client
+ * certificates, so that browsers do not ask people for one (decisions, "Actions and audit").
  */
 export function createDeviceServer(options: ListenerOptions): Server {
   return openServer(options, true, (request, response) => {
@@ -229,7 +229,8 @@ export function createDeviceServer(options: ListenerOptions): Server {
 }
 
 /**
- * Creates a server with plain HTTP or the hub's certificate. `asksForCertificate` requests a client certificate but does not require one.
+ * Creates an HTTPS server if `config.tls` is set, else a plain HTTP server. `asksForCertificate` requests a client certificate but does not
+ * require one.
  */
 function openServer(
   { config, instanceKey, log }: ListenerOptions,
@@ -244,10 +245,10 @@ function openServer(
     // Some clients offer an upgrade to HTTP/2 with every request. An upgrade to anything but WebSocket is ignored, and the request is
     // answered (RFC 9110, 7.8).
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? ''),
-    // Answers that are proxied to a device's page have no deadline; `limitTime` limits the hub's own requests.
+    // Requests to a device's web server have no deadline. `limitTime` limits the requests to the hub itself.
     requestTimeout: 0,
   }
-  // Devices use self-signed certificates. The database, not a certificate chain, says which are trusted.
+  // Devices use self-signed certificates. The database lists the trusted ones, so Node must not reject them for their chain.
   const secure = config.tls
     ? createHttpsServer(
         {
@@ -271,7 +272,7 @@ function openServer(
 const underWay = new WeakMap<Socket, number>()
 
 /**
- * Whether a connection has fewer unanswered requests than `MAX_PIPELINED`. Otherwise the connection is closed with everything it has sent.
+ * Counts the unanswered requests of a connection. Above `MAX_PIPELINED` it destroys the connection and returns false.
  */
 function takesTurns(socket: Socket, response: ServerResponse): boolean {
   if (socket.destroyed) return false
@@ -285,7 +286,7 @@ function takesTurns(socket: Socket, response: ServerResponse): boolean {
   return true
 }
 
-/** Whether an answer fits into socket buffers, so that a stalled reader does not hold it in memory. */
+/** Whether an answer is small enough for the socket buffers. Such an answer leaves the process even if the client does not read it. */
 function isSmall(payload: unknown): boolean {
   const { length = Number.POSITIVE_INFINITY } = (payload ?? '') as { length?: number }
   return length <= SMALL_BYTES
@@ -308,7 +309,7 @@ function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
 }
 
-/** Answers a malformed or too slow request and closes its connection. */
+/** Answers a malformed request or one that missed its deadline, and closes its connection. */
 function refuseJunk(
   { code }: Pick<ConnectionError, 'code'>,
   socket: Socket,

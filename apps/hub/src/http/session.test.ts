@@ -25,7 +25,7 @@ function credentials(more: object = {}): object {
 
 type Cookie = { name: string; value: string; attributes: Record<string, string> }
 
-/** The cookie of the session; the one by which a browser is known has tests of its own. */
+/** The session cookie. The cookie of known browsers has tests of its own. */
 function cookieOf({ headers }: Answer): Cookie {
   const cookies = headers.getSetCookie().filter(cookie => !/^[\w-]+-known=/.test(cookie))
   expect(cookies).toHaveLength(1)
@@ -46,7 +46,7 @@ async function actorOf(cookie: string, at: Pick<TestHub, 'url'> = hub): Promise<
 }
 
 describe('signing in', () => {
-  it('sets a cookie that scripts cannot read and that ends with the browser', async () => {
+  it('sets an HttpOnly cookie that ends with the browser session', async () => {
     const answer = await login(credentials({ remember: false }))
     expect(answer.status).toBe(200)
     expect(answer.json()).toEqual({})
@@ -74,7 +74,7 @@ describe('signing in', () => {
     },
   )
 
-  it('keeps the session with who opened it from where, the secret only as a hash, and tells the log', async () => {
+  it('stores the session with its user agent and a hash of its secret, and writes an audit event', async () => {
     await hub.db.deleteFrom('audit_event').execute()
     const { value } = cookieOf(await login(credentials(), { 'user-agent': `Test/1.0 ${'x'.repeat(600)}` }))
     const session = await hub.db
@@ -95,12 +95,12 @@ describe('signing in', () => {
     ])
   })
 
-  it('finds the address in any case and with blanks around it', async () => {
+  it('finds the email address in any case and with surrounding blanks', async () => {
     for (const email of [ada.email.toUpperCase(), `  ${ada.email}\n`])
       expect((await login(credentials({ email }))).status).toBe(200)
   })
 
-  it('gives every session a secret of its own and ends the one that the browser had', async () => {
+  it('gives every session its own secret and ends the earlier session of the browser', async () => {
     const first = cookieOf(await login(credentials()))
     const second = cookieOf(await login(credentials(), { cookie: `muster=${first.value}` }))
     expect(second.value).not.toBe(first.value)
@@ -111,7 +111,7 @@ describe('signing in', () => {
     expect(await actorOf(`muster=${third.value}`)).toBe('User')
   })
 
-  it('does not take over a secret that somebody else put into the browser', async () => {
+  it('does not adopt a secret that an attacker put into the browser', async () => {
     const planted = `u_session_sk_${'1'.repeat(66)}`
     const { value } = cookieOf(await login(credentials(), { cookie: `muster=${planted}` }))
     expect(value).not.toBe(planted)
@@ -119,19 +119,19 @@ describe('signing in', () => {
   })
 })
 
-describe('a sign-in that does not succeed', () => {
+describe('a sign-in', () => {
   it.each([
-    ['has the wrong password', { password: 'wrong' }],
-    ['has the password in another case', { password: 'CORRECT HORSE BATTERY' }],
-    ['has the password with a blank behind it', { password: 'correct horse battery ' }],
-    ['has no password', { password: '' }],
-    ['is of nobody', { email: 'nobody@test.example' }],
-    ['has no address', { email: '' }],
-    ['has NUL in its address', { email: 'a\0b' }],
-    ['has half a character in its address', { email: '\ud800' }],
-    ['has NUL in its password', { password: 'a\0b' }],
-    ['has signs of SQL', { email: "' or 1=1 --" }],
-  ])('because it %s is told in the one sentence', async (_why, values) => {
+    ['the wrong password', { password: 'wrong' }],
+    ['the password in another case', { password: 'CORRECT HORSE BATTERY' }],
+    ['a trailing blank in the password', { password: 'correct horse battery ' }],
+    ['an empty password', { password: '' }],
+    ['an unknown address', { email: 'nobody@test.example' }],
+    ['an empty address', { email: '' }],
+    ['NUL in the address', { email: 'a\0b' }],
+    ['a lone surrogate in the address', { email: '\ud800' }],
+    ['NUL in the password', { password: 'a\0b' }],
+    ['SQL in the address', { email: "' or 1=1 --" }],
+  ])('with %s is refused with the common message', async (_why, values) => {
     const answer = await login(credentials(values))
     expect(answer.status).toBe(401)
     expect(answer.json()).toEqual({
@@ -142,7 +142,7 @@ describe('a sign-in that does not succeed', () => {
     expect(answer.headers.getSetCookie()).toEqual([])
   })
 
-  it('because the account is switched off or has no password is told in the same sentence', async () => {
+  it('to a deactivated account or one without a password is refused with the common message', async () => {
     for (const values of [{ is_active: false }, { password_hash: null }]) {
       const user = await hub.user()
       await hub.db.updateTable('user').set(values).where('user_id', '=', user.userId).execute()
@@ -152,7 +152,7 @@ describe('a sign-in that does not succeed', () => {
     }
   })
 
-  it('takes the same work whether there is such an account or not', async () => {
+  it('takes about the same time for known and unknown accounts', async () => {
     const timeOf = async (email: string): Promise<number> => {
       const start = performance.now()
       await login({ email, password: 'wrong' })
@@ -160,32 +160,32 @@ describe('a sign-in that does not succeed', () => {
     }
     await timeOf('warm-up@test.example')
     let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    // Taking turns, so that what else the machine does falls on both.
+    // Alternates, so that other work on the machine affects both.
     for (let round = 0; round < 7; round++) {
       known = Math.min(known, await timeOf(ada.email))
       unknown = Math.min(unknown, await timeOf('nobody@test.example'))
     }
-    // Without the work for unknown accounts they would differ by a factor of ten and more.
+    // If no password were hashed for unknown accounts, the times would differ at least tenfold.
     expect(unknown).toBeGreaterThan(known / 3)
     expect(known).toBeGreaterThan(unknown / 3)
   })
 
-  it('leaves the session that the browser has', async () => {
+  it('that fails leaves the current session of the browser open', async () => {
     await login(credentials({ password: 'wrong' }), { cookie: ada.cookie })
     expect(await actorOf(ada.cookie)).toBe('User')
   })
 
   it.each([
-    ['is no JSON', '{"email"'],
+    ['is not JSON', '{"email"'],
     ['is empty', ''],
     ['is null', 'null'],
     ['is a list', '[]'],
     ['lacks the password', '{"email":"a"}'],
     ['has a number for a password', '{"email":"a","password":1}'],
     ['has text for a flag', '{"email":"a","password":"b","remember":"yes"}'],
-    ['has a password without end', JSON.stringify({ email: 'a', password: 'x'.repeat(1025) })],
-    ['is nested without end', '['.repeat(60_000)],
-  ])('because its body %s is Invalid', async (_why, body) => {
+    ['has a password of 1025 characters', JSON.stringify({ email: 'a', password: 'x'.repeat(1025) })],
+    ['has 60,000 nested arrays', '['.repeat(60_000)],
+  ])('is Invalid if its body %s', async (_why, body) => {
     const answer = await login(body)
     expect(answer.status).toBe(400)
     expect(answer.json()).toMatchObject({ kind: 'Invalid', message: expect.any(String) })
@@ -202,19 +202,19 @@ describe('a sign-in from another site', () => {
     },
   )
 
-  it('is not one from the own page or from a program without an origin', async () => {
+  it('does not mean one from the own origin, or from a program that sends no Origin', async () => {
     expect((await login(credentials(), { origin: hub.url })).status).toBe(200)
     expect((await login(credentials())).status).toBe(200)
   })
 
-  it('cannot use a form: other types than JSON are refused', async () => {
+  it('cannot use a form, because only JSON is accepted', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
       expect((await login(JSON.stringify(credentials()), { 'content-type': type })).status).toBe(415)
   })
 })
 
 describe('signing out', () => {
-  it('ends the session at once, takes the cookie back, and tells the log', async () => {
+  it('ends the session at once, clears the cookie and writes an audit event', async () => {
     const { value } = cookieOf(await login(credentials()))
     const cookie = `muster=${value}`
     expect(await actorOf(cookie)).toBe('User')
@@ -240,7 +240,7 @@ describe('signing out', () => {
     expect(await auditEvents(hub)).toHaveLength(1)
   })
 
-  it('is not an error for somebody who is not signed in, with a body or without', async () => {
+  it('is no error without a session, with or without a body', async () => {
     for (const headers of [{}, { cookie: 'muster=x' }, { cookie: `muster=u_session_sk_${'1'.repeat(66)}` }])
       expect(
         (await ask(hub, '/api/private/logout', { method: 'POST', headers: headers as never })).status,
@@ -248,7 +248,7 @@ describe('signing out', () => {
     expect((await ask(hub, '/api/private/logout', { body: {} })).status).toBe(200)
   })
 
-  it('is not for another site to do', async () => {
+  it('is refused from another site', async () => {
     const { value } = cookieOf(await login(credentials()))
     const headers = { cookie: `muster=${value}`, origin: 'https://evil.example' }
     const answer = await ask(hub, '/api/private/logout', { method: 'POST', headers })
@@ -256,7 +256,7 @@ describe('signing out', () => {
     expect(await actorOf(`muster=${value}`)).toBe('User')
   })
 
-  it('leaves other sessions of the same person alone', async () => {
+  it('leaves other sessions of the same person open', async () => {
     const first = cookieOf(await login(credentials()))
     const second = cookieOf(await login(credentials()))
     await ask(hub, '/api/private/logout', { method: 'POST', headers: { cookie: `muster=${first.value}` } })
@@ -269,7 +269,7 @@ function withWrongEnd(secret: string): string {
 }
 
 describe('a credential', () => {
-  it('counts only where it belongs, also when it was just used there', async () => {
+  it('is accepted only in its own place: a session as a cookie, a token as a bearer', async () => {
     const session = ada.cookie.split('=')[1]!
     const token = await hub.userToken(ada)
     expect(await actorOf(ada.cookie)).toBe('User')
@@ -278,7 +278,7 @@ describe('a credential', () => {
     expect(await actorOf(`muster=${token}`)).toBe('Anonymous')
   })
 
-  it('of a bearer counts before the cookie, good or bad', async () => {
+  it('in the Authorization header takes precedence over the cookie, even if it is wrong', async () => {
     const grace = await hub.user()
     const token = await hub.userToken(grace)
     const actor = async (authorization: string): Promise<unknown> =>
@@ -294,7 +294,7 @@ describe('a credential', () => {
     expect(await actor('Basic YTpi')).toMatchObject({ actor: 'User', userId: ada.userId })
   })
 
-  it('with the right beginning and a wrong end is none', async () => {
+  it('with the right public id and a wrong secret is refused', async () => {
     const session = ada.cookie.split('=')[1]!
     const wrong = withWrongEnd(session)
     expect(publicIdOf(wrong)).toBe(publicIdOf(session))
@@ -303,7 +303,7 @@ describe('a credential', () => {
 })
 
 describe('a hub under HTTPS', () => {
-  it('names its cookie for what it promises, sends it under HTTPS only, and takes writes from HTTPS pages only', async () => {
+  it('uses a Secure cookie with the __Host- prefix and accepts writes only from HTTPS pages', async () => {
     await using secure = await testHub({ publicUrl: 'https://hub.example' })
     const user = await secure.user()
     const body = { email: user.email, password: user.password, remember: true }

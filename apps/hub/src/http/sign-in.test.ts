@@ -23,7 +23,7 @@ let ada: TestUser
 let address = 0
 
 beforeAll(async () => {
-  // Behind a proxy of its own a test comes from wherever it says.
+  // With the proxy secret the tests can choose the client address of each request.
   hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -32,7 +32,7 @@ beforeEach(async () => {
   await clearAudit(hub)
 })
 
-/** Headers of somebody from an address that nobody came from before. */
+/** Headers of a client at an address that was not used before. */
 function elsewhere(): Record<string, string> {
   address++
   return {
@@ -45,7 +45,7 @@ function cookieOf({ headers }: Answer, name: string): string | undefined {
   return headers.getSetCookie().find(cookie => cookie.startsWith(`${name}=`))
 }
 
-/** The cookie of a browser from which an account signed in, without a session. */
+/** The cookie that marks the browser as known to the account. */
 function knownBrowser(answer: Answer): string {
   return cookieOf(answer, 'muster-known')!.split(';')[0]!
 }
@@ -61,9 +61,9 @@ function expectLimited(answers: Answer[]): void {
   }
 }
 
-// Hashing hundreds of passwords takes long on a busy machine.
+// Hashing hundreds of passwords takes long on a busy machine, hence the timeouts.
 describe('a sign-in that fails', { timeout: 90_000 }, () => {
-  it('is in the log with the address that was tried, whether there is such an account or not', async () => {
+  it('is in the audit log with the email address, even if there is no such account', async () => {
     for (const email of [ada.email.toUpperCase(), ' nobody@test.example '])
       expect((await signIn(hub, email, 'wrong', elsewhere())).status).toBe(401)
     expect(await auditRows(hub)).toEqual(
@@ -77,7 +77,7 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expect(await auditEvents(hub)).toEqual([])
   })
 
-  it('S14: is in the log without what was typed as address when that does not look like one', async () => {
+  it('S14: is in the audit log without the typed address if it is not a valid one', async () => {
     const typed = ['correct horse battery', 'hunter2@home', 'a\0b\ud800', 'a@b.c, d@e.f', '']
     for (const email of typed) expect((await signIn(hub, email, 'wrong', elsewhere())).status).toBe(401)
     const rejected = { action: 'users_InitiateSession', data: {}, status: 'Rejected' }
@@ -85,7 +85,7 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expect((await auditRows(hub)).map(({ data }) => data)).toEqual(typed.map(() => ({})))
   })
 
-  it('many times for one account is limited for that account, from wherever it comes, and the rest is not in the log', async () => {
+  it('is limited per account from all addresses together, and refused attempts are not in the audit log', async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, number) =>
         signIn(hub, number % 2 ? ada.email : ada.email.toUpperCase(), 'wrong', elsewhere()),
@@ -95,7 +95,7 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expect(statuses(answers, 401).length + statuses(answers, 429).length).toBe(200)
     for (const answer of statuses(answers, 429))
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-    // Some may have waited in vain for their turn to be hashed, which does not count; now it is certain.
+    // Some of the 200 may have been refused because too many were waiting to be hashed, and those do not count. These 20 exhaust the limit.
     for (let more = 0; more < 20; more++) await signIn(hub, ada.email, 'wrong', elsewhere())
     const beyond = await signIn(hub, ada.email, ada.password, elsewhere())
     expect(beyond.status).toBe(429)
@@ -104,7 +104,7 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expect((await signIn(hub, (await hub.user()).email, 'wrong', elsewhere())).status).toBe(401)
   })
 
-  it('many times for an account that is not there is limited in the same way', async () => {
+  it('is limited in the same way for an unknown account', async () => {
     const email = `nobody-${address}@test.example`
     const answers: Answer[] = []
     for (let attempt = 0; attempt < 25; attempt++)
@@ -113,7 +113,7 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expectLimited(statuses(answers, 429))
   })
 
-  it('many times from one address is limited for that address, whatever account is tried', async () => {
+  it('is limited per address over all accounts', async () => {
     const from = elsewhere()
     const answers: Answer[] = []
     for (let attempt = 0; attempt < 55; attempt++)
@@ -126,7 +126,7 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
 })
 
 describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
-  it('does not count', async () => {
+  it('does not count against the limits', async () => {
     const from = elsewhere()
     for (let attempt = 0; attempt < 52; attempt++)
       expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(200)
@@ -143,7 +143,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     ])
     const jwt = cookie.split(';')[0]!.slice('muster-known='.length)
     expect(await hub.jwts.verify('KnownBrowser', jwt)).toMatchObject({ userId: ada.userId })
-    // It is no credential.
+    // The cookie is not a credential.
     const actor = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', {
       body: {},
       headers: { cookie: cookie.split(';')[0]! },
@@ -151,7 +151,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     expect(actor.json()).toEqual({ actor: { actor: 'Anonymous' } })
   })
 
-  it('is possible from a known browser while somebody else fails on purpose', async () => {
+  it('is possible from a known browser while an attacker fails on purpose', async () => {
     const cookie = knownBrowser(await signIn(hub, ada.email, ada.password, elsewhere()))
     for (let attempt = 0; attempt < 25; attempt++) await signIn(hub, ada.email, 'wrong', elsewhere())
     const from = elsewhere()
@@ -159,7 +159,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
   })
 
-  it('S6: is possible again once the owner has opened a mailed link, whoever goes on failing', async () => {
+  it('S6: is possible again once the owner has opened a mailed link, even if the attack continues', async () => {
     const flood = async (): Promise<void> => {
       for (let attempt = 0; attempt < 21; attempt++) await signIn(hub, ada.email, 'wrong', elsewhere())
     }
@@ -177,18 +177,18 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
       return answer
     }
     const answer = await open({})
-    // The count of the account begins anew, and the browser of the owner has one of its own.
+    // The link resets the account's count and makes the owner's browser a known one, with a count of its own.
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(200)
     await flood()
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(429)
     const from = { ...elsewhere(), cookie: knownBrowser(answer) }
     expect((await signIn(hub, ada.email, password, from)).status).toBe(200)
-    // A page of another site gets no cookie set in its visitors' browsers.
+    // A request by a page of another site sets no cookie in the visitor's browser.
     const foreign = await open({ origin: 'https://evil.example' })
     expect(foreign.headers.getSetCookie()).toEqual([])
   })
 
-  it('S6: is possible from the browser that activated the account while somebody fails on purpose', async () => {
+  it('S6: is possible from the browser that activated the account while an attacker fails on purpose', async () => {
     const email = `grace-${address}@test.example`
     const password = 'a staple of horses'
     await hub.anonymous('users_Register', { email, password, consentedToTerms: true })
@@ -204,19 +204,19 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     expect(again.headers.getSetCookie()).toEqual([])
   })
 
-  it('is possible from a known browser that shares its address with somebody who fails', async () => {
+  it('is possible from a known browser that shares its address with an attacker', async () => {
     const from = elsewhere()
     const cookie = knownBrowser(await signIn(hub, ada.email, ada.password, from))
     for (let attempt = 0; attempt < 50; attempt++)
       await signIn(hub, `${attempt}-${address}@test.example`, 'wrong', from)
     expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(429)
     expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
-    // It knows one account and helps with no other.
+    // The cookie is valid for one account only.
     const { email, password } = await hub.user()
     expect((await signIn(hub, email, password, { ...from, cookie })).status).toBe(429)
   })
 
-  it('is limited for a known browser too, which fails for itself alone', async () => {
+  it('is limited per known browser, without effect on other browsers', async () => {
     const first = knownBrowser(await signIn(hub, ada.email, ada.password, elsewhere()))
     const second = knownBrowser(await signIn(hub, ada.email, ada.password, elsewhere()))
     const tries: number[] = []
@@ -250,14 +250,14 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
         return `muster-known=${await hub.jwts.sign('KnownBrowser', claims, new Date(Date.now() - 1000))}`
       },
     ],
-  ])('from a browser with a cookie %s is no known one', async (_what, cookie) => {
+  ])('does not come from a known browser if its cookie is one %s', async (_what, cookie) => {
     const headers = { cookie: await cookie() }
     for (let attempt = 0; attempt < 20; attempt++)
       expect((await signIn(hub, ada.email, 'wrong', { ...elsewhere(), ...headers })).status).toBe(401)
     expect((await signIn(hub, ada.email, ada.password, { ...elsewhere(), ...headers })).status).toBe(429)
   })
 
-  it('renews a hash that was made with weaker parameters, once', async () => {
+  it('replaces a hash with weaker parameters, once', async () => {
     const hashNow = async (): Promise<string | null> =>
       (
         await hub.db
@@ -279,14 +279,14 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
 })
 
 describe('many sign-ins at once', { timeout: 90_000 }, () => {
-  it('are all answered when they are as many as people, twenty', async () => {
+  it('all succeed if there are twenty', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => signIn(hub, ada.email, ada.password, elsewhere())),
     )
     expect(statuses(answers, 200)).toHaveLength(20)
   })
 
-  it('while the password is changed leave no session that knew only the old one', async () => {
+  it('leave no session of the old password when the password changes meanwhile', async () => {
     for (let round = 0; round < 5; round++) {
       const person = await hub.user()
       const { userId, email, password } = person
@@ -307,7 +307,7 @@ describe('many sign-ins at once', { timeout: 90_000 }, () => {
 })
 
 describe('known and unknown accounts', { timeout: 90_000 }, () => {
-  it('answer with the same bytes', async () => {
+  it('get the same answer to a wrong password', async () => {
     const [known, unknown] = [
       await signIn(hub, ada.email, 'wrong', elsewhere()),
       await signIn(hub, 'nobody@test.example', 'wrong', elsewhere()),
@@ -322,14 +322,14 @@ describe('known and unknown accounts', { timeout: 90_000 }, () => {
   })
 })
 
-describe('a bearer token that is not good', () => {
+describe('an invalid bearer token', () => {
   const actorWith = (token: string, headers: Record<string, string>): Promise<Answer> =>
     ask(hub, '/api/v1/actions/invoke/actor_GetActor', {
       body: {},
       headers: { ...headers, authorization: `Bearer ${token}` },
     })
 
-  it('is limited for its address; good ones and other addresses are not', async () => {
+  it('is limited per address; valid tokens and other addresses are not', async () => {
     const from = elsewhere()
     const good = await hub.userToken(ada)
     const answers = await Promise.all(

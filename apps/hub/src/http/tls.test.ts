@@ -16,7 +16,7 @@ let folder: string
 let tls: TlsFiles
 
 beforeAll(async () => {
-  // The hub's certificate in these tests is signed by nobody.
+  // The hub's certificate in these tests is self-signed.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
   tls = await newFiles('hub')
@@ -31,7 +31,7 @@ async function newFiles(name: string): Promise<TlsFiles> {
   return files
 }
 
-/** The fingerprint of the certificate that a listener shows. */
+/** The fingerprint of the certificate that a listener presents. */
 async function shownBy(port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
@@ -40,7 +40,7 @@ async function shownBy(port: number): Promise<string> {
   return fingerprint256
 }
 
-/** A session of a listener, as its ticket brings it. */
+/** A TLS session of a listener, from its session ticket. */
 async function sessionOf(port: number): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
   const [session] = await once(socket, 'session')
@@ -69,7 +69,7 @@ function statusOf(port: number, path: string): Promise<number> {
   })
 }
 
-it('lets people in by HTTPS without a certificate, and devices with theirs', async () => {
+it('serves people over HTTPS without a client certificate, and authenticates devices by theirs', async () => {
   await using hub = await testHub({ tls, publicUrl: 'https://localhost:0' })
   const { token, owner, projectId } = await hub.fleet()
   expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
@@ -87,7 +87,7 @@ it('lets people in by HTTPS without a certificate, and devices with theirs', asy
     { status: 'Active', fingerprint: expect.stringMatching(/^([0-9A-F]{2}:){31}/) },
   ])
 
-  // What the connection proves comes before what a header says.
+  // The certificate of the TLS connection takes precedence over the header.
   const other = await deviceIdentity()
   await using again = await connectDevice({
     url: hub.url,
@@ -103,16 +103,16 @@ it('lets people in by HTTPS without a certificate, and devices with theirs', asy
   await expect(
     connectDevice({ url: hub.url, token, headers: { 'x-client-cert': undefined } }),
   ).rejects.toMatchObject({ status: 403 })
-  // A header is believed from this machine over plain HTTP only.
+  // The header is trusted only over plain HTTP from this machine.
   await expect(connectDevice({ url: hub.url, token, identity: other })).rejects.toMatchObject({ status: 403 })
 })
 
-it('serves a crowd that comes at once, whatever becomes of some of it', async () => {
+it('serves 100 clients while 200 other connections fail their handshakes', async () => {
   await using hub = await testHub({ tls, publicUrl: 'https://localhost:0' })
   const { port } = hub.address
   const strangers = Array.from({ length: 200 }, (_, at) => {
     const socket = connectTcp(port, '127.0.0.1').on('error', () => {})
-    // Some say nothing, some no TLS, some go away at once.
+    // A third sends nothing, a third sends plain HTTP and a third disconnects at once.
     if (at % 3 === 1) socket.write('GET / HTTP/1.1\r\n\r\n')
     if (at % 3 === 2) socket.once('connect', () => socket.resetAndDestroy())
     return socket
@@ -122,7 +122,7 @@ it('serves a crowd that comes at once, whatever becomes of some of it', async ()
   for (const socket of strangers) socket.destroy()
 })
 
-it('gives devices a listener of their own, and then asks nobody else for a certificate', async () => {
+it('can have a separate listener for devices, and then the main one requests no client certificate', async () => {
   await using hub = await testHub({ tls, devicePort: 0, publicUrl: 'https://localhost:0' })
   const { token } = await hub.fleet()
   const identity = await deviceIdentity()
@@ -147,7 +147,7 @@ it('gives devices a listener of their own, and then asks nobody else for a certi
   ).rejects.toMatchObject({ status: 403 })
 })
 
-it('takes a renewed certificate without a restart, and keeps the old one while the new one is wrong', async () => {
+it('uses a renewed certificate without a restart, and keeps the old one while the new one is invalid', async () => {
   const files = await newFiles('renewed')
   await using hub = await testHub({ tls: files, publicUrl: 'https://localhost:0' })
   const { log, lines } = capturedLog()
@@ -160,10 +160,10 @@ it('takes a renewed certificate without a restart, and keeps the old one while t
   const before = await shownBy(port)
   const session = await sessionOf(port)
   await writeFile(files.certPath, 'half of a fi')
-  await until('it was looked at', () => lines.length > 0)
+  await until('the file was read', () => lines.length > 0)
   expect(await shownBy(port)).toBe(before)
   await newFiles('renewed')
-  await until('it is taken', async () => (await shownBy(port)) !== before)
+  await until('the new certificate is used', async () => (await shownBy(port)) !== before)
   expect(await isResumed(port, session)).toBe(true)
   expect(await statusOf(hub.address.port, '/healthz')).toBe(200)
   server.close()
@@ -214,16 +214,18 @@ it('keeps the certificate while its folder cannot be read', async () => {
   const before = await shownBy(port)
   await rm(folderNow)
   await symlink(folderNow, folderNow)
-  await until('it is told', () => lines.some(({ msg }) => msg === 'the new certificate cannot be used'))
+  await until('the failure is logged', () =>
+    lines.some(({ msg }) => msg === 'the new certificate cannot be used'),
+  )
   expect(await shownBy(port)).toBe(before)
   await rm(folderNow)
   await symlink(folder, folderNow)
   await newFiles('hub')
-  await until('it is taken', async () => (await shownBy(port)) !== before)
+  await until('the new certificate is used', async () => (await shownBy(port)) !== before)
   server.close()
 })
 
-it('says what is wrong with the files', async () => {
+it('names the file and the problem in its error', async () => {
   const other = await newFiles('other')
   const cases: [TlsFiles, RegExp][] = [
     [

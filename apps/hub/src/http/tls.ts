@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/log.ts'
 const WATCH_MS = 10_000
 /** Time within which a device may resume its TLS session, in seconds: it covers an outage of the hub overnight. */
 const SESSION_TIMEOUT_SECS = 24 * 60 * 60
-/** Time between two rotations of the ticket keys, in milliseconds: a week. */
+/** Rotation interval of the ticket keys, in milliseconds: a week. */
 const TICKET_KEYS_MS = 7 * 24 * 60 * 60 * 1000
 
 /**
@@ -58,10 +58,10 @@ type TicketContext = {
 
 /**
  * Sets the session ticket keys of a server. They are derived from the instance's key and the week. Sessions therefore resume at any node
- * and after a restart, and a stolen ticket key reads at most a week of handshakes. The previous week's key is accepted for
- * `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: the database is asked about each device again. Node's
- * documented `ticketKeys` option holds only one key, so two weeks could not overlap. If a Node version has no ticket callback, each process
- * uses random keys and sessions resume there only.
+ * and after a restart, and a stolen ticket key decrypts at most a week of handshakes. The previous week's key is accepted for
+ * `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: each device is authenticated again after resumption.
+ * Node's documented `ticketKeys` option holds only one key, so two weeks could not overlap. If a Node version has no ticket callback, each
+ * process uses random keys and sessions resume only there.
  */
 export function useTicketKeys(server: Server, instanceKey: InstanceKey, now: () => number = Date.now): void {
   const { context } = (server as Server & { _sharedCreds: SecureContext })._sharedCreds
@@ -108,7 +108,7 @@ export function watchTls(
       log.info({ validTo: new X509Certificate(options.cert as string).validTo }, 'certificate renewed')
       seen = now
     } catch (error) {
-      // The certificate and key files may change one after the other, or be unreadable for a moment; the next check may succeed.
+      // A renewal may replace the two files one after the other, so that they do not match for a moment. The next check tries again.
       log.warn({ err: error }, 'the new certificate cannot be used')
     }
   }, watchMs)

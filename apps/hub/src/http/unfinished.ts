@@ -5,15 +5,15 @@ import type { Logger } from '../runtime/log.ts'
 /** A connection that has not sent a request yet. */
 type Unfinished = { socket: Socket; address: string; peer: string; close: () => void }
 
-/** Most addresses compared to find the one with the most connections. A flood from more addresses needs a firewall. */
+/** Limit of addresses compared to find the one with the most connections. A flood from more addresses needs a firewall. */
 const MAX_COMPARED = 1_000
 /** Time between two log lines, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000
 
 /**
- * Limits the connections that have not sent a request yet, TLS handshakes included, so that unfinished connections leave descriptors to
- * others. Above the limit, the newest connection of the address with the most of them is closed. A flood from one address therefore takes
- * places only from itself, and the oldest connections are served.
+ * Limits the connections that have not sent a request yet, TLS handshakes included, so that they do not use up the file descriptors. Above
+ * the limit, the newest connection of the address with the most such connections is closed. A flood from one address therefore displaces
+ * only its own connections.
  */
 export function boundUnfinished(server: Server, max: number, log: Logger): void {
   const byAddress = new Map<string, Set<Unfinished>>()
@@ -22,7 +22,7 @@ export function boundUnfinished(server: Server, max: number, log: Logger): void 
   let loggedAtMs = Number.NEGATIVE_INFINITY
 
   function finish(one: Unfinished): void {
-    // Devices stay connected for long, so nothing of this bookkeeping may stay with their sockets.
+    // Removes the listener: device connections live for days, and each listener would keep its entry in memory.
     one.socket.off('close', one.close)
     if (byPeer.get(one.peer) === one) byPeer.delete(one.peer)
     const sockets = byAddress.get(one.address)
