@@ -20,13 +20,13 @@ import { openDatabase } from '../database/client/connection.ts'
 import { createHttpProxy } from './http-proxy.ts'
 import { ProxyTokens } from './proxy-tokens.ts'
 
-/** `npm run bench -- tunnel` transfers a whole gigabyte, with the hub in a process of its own. */
+/** Size of the large body, in bytes. `npm run bench -- tunnel` transfers a gigabyte, with the hub in its own process. */
 const LARGE_BYTES = 256 * 1024 * 1024
-/** Most memory that hub, device and browser, which share this process, may use for the body at any time. */
+/** Limit of additional memory during a transfer, in bytes. Hub, device and browser share this process. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
 const ETAG = '"fox"'
-/** Answer timeout of a proxy that gives up early, in milliseconds. */
+/** Short answer timeout for tests, in milliseconds. */
 const IMPATIENT_MS = 200
 
 let hub: TestHub
@@ -58,7 +58,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
   } else if (request.url === '/hash') response.end(await hashOf(request))
   else if (request.url === '/text') sendText(request, response)
   else if (request.url!.startsWith('/identity?')) {
-    // Writes an answer as old small web servers do; Node's own server would not.
+    // Writes an answer like those of old small web servers. Node's `response` would not send such headers.
     const [length, text, close] = decodeURIComponent(request.url!.slice('/identity?'.length)).split('&')
     const lengthLine = length ? `Content-Length: ${length}\r\n` : ''
     request.socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n${lengthLine}\r\n${text}`)
@@ -86,7 +86,7 @@ function sendText(request: IncomingMessage, response: ServerResponse): void {
       .end(TEXT.slice(Number(from), Number(to) + 1))
 }
 
-/** A body whose pieces all differ. */
+/** A body of `LARGE_BYTES` whose pieces all differ. */
 function generated(): Readable {
   const piece = Buffer.alloc(64 * 1024, 'muster')
   let sent = 0
@@ -112,13 +112,13 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 }
 
 describe('a large body', () => {
-  it('comes down unchanged without being held', async () => {
+  it('is downloaded unchanged and without buffering it whole', async () => {
     const { result, heldBytes } = await heldDuring(async () => hashOf(await page.ask('/large')))
     expect(result).toBe(await hashOf(generated()))
     expect(heldBytes).toBeLessThan(MAX_HELD_BYTES)
   }, 120_000)
 
-  it('goes up unchanged without being held', async () => {
+  it('is uploaded unchanged and without buffering it whole', async () => {
     const headers = { 'content-length': LARGE_BYTES }
     const { result, heldBytes } = await heldDuring(async () =>
       textOf(
@@ -134,7 +134,7 @@ describe('a large body', () => {
   }, 120_000)
 })
 
-it('gives parts of a file as the device gives them', async () => {
+it('forwards range requests to the device', async () => {
   const part = async (headers: Record<string, string>) => {
     const answer = await page.ask('/text', { headers })
     const { 'content-range': range, etag } = answer.headers
@@ -156,7 +156,7 @@ it('gives parts of a file as the device gives them', async () => {
   expect(await part({ range: 'bytes=99-100' })).toMatchObject({ status: 416, range: `bytes */${size}` })
 })
 
-it('keeps connections for the next request, on both sides of the hub', async () => {
+it('reuses connections to the browser and to the device', async () => {
   await textOf(await page.ask('/first'))
   const known = connections.size
   const sockets = new Set<unknown>()
@@ -180,10 +180,10 @@ function raise(message: string): never {
 
 describe('an answer with Transfer-Encoding: identity', () => {
   it.each([
-    ['and a length ends by it, though its connection stays', '/identity?5&hello', 'hello'],
-    ['and bytes beyond its length ends by it', '/identity?5&hello world', 'hello'],
-    ['and no bytes by its length ends', '/identity?0&', ''],
-    ['and no length ends with its connection', '/identity?&hello&close', 'hello'],
+    ['ends after its Content-Length, even if the connection stays open', '/identity?5&hello', 'hello'],
+    ['ends after its Content-Length, even if more bytes follow', '/identity?5&hello world', 'hello'],
+    ['and a Content-Length of 0 ends after its head', '/identity?0&', ''],
+    ['and without Content-Length ends with its connection', '/identity?&hello&close', 'hello'],
   ])('%s', async (_what, path, text) => {
     const answer = await page.ask(path.replace(' ', '%20'))
     expect(answer.statusCode).toBe(200)
@@ -192,7 +192,7 @@ describe('an answer with Transfer-Encoding: identity', () => {
     expect(await textOf(await page.ask('/next'))).toBe('hello')
   })
 
-  it('and fewer bytes than its length is cut off for the browser, too', async () => {
+  it('and fewer bytes than its Content-Length breaks off for the browser too', async () => {
     const answer = await page.ask('/identity?9&hello&close')
     await expect(textOf(answer)).rejects.toThrow()
   })
@@ -236,7 +236,7 @@ async function door(
   }
 }
 
-it('shows a page that says that a service does not answer', async () => {
+it('answers with an error page if a service does not answer in time', async () => {
   using impatient = await door()
   const { port } = impatient
   const answer = await page.ask('/silent', { port })
@@ -254,16 +254,16 @@ it('reports the device as busy to requests that wait too long for a free connect
   const before = asked.length
   for (let n = 0; n < 8; n++)
     page.ask('/silent', { port, agent: false }, outgoing => held.push(outgoing.end())).catch(() => {})
-  await until('they have their answers to wait for', () => asked.length === before + 8)
+  await until('all connections are in use', () => asked.length === before + 8)
   const answer = await page.ask('/waiting', { port, method: 'POST', agent: false })
   expect(answer.statusCode).toBe(503)
   expect(await textOf(answer)).toContain('Too many requests')
   for (const outgoing of held) outgoing.destroy()
-  await until('there is a place again', async () => (await textAt(port)) === 'hello')
+  await until('a connection is free again', async () => (await textAt(port)) === 'hello')
   expect(asked).not.toContain('/waiting')
 })
 
-it('reports an unavailable database as such, and not the device as offline', async () => {
+it('reports an unavailable database, instead of an offline device', async () => {
   const connection = { host: '127.0.0.1', port: await freePort(), user: 'none', database: 'none' }
   const { db, ...database } = openDatabase(connection, () => {})
   await using _database = database
@@ -295,7 +295,7 @@ it('survives an unexpected error in one request', async () => {
   expect(await textOf(await page.ask('/after', { port }))).toBe('hello')
 })
 
-it('lets a service finish slowly if it began to answer before the request was complete', async () => {
+it('applies no deadline to a service that began to answer before the request was complete', async () => {
   using impatient = await door()
   const options = { port: impatient.port, method: 'POST' }
   const answer = await until('one is begun in time', async () => {
@@ -310,7 +310,7 @@ it('lets a service finish slowly if it began to answer before the request was co
   expect(await textOf(answer)).toBe('begun and done')
 })
 
-it('sends nothing to the device for a browser that left while its token was looked up', async () => {
+it('does not forward a request whose browser disconnected during the token check', async () => {
   using patient = await door(60_000)
   await using session = await databaseSession(hub)
   const left = once(patient.server, 'request').then(([, response]) =>
@@ -325,6 +325,6 @@ it('sends nothing to the device for a browser that left while its token was look
   await left
   await session.release()
   expect(await textOf(await page.ask('/after', { port: patient.port }))).toBe('hello')
-  // Idle connections close after a few seconds; the executor's channel stays.
+  // Idle connections close after a few seconds. The executor's channel stays open.
   await until('no connection is left', () => page.device.link.channelCount === 1)
 })

@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream'
 import { type DeviceSession, openPort } from '../links/registry.ts'
 import { ChannelSocket } from './channel-socket.ts'
 
-/** Requests at once to one port of one device, below what public agents forward at once (protocol 3.3). */
+/** Limit of concurrent requests to one port of a device. It is below the limit of public agents (protocol 3.3). */
 export const MAX_REQUESTS_PER_PORT = 8
-/** Time for which an idle connection is kept for the next request, in milliseconds. Each holds one of the device's channels. */
+/** Time for which an idle connection is kept for the next request, in milliseconds. Each uses one of the device's channels. */
 const KEEP_MS = 4_000
 
 /** Opens a channel to a port of a device for each connection that Node's HTTP client needs, and keeps it for later requests. */

@@ -2,8 +2,8 @@ import { Duplex } from 'node:stream'
 import type { Channel } from '@muster/link'
 
 /**
- * A channel with the socket interface of Node's HTTP client. Back-pressure works in both directions: data is read only when a reader wants
- * it, and a write completes when the channel has room again.
+ * Gives a channel the socket interface that Node's HTTP client needs. Back-pressure works in both directions: data is read only on demand,
+ * and a write completes when the channel accepts more bytes.
  */
 export class ChannelSocket extends Duplex {
   readonly #channel: Channel
@@ -16,8 +16,8 @@ export class ChannelSocket extends Duplex {
   constructor(channel: Channel) {
     super({ allowHalfOpen: false })
     this.#channel = channel
-    // Between the HTTP client and the next owner of the socket nothing listens for errors, and a broken link must not become an uncaught
-    // exception.
+    // The HTTP client removes its error listener when it hands the socket over. Until the next owner adds one, a broken link would become
+    // an uncaught exception.
     this.on('error', () => {})
     channel.onReadable = () => this.#pump()
     channel.onWritable = () => this.#settle()
@@ -55,7 +55,7 @@ export class ChannelSocket extends Duplex {
     return this
   }
 
-  // Socket options that Node's HTTP client sets. Channels behave that way by default.
+  // Node's HTTP client calls these socket methods. A channel needs none of them.
   setKeepAlive(): this {
     return this
   }
@@ -99,7 +99,7 @@ export class ChannelSocket extends Duplex {
     if (done) this.#endWrite(done)
   }
 
-  /** A service that stops reading may have answered already. Its answer is kept, and further writes are discarded. */
+  /** Discards a write that the service no longer reads. The service may have answered already, so the socket stays open for reading. */
   #endWrite(done: (error?: Error | null) => void): void {
     done(this.#channel.isTruncated ? this.#failure() : null)
   }

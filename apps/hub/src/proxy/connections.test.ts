@@ -16,7 +16,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-/** Requests in flight to one port of a device, and requests that may wait. */
+/** The hub's limits of requests in flight to one port of a device, and of waiting ones. */
 const UNDER_WAY = 8
 const WAITING = 128
 
@@ -49,7 +49,7 @@ afterEach(async () => {
   await crash()
 })
 
-/** Closes the device's server as a crash would. */
+/** Closes the device's server and its connections as a crash would. */
 async function crash(): Promise<void> {
   if (!app.listening) return
   const closed = once(app, 'close')
@@ -70,18 +70,18 @@ async function ask(
   return { status: answer.statusCode, title: /<title>(.*)<\/title>/.exec(text)?.[1] }
 }
 
-/** Uses up all connections with requests that the device does not answer. */
+/** Uses up all connections with requests that stay in flight. */
 async function holdAll(): Promise<Promise<Told>[]> {
   const held = Array.from({ length: UNDER_WAY }, () => ask('/held'))
-  await until('the device has them', () => asked.length === UNDER_WAY)
+  await until('the device has received them', () => asked.length === UNDER_WAY)
   return held
 }
 
-/** A device that handles channel requests in its own way, with the headers of a browser that may see its page. */
+/** Connects a device that handles channel requests with `onRequest`. Also returns the headers of a browser with access to its page. */
 async function strangeDevice(onRequest: NonNullable<LinkOptions['onRequest']>) {
   const { owner, token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token, link: { onRequest } })
-  await until('the hub knows it', () => hub.devices.get(device.deviceId) !== undefined)
+  await until('the hub has registered it', () => hub.devices.get(device.deviceId) !== undefined)
   const { port } = app.address() as AddressInfo
   const { jwt, url } = await owner.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId, port })
   return { device, headers: { host: new URL(url).host, cookie: `muster-device=${jwt}` } }
@@ -101,7 +101,7 @@ describe('requests to one port of a device', () => {
     expect(opened).toBe(UNDER_WAY)
   })
 
-  it('get 503 when too many wait, and wait no longer than their browsers', async () => {
+  it('get 503 when too many wait, and stop waiting when their browser disconnects', async () => {
     let isAwake = false
     serve = socket => socket.on('data', () => isAwake && socket.write(FINE))
     const held = await holdAll()
@@ -113,7 +113,7 @@ describe('requests to one port of a device', () => {
     for (const outgoing of waiting) outgoing.destroy()
     await Promise.all(answers)
     const next = wait('/next')
-    // The next request waits: the requests of closed browsers have freed no connection.
+    // The next request still waits: the disconnected requests were only queued, so they free no connection.
     expect(await Promise.race([next, sleep(500, 'waits')])).toBe('waits')
     isAwake = true
     for (const socket of connections) socket.write(FINE)
@@ -126,24 +126,24 @@ describe('requests to one port of a device', () => {
     const { device, headers } = await strangeDevice(() => {})
     await using _ = device
     const session = hub.devices.get(device.deviceId)!
-    // More channels than a link opens and queues.
+    // 300 are more channels than a link opens and queues.
     for (let n = 0; n < 300; n++) session.open('forward/tcp/1').catch(() => {})
     expect(await ask('/', { headers })).toEqual({ status: 503, title: 'Too many requests' })
   })
 
-  it('get an error when the device disconnects, those that wait as well', async () => {
+  it('get an error when the device disconnects, even if they are still waiting', async () => {
     serve = () => {}
     const all = await holdAll()
     for (let n = 0; n < 3; n++) all.push(ask('/waiting'))
     all.push(ask('/waiting', { method: 'POST' }))
-    // When this request is answered, the last of the others has reached the queue.
+    // Requests are handled in order of arrival. When this one is answered, all the others are in flight or queued.
     expect(await ask('/', { headers: { host: 'none.localhost' } })).toMatchObject({ status: 421 })
     await page.device[Symbol.asyncDispose]()
     for (const answer of await Promise.all(all))
       expect(answer).toEqual({ status: 503, title: 'The device is not connected' })
   })
 
-  it('get an error when its service ends, and are not sent to the next one', async () => {
+  it('get an error when the service crashes, and are not sent to the restarted service', async () => {
     serve = () => {}
     const all = await holdAll()
     for (let n = 0; n < 3; n++) all.push(ask('/waiting', { method: 'POST' }))
@@ -159,22 +159,22 @@ describe('requests to one port of a device', () => {
   })
 })
 
-describe('a kept connection that the device closes as the next request arrives', () => {
-  /** Answers the first request of each connection, and closes it after these bytes at the second. */
+describe('a reused connection that the device closes as the next request arrives', () => {
+  /** Answers the first request of each connection. At the second, sends `bytes` and closes the connection. */
   const endAfter = (bytes: string) => (socket: Socket) =>
     socket.once('data', () => {
       socket.write(FINE)
       socket.once('data', () => socket.end(bytes))
     })
 
-  it.each(['GET', 'HEAD', 'OPTIONS'])('costs nothing what changes nothing: %s', async method => {
+  it.each(['GET', 'HEAD', 'OPTIONS'])('makes the hub repeat a safe request: %s', async method => {
     serve = endAfter('')
     expect(await ask('/one')).toMatchObject({ status: 200 })
     expect(await ask('/two', { method })).toMatchObject({ status: 200 })
     expect(asked).toEqual(['GET /one', `${method} /two`, `${method} /two`])
   })
 
-  it.each(['POST', 'PUT', 'DELETE'])('is told to who may have changed something: %s', async method => {
+  it.each(['POST', 'PUT', 'DELETE'])('fails a request that is not safe: %s', async method => {
     serve = endAfter('')
     expect(await ask('/one')).toMatchObject({ status: 200 })
     expect(await ask('/two', { method })).toMatchObject({ status: 502 })
@@ -188,7 +188,7 @@ describe('a kept connection that the device closes as the next request arrives',
     expect(asked).toEqual(['GET /one', 'GET /two'])
   })
 
-  it('fails the request when the next connection closes likewise', async () => {
+  it('fails the request when the second connection is closed too', async () => {
     serve = endAfter('')
     expect(await ask('/one')).toMatchObject({ status: 200 })
     serve = socket => socket.once('data', () => socket.end())
@@ -198,7 +198,7 @@ describe('a kept connection that the device closes as the next request arrives',
 })
 
 it.each([0, 300])(
-  'hears what a service says before it breaks off an upload, after %s ms',
+  'forwards the answer of a service that aborts an upload %s ms later',
   async breaksAfterMs => {
     const { device, headers } = await strangeDevice(wish => {
       const channel = wish.accept()
@@ -215,7 +215,7 @@ it.each([0, 300])(
     })
     await using _ = device
     const bytes = Buffer.alloc(32 * 1024 * 1024)
-    // Uploads as browsers do, on a kept connection.
+    // Uploads on a keep-alive connection, as browsers do.
     const agent = new Agent({ keepAlive: true })
     const upload = { headers: { ...headers, 'content-length': bytes.length }, method: 'POST', agent }
     let sent: Promise<unknown> | undefined
@@ -223,19 +223,19 @@ it.each([0, 300])(
       sent = once(outgoing.end(bytes), 'finish')
     })
     expect(await told).toMatchObject({ status: 413 })
-    // Browsers show the answer when the upload is complete.
+    // Browsers show the answer only after the upload is complete.
     await sent
     agent.destroy()
   },
 )
 
 it.each([true, false])(
-  'survives a device that goes as it switches protocols, asked for: %s',
+  'survives a device that disconnects as it switches protocols (requested by the browser: %s)',
   async isAskedFor => {
     const { device, headers } = await strangeDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(() => {
-        // The device's last bytes arrive in one piece with the end.
+        // The device's last bytes arrive together with the end of its link.
         const socket = socketOf(device.webSocket)
         socket.cork()
         channel.tryWrite(
@@ -256,7 +256,7 @@ it.each([true, false])(
     const upgrade = isAskedFor ? 'Connection: Upgrade\r\nUpgrade: websocket\r\n' : ''
     browser.write(`GET / HTTP/1.1\r\nHost: ${headers.host}\r\nCookie: ${headers.cookie}\r\n${upgrade}\r\n`)
     await once(browser, 'close')
-    // Exactly one head is sent, whatever happened to the connection.
+    // The browser gets exactly one head in either case.
     expect(told).toMatch(isAskedFor ? /^HTTP\/1\.1 (101|50\d) / : /^HTTP\/1\.1 502 /)
     expect(told.match(/HTTP\/1\.1/g)).toHaveLength(1)
   },

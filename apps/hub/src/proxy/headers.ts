@@ -14,8 +14,8 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 /**
- * Headers that always belong to the message, even if `Connection` lists them. Without them the message would end elsewhere or lose its
- * credentials.
+ * Headers that are always forwarded, even if `Connection` lists them. Without them the receiver would see another end of the body, or the
+ * message would lose its credentials.
  */
 const END_TO_END = new Set([
   'authorization',
@@ -27,9 +27,9 @@ const END_TO_END = new Set([
   'origin',
   'set-cookie',
 ])
-/** Headers that name the original client. The hub sets them itself. */
+/** Headers about the original client. The hub removes them from requests, because clients could forge them, and adds two of its own. */
 const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.*)$/
-/** Headers by which a server controls a proxy in front of it. That proxy belongs to the operator, and devices must not control it. */
+/** Headers by which a server controls a proxy in front of it. Devices must not control the operator's proxy. */
 const DIRECTIONS =
   /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
 /** The hub's own cookies. Browsers also send them to a device's host if a cookie domain of the hub covers both. */
@@ -39,7 +39,7 @@ const HEAD_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
 /** An absolute URL, as redirects contain it. */
 const ADDRESS = /^https?:\/\/([^/?#:@]+)(:\d*)?(?=[/?#]|$)/i
 
-/** The device's own host as browsers know it: its name, and its origin. */
+/** Host name and origin of a device as browsers see them. */
 type Place = { host: string; origin: string }
 
 /** Name-value pairs of Node's `rawHeaders`. Repeated headers stay separate. */
@@ -65,7 +65,7 @@ export function hasBody(request: IncomingMessage, isUpgrade: boolean): boolean {
   const has = encoding !== undefined || (length !== undefined && length !== '0')
   const isClear =
     (encoding === undefined || encoding.toLowerCase() === 'chunked') &&
-    // Bytes after an upgrade request are passed on unchanged.
+    // The hub forwards all bytes after an upgrade request as data of the new protocol, so there must be no body.
     !(has && isUpgrade) &&
     !connectionNames(request).some(name => END_TO_END.has(name))
   if (!isClear) throw new Unreachable('unclear')
@@ -83,9 +83,9 @@ export function requestHeaders(request: IncomingMessage, isSecure: boolean, isUp
     const others = value.split(/;\s*/).filter(pair => pair !== '' && !OWN_COOKIE.test(pair))
     return others.length > 0 ? [name, others.join('; ')] : []
   })
-  // A body of unknown length is sent in chunks. Its framing is decided for each connection anew.
+  // `Transfer-Encoding` is a hop-by-hop header and was removed. A body of unknown length is chunked again on this connection.
   if (request.headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
-  // For methods that usually have a body, an explicit length of 0 tells the device that there is none; Node would announce chunks.
+  // Without a length, Node would announce a chunked body for these methods. A length of 0 states that there is no body.
   else if (request.headers['content-length'] === undefined && !isSafe(request))
     kept.push('Content-Length', '0')
   kept.push('X-Forwarded-Proto', isSecure ? 'https' : 'http', 'X-Forwarded-Host', request.headers.host!)
@@ -93,7 +93,7 @@ export function requestHeaders(request: IncomingMessage, isSecure: boolean, isUp
   return kept
 }
 
-/** Whether the method is safe, so that the request may be sent twice. */
+/** Whether the method is safe (RFC 9110, 9.2.1), so that the request may be sent twice. */
 export function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
@@ -104,7 +104,7 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
     const lower = name.toLowerCase()
     if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
-    // If both framings are present, the body was read by its chunks and the length may be wrong.
+    // Drops a length beside chunked encoding: Node read the body by its chunks, so the length may be wrong.
     if (lower === 'content-length' && !isReadByLength(answer)) return []
     // This header would clear the cookies of every host below the same registrable domain, which may include the console's.
     if (lower === 'clear-site-data') return []
@@ -117,7 +117,8 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
 }
 
 /**
- * Whether the body of an answer ends by its length. Chunks take precedence over a length; `identity` is not an encoding (RFC 2616, 4.4).
+ * Whether `Content-Length` determines the end of an answer's body. Chunked encoding takes precedence over it; `identity` means no encoding
+ * (RFC 2616, 4.4).
  */
 function isReadByLength({ headers }: IncomingMessage): boolean {
   const encoding = headers['transfer-encoding']
@@ -139,7 +140,7 @@ export function bodyOf(answer: IncomingMessage, method: string | undefined): Asy
   return firstBytes(answer, Number(length))
 }
 
-/** The first bytes of an answer; its connection is closed after them. Throws when there are fewer. */
+/** Yields the first `length` bytes of an answer and then closes its connection. Throws if the answer is shorter. */
 async function* firstBytes(answer: IncomingMessage, length: number): AsyncGenerator<Buffer> {
   let left = length
   if (left === 0) return void answer.destroy()

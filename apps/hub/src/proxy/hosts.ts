@@ -11,7 +11,7 @@ export function hostLabel(deviceId: string): string {
   return encodeRadix(createHash('sha256').update(deviceId).digest(), BASE36)
 }
 
-/** Query parameter that carries a token. It is removed from the address at once. */
+/** Query parameter with the token of a link. A redirect removes it from the URL. */
 export const TOKEN_PARAMETER = 'muster_token'
 
 /** Decides which hosts belong to devices: names below the proxy domain, except the hub's own names. */
@@ -19,7 +19,7 @@ export class ProxyHosts {
   readonly #hub: URL
   readonly #own: ReadonlySet<string>
   readonly #domain: string | undefined
-  /** Cache of the last header: a reconnecting fleet sends the same one many times. */
+  /** Result for the last `Host` header. The devices of a fleet all send the same one when they reconnect. */
   #latest: { header: string | undefined; host: string | undefined } = { header: undefined, host: undefined }
 
   constructor({ proxyDomain, hosts }: Pick<Config, 'proxyDomain' | 'hosts'>, publicUrl: string) {
@@ -55,7 +55,7 @@ export class ProxyHosts {
     return `${hostLabel(deviceId)}.${this.domain}`
   }
 
-  /** Whether a host name may be chosen: one label below the proxy domain that cannot be a default host name and is not the hub's. */
+  /** Whether a user may choose this host name: a single label below the proxy domain, not a possible default name and not the hub's own. */
   mayBeChosen(host: string): boolean {
     const suffix = `.${this.domain}`
     const label = host.slice(0, -suffix.length)
@@ -73,7 +73,7 @@ export class ProxyHosts {
     return `${protocol}//${host}${port && `:${port}`}`
   }
 
-  /** The first link that a browser opens; it carries the token. */
+  /** The link to a device's page with its token, as a browser first opens it. */
   linkTo(host: string, jwt: string): string {
     return `${this.originOf(host)}/?${TOKEN_PARAMETER}=${jwt}`
   }

@@ -144,7 +144,7 @@ async function opened(options: object = {}, by = owner): Promise<Link> {
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 describe('a link to a device', () => {
-  it('leads to a host of its own, where its token becomes a cookie and leaves the address', async () => {
+  it("leads to the device's own host, which moves the token from the URL into a cookie", async () => {
     const { url, jwt } = await owner.invoke('devices_IssueHttpProxyToken', {
       deviceId: device.deviceId,
       port,
@@ -163,7 +163,7 @@ describe('a link to a device', () => {
     expect(cookie).not.toContain('Domain')
   })
 
-  it('S18: passes the request to the device without anything of the hub', async () => {
+  it('S18: removes the cookies and client headers of the hub from forwarded requests', async () => {
     const { host, cookie } = await opened()
     const answer = await ask(host, '/some/page?x=1', {
       headers: {
@@ -186,7 +186,7 @@ describe('a link to a device', () => {
     expect(seen.headers['x-client-cert']).toBeUndefined()
   })
 
-  it('lasts two hours at most and is for members only', async () => {
+  it('is valid for at most two hours and issued to members only', async () => {
     const { url } = await owner.invoke('devices_IssueHttpProxyToken', {
       deviceId: device.deviceId,
       validForSecs: 31_536_000,
@@ -202,21 +202,21 @@ describe('a link to a device', () => {
 })
 
 describe('a web application on a device', () => {
-  it('redirects and sets cookies for its own host alone', async () => {
+  it('can redirect and set cookies only for its own host', async () => {
     const { host, cookie } = await opened()
     const answer = await ask(host, '/login', { headers: { cookie } })
     expect(answer).toMatchObject({ status: 302, headers: { location: '/home' } })
     expect(answer.headers['set-cookie']).toEqual(['sid=1; Path=/; HttpOnly', 'lang=en'])
     expect(answer.headers['x-private']).toBeUndefined()
-    // A device must not control caching or sending in a proxy in front of the hub. Buffering it may control.
+    // A device must not control caching or file sending in a proxy in front of the hub. It may control buffering.
     expect(answer.headers['x-accel-redirect']).toBeUndefined()
     expect(answer.headers['x-accel-expires']).toBeUndefined()
     expect(answer.headers['x-accel-buffering']).toBe('no')
-    // Cookies of the console may be below the same domain.
+    // The header could clear the console's cookies if its host is below the same domain.
     expect(answer.headers['clear-site-data']).toBeUndefined()
   })
 
-  it('redirects to itself as browsers reach it, and elsewhere as it says', async () => {
+  it('has redirects to itself rewritten to its origin, and other redirects unchanged', async () => {
     const { host, cookie } = await opened()
     const to = async (location: string) => {
       const { headers } = await ask(host, `/moved?${location}`, { headers: { cookie } })
@@ -236,7 +236,7 @@ describe('a web application on a device', () => {
       expect(await to(other)).toBe(other)
   })
 
-  it('takes uploads and gives downloads, whole and by head, unchanged', async () => {
+  it('gets uploads and sends downloads and HEAD answers unchanged', async () => {
     const { host, cookie } = await opened()
     const up = await ask(host, '/upload', { method: 'POST', headers: { cookie }, body: DOWNLOAD })
     expect(up.text).toBe(sha256(DOWNLOAD))
@@ -253,7 +253,7 @@ describe('a web application on a device', () => {
     expect(head.body).toHaveLength(0)
   }, 60_000)
 
-  it('answers many at once, more than a device forwards', async () => {
+  it('answers more concurrent requests than a device forwards at once', async () => {
     const { host, cookie } = await opened()
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) => ask(host, `/page/${n}`, { headers: { cookie } })),
@@ -261,7 +261,7 @@ describe('a web application on a device', () => {
     expect(answers.map(({ text }) => text)).toEqual(answers.map((_, n) => `you asked GET /page/${n}`))
   })
 
-  it('sends events as they happen', async () => {
+  it('sends server-sent events without delay', async () => {
     const { host, cookie } = await opened()
     const outgoing = request({
       port: hub.address.port,
@@ -275,7 +275,7 @@ describe('a web application on a device', () => {
     outgoing.destroy()
   })
 
-  it('gives the place of a WebSocket back, and lets as many be open as there are places', async () => {
+  it('can use all connections for WebSockets, which free them when they close', async () => {
     const { host, cookie } = await opened()
     const open = async (): Promise<WebSocket> => {
       const socket = new WebSocket(`ws://127.0.0.1:${hub.address.port}/socket`, {
@@ -290,7 +290,7 @@ describe('a web application on a device', () => {
       for (const socket of sockets) socket.close()
       await Promise.all(sockets.map(socket => once(socket, 'close')))
     }
-    // Each WebSocket is a channel of the device's link, whose channels are limited.
+    // Each WebSocket uses a channel of the device's link, and the number of channels is limited.
     const all = await Promise.all(Array.from({ length: 16 }, open))
     expect(await ask(host, '/', { headers: { cookie } })).toMatchObject({
       status: 503,
@@ -300,7 +300,7 @@ describe('a web application on a device', () => {
     await Promise.all(all.map(socket => once(socket, 'close')))
   }, 60_000)
 
-  it('speaks WebSocket', async () => {
+  it('can use a WebSocket', async () => {
     const { host, cookie } = await opened()
     const socket = new WebSocket(`ws://127.0.0.1:${hub.address.port}/socket`, {
       headers: { host: `${host}:${hub.address.port}`, cookie, origin: `http://${host}:${hub.address.port}` },
@@ -314,7 +314,7 @@ describe('a web application on a device', () => {
     await once(socket, 'close')
   })
 
-  it('gets what a client sends right behind its upgrade', async () => {
+  it('gets bytes that a client sends together with its upgrade request', async () => {
     const { host, cookie } = await opened()
     const socket = connect(hub.address.port, '127.0.0.1')
     const head = [
@@ -333,14 +333,14 @@ describe('a web application on a device', () => {
     socket.on('data', chunk => {
       told = Buffer.concat([told, chunk])
     })
-    await until('it comes back once', () => told.includes(Buffer.from([0x81, 2, 0x68, 0x69])))
+    await until('the echo arrives', () => told.includes(Buffer.from([0x81, 2, 0x68, 0x69])))
     expect(told.subarray(told.indexOf('\r\n\r\n') + 4)).toHaveLength(4)
     socket.destroy()
   })
 })
 
-describe('a browser without the right to see a device', () => {
-  it('gets a page that says so, under every host that is no device', async () => {
+describe('access to a device', () => {
+  it('under an unknown host is answered with an error page', async () => {
     for (const host of ['nothing.localhost', `${'a'.repeat(50)}.localhost`, 'a.b.localhost']) {
       const answer = await ask(host, '/')
       expect(answer).toMatchObject({ status: 421, headers: { 'content-type': 'text/html; charset=utf-8' } })
@@ -349,7 +349,7 @@ describe('a browser without the right to see a device', () => {
     expect((await ask('localhost', '/healthz')).status).toBe(200)
   })
 
-  it('is one without a token, with a forged one, with one for another host', async () => {
+  it('is refused without a token, with a forged one and with one for another host', async () => {
     const { host, cookie } = await opened()
     const other = await opened({ hostname: 'gate.localhost' })
     expect(other.host).toBe('gate.localhost')
@@ -362,7 +362,7 @@ describe('a browser without the right to see a device', () => {
     expect((await ask('gate.localhost', '/', { headers: { cookie } })).status).toBe(401)
   })
 
-  it('is whoever wants the host name of another device, whose links are over or not', async () => {
+  it('is refused under a host name of another device, even if its links have expired', async () => {
     const { projectId } = hub.devices.get(device.deviceId)!
     const { token } = await hub.token(owner, projectId)
     const other = await connectDevice({ url: hub.url, token })
@@ -377,7 +377,7 @@ describe('a browser without the right to see a device', () => {
     for (let n = 1; n < 16; n++) await choose(other.deviceId, `kept-${n}.localhost`)
     await expect(choose(other.deviceId, 'kept-16.localhost')).rejects.toThrow('16 names already')
     await choose(other.deviceId, 'kept-15.localhost')
-    // The device got these names before there was a limit.
+    // The device has this name from before the limit existed.
     await hub.db
       .insertInto('proxy_host')
       .values({ hostname: 'kept-17.localhost', device_id: other.deviceId })
@@ -388,7 +388,7 @@ describe('a browser without the right to see a device', () => {
     await choose(device.deviceId, 'kept.localhost')
   })
 
-  it('is whoever asks from the page of another device', async () => {
+  it('is refused to requests from the page of another device', async () => {
     const { host, cookie } = await opened()
     const from = (site: string, mode: string, method = 'GET', place = 'document') =>
       ask(host, '/', {
@@ -417,14 +417,14 @@ describe('a browser without the right to see a device', () => {
     expect(error.message).toContain('403')
   })
 
-  it('is a service worker, which would answer the next link in place of the hub', async () => {
+  it('is refused to a service worker, which would answer the next link in place of the hub', async () => {
     const { host, cookie } = await opened()
     const answer = await ask(host, '/worker.js', { headers: { cookie, 'service-worker': 'script' } })
     expect(answer).toMatchObject({ status: 403, text: expect.stringContaining('No service workers here') })
     expect(seen.url).not.toBe('/worker.js')
   })
 
-  it('is the one whose session, membership, device or time has ended', async () => {
+  it('ends with the session, the membership, the device and the expiry of the link', async () => {
     const friend = await hub.user()
     await hub.db
       .insertInto('organization_member')
@@ -447,7 +447,7 @@ describe('a browser without the right to see a device', () => {
     })
     await once(socket, 'open')
     const ended = once(socket, 'close')
-    // The session has expired and is not swept yet.
+    // The session has expired, but its row still exists.
     await hub.db
       .updateTable('session')
       .set({ expires_at: new Date(0) })
@@ -466,7 +466,7 @@ describe('a browser without the right to see a device', () => {
     const ofGone = await opened({ deviceId: gone.deviceId })
     expect(await statusOf(ofGone)).toBe(200)
     await owner.invoke('devices_Delete', { deviceId: gone.deviceId })
-    // No device has this host name any more.
+    // The host name now belongs to no device.
     expect(await statusOf(ofGone)).toBe(421)
 
     const redirect = `${hub.publicUrl}/org_x`
@@ -485,7 +485,7 @@ describe('a browser without the right to see a device', () => {
     ['/漢字/ä?q=ß#ö', '/%E6%BC%A2%E5%AD%97/%C3%A4?q=%C3%9F#%C3%B6'],
     ['/a b\r\nx-evil: 1', '/a%20bx-evil:%201'],
     ['/\ud83d\ude00\u007f\u0001.', '/%F0%9F%98%80%7F%01.'],
-  ])('leads back to %j, as an address is written', async (redirect, location) => {
+  ])('by an expired link redirects to %j, percent-encoded', async (redirect, location) => {
     const late = await opened({ redirect: `${hub.publicUrl}${redirect}` })
     await hub.db
       .updateTable('proxy_token')
@@ -498,8 +498,8 @@ describe('a browser without the right to see a device', () => {
   })
 })
 
-describe('a device that cannot show its page', () => {
-  it('is told apart: nobody listens, it speaks no HTTP, it is not connected', async () => {
+describe('a request to a device', () => {
+  it('gets different errors for a closed port, a service without HTTP and an offline device', async () => {
     const closed = await opened({ port: 1 })
     expect(await ask(closed.host, '/', { headers: { cookie: closed.cookie } })).toMatchObject({ status: 502 })
 
@@ -518,7 +518,7 @@ describe('a device that cannot show its page', () => {
     const gone = await connectDevice({ url: hub.url, token: fleet.token })
     const { url } = await fleet.owner.invoke('devices_IssueHttpProxyToken', { deviceId: gone.deviceId })
     await gone[Symbol.asyncDispose]()
-    await until('the hub knows it', () => hub.devices.get(gone.deviceId) === undefined)
+    await until('the hub has noticed it', () => hub.devices.get(gone.deviceId) === undefined)
     const { hostname, search } = new URL(url)
     const cookie = (await ask(hostname, `/${search}`)).headers['set-cookie']![0]!.split(';')[0]!
     const offline = await ask(hostname, '/', { headers: { cookie } })
@@ -526,18 +526,18 @@ describe('a device that cannot show its page', () => {
     expect(offline.text).toContain('not connected')
   })
 
-  it('lets go of an upgrade that it refuses, though the client keeps its half open', async () => {
+  it('for a refused upgrade closes the connection, even if the client keeps its half open', async () => {
     const socket = connect({ port: hub.address.port, host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => {})
     socket.write('GET / HTTP/1.1\r\nHost: a.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 421 /)
-    await until('what the client still says reaches nobody', () => {
+    await until('the connection is reset', () => {
       socket.write('x')
       return socket.destroyed
     })
   })
 
-  it('leaves nothing behind when the browser goes away', async () => {
+  it('frees its channel when the browser disconnects', async () => {
     const { host, cookie } = await opened()
     const before = device.link.channelCount
     const outgoing = request({
@@ -554,7 +554,7 @@ describe('a device that cannot show its page', () => {
   })
 })
 
-it('refuses what means one thing to the hub and another to the device', async () => {
+it('refuses a request whose end the device could see elsewhere', async () => {
   const { host, cookie } = await opened()
   const socket = connect(hub.address.port, '127.0.0.1')
   socket.write(
@@ -566,7 +566,7 @@ it('refuses what means one thing to the hub and another to the device', async ()
   expect(seen.url).not.toBe('/smuggled')
 })
 
-it('gives no link on a hub that others reach and that has no domain for it', async () => {
+it('issues no link on a public hub without a proxy domain', async () => {
   await using far = await testHub({
     publicUrl: 'https://hub.example',
     proxyDomain: undefined,

@@ -29,9 +29,9 @@ import { type ProxyHosts, TOKEN_PARAMETER } from './hosts.ts'
 import { PAGES, type PageName, pageHtml, Unreachable } from './pages.ts'
 import type { ProxyTokens } from './proxy-tokens.ts'
 
-/** Default time for a service to begin its answer, in milliseconds. */
+/** Deadline for a device's service to begin its answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
-/** Time for the unread rest of a request to arrive, in milliseconds. */
+/** Deadline for the rest of a request that its service no longer reads, in milliseconds. */
 const REST_TIMEOUT_MS = 120_000
 /** Largest head of an answer, in bytes, as in browsers. */
 const MAX_HEAD_BYTES = 256 * 1024
@@ -42,24 +42,24 @@ type ProxyOptions = {
   tokens: ProxyTokens
   devices: DeviceRegistry
   log: Logger
-  /** Time for a service to begin its answer, in milliseconds. */
+  /** Deadline for a service to begin its answer, in milliseconds; `ANSWER_TIMEOUT_MS` by default. */
   answerTimeoutMs?: number
-  /** Longest wait of a request for a connection, in milliseconds. */
+  /** Longest wait of a request for a connection, in milliseconds; `WAIT_TIMEOUT_MS` by default. */
   waitTimeoutMs?: number
 }
 
-/** Waiting requests to one port of a device; further ones get the "busy" page. */
+/** Limit of waiting requests to one port of a device. Further ones get the "busy" page. */
 const MAX_WAITING_PER_PORT = 128
 /** Longest wait of a request for a connection, in milliseconds. */
 const WAIT_TIMEOUT_MS = 30_000
 
 /** Serves the web pages of devices under their own host names. */
 export type HttpProxy = {
-  /** Whether a request is for a device and not for the hub. */
+  /** Whether a request is for a device, by its `Host` header, and not for the hub. */
   isFor(request: IncomingMessage): boolean
   /** Answers a request; never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** Takes a request for an upgrade; never rejects. */
+  /** Answers an upgrade request; never rejects. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
 }
 
@@ -122,8 +122,8 @@ export function createHttpProxy({
   }
 
   /**
-   * Sends a request to the device; resolves with the head of the answer. When `over` closes, the browser is gone or has everything, and all
-   * resources are freed. Throws `Unreachable`.
+   * Sends a request to the device and resolves with the head of the answer. `over` is the browser's response or socket. When it closes, the
+   * exchange is over and its resources are freed. Throws `Unreachable`.
    */
   async function forward(
     request: IncomingMessage,
@@ -135,16 +135,16 @@ export function createHttpProxy({
     const access = await looked(tokens.check(jwt, host))
     if (!access) throw new Unreachable((await looked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // A service worker would answer the next link itself, so the link's token would never reach the hub. A device's own plain HTTP supports
-    // no service workers either.
+    // A service worker would answer the next link itself, so that its token would never reach the hub. Without the hub, the device would use
+    // plain HTTP, under which browsers allow no service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
     const isWithBody = hasBody(request, isUpgrade)
     const { limiter, agent } = portOf(session, access.port)
-    // A request that waited and was sent twice adds more listeners than Node's leak warning allows.
+    // A request that waits and is sent twice adds more than the 10 listeners at which Node warns of a leak.
     over.setMaxListeners(20)
-    // The socket's `close` has already fired, so a request that begins now would never be ended by it.
+    // For a browser that has left, `close` has already fired. It would never end a request that begins now.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = endWithRight(isAllowed, () => request.socket.destroy())
@@ -160,13 +160,13 @@ export function createHttpProxy({
         headers: requestHeaders(request, isSecure, isUpgrade) as never,
         setHost: false,
         maxHeaderSize: MAX_HEAD_BYTES,
-        // Browsers accept the imprecise HTTP of small devices, such as bare line feeds. The hub writes the answer anew, so nothing
-        // imprecise is passed on.
+        // Browsers accept the imprecise HTTP of small devices, such as bare line feeds, so the hub does too. It forwards a newly written
+        // head, so imprecise syntax is not passed on.
         insecureHTTPParser: !isUpgrade,
       })
       over.once('close', () => upstream.destroy())
       upstream.once('close', () => takeRest(request))
-      // A request that breaks off must not look complete to the device.
+      // A request that was cut off must not look complete to the device.
       request.once('aborted', () => upstream.destroy(leftError()))
       if (isWithBody) request.pipe(upstream)
       else upstream.end()
@@ -174,7 +174,7 @@ export function createHttpProxy({
     }
     try {
       return await send().catch(error => {
-        // It is unknown whether the device processed a lost request, so only requests with a safe method are sent again.
+        // The device may have processed the lost request, so only requests with a safe method and without a body are sent again.
         if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
         agent.closeIdle()
         return send()
@@ -225,7 +225,7 @@ export function createHttpProxy({
         socket.once('finish', () => socket.destroy())
         return await pipeline(bodyOf(answer, request.method), socket)
       }
-      // Bytes that arrived right behind either head are forwarded first.
+      // Forwards the bytes that arrived together with either head.
       device.write(head)
       socket.write(first!)
       await Promise.all([pipeline(socket, device), pipeline(device, socket)])
@@ -237,7 +237,7 @@ export function createHttpProxy({
     }
   }
 
-  /** An unexpected error in one request must not affect the hub. */
+  /** Logs an unexpected error and closes the connection, so that one bad request does not affect the hub. */
   function lost(error: unknown, over: ServerResponse | Duplex): void {
     log.error({ err: error }, 'proxy failed')
     over.destroy()
@@ -250,7 +250,7 @@ export function createHttpProxy({
   }
 }
 
-/** Awaits a database query about a link. Throws `Unreachable` if the database is unavailable, which says nothing about the device. */
+/** Awaits a database query about a link. If it fails, throws `Unreachable` with a page about the database instead of the device. */
 async function looked<Found>(look: Promise<Found>): Promise<Found> {
   return look.catch(error => {
     throw new Unreachable('unchecked', error)
@@ -259,14 +259,14 @@ async function looked<Found>(look: Promise<Found>): Promise<Found> {
 
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
-/** A kept connection ended before the first byte of an answer. The device had closed it, perhaps before it got the request. */
+/** A reused connection closed before the first byte of the answer. The device may have closed it before it received the request. */
 class StaleConnection extends Unreachable {
   constructor(cause: unknown) {
     super('closed', cause)
   }
 }
 
-/** Waits for the head of an answer and rejects if there is none. After the head, `onClosed` is called when the answer ends. */
+/** Waits for the head of an answer and rejects if there is none. Calls `onClosed` when an answer with a head has ended. */
 function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => void): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   let timer: NodeJS.Timeout | undefined
@@ -296,8 +296,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
-    // An answer that breaks off reports its own error. Bytes after the end of an answer, sent by services that count badly, do not affect
-    // it.
+    // An answer that is cut off emits its own error. Other errors come from services that send more bytes than announced, and their answer
+    // is complete.
     if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)
@@ -306,7 +306,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
 }
 
 /**
- * Reads and drops the rest of a request that its service no longer reads: most browsers show an answer only when they have sent everything.
+ * Reads and drops the rest of a request that its service no longer reads. Most browsers show an answer only after they have sent the whole
+ * request.
  */
 function takeRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
@@ -314,7 +315,7 @@ function takeRest(request: IncomingMessage): void {
   limitTime(request, REST_TIMEOUT_MS, () => request.socket.destroy())
 }
 
-/** A permit for a request to a port of a device. Throws `Unreachable` if none is free in time, and another error if `over` closes. */
+/** Waits for a permit for a request to a port of a device. Throws `Unreachable` after a timeout, and another error if `over` closes. */
 async function permitOf(limiter: FairLimiter, over: ServerResponse | Duplex): Promise<Permit> {
   const left = new AbortController()
   const abort = (): void => left.abort(leftError())
@@ -360,7 +361,7 @@ function sendPage(response: ServerResponse, name: PageName, isHead: boolean): vo
   response.end(isHead ? undefined : html)
 }
 
-/** Whether a page of another site, such as a sibling device's, sends the request from within a page. Following a link is allowed. */
+/** Whether a page of another site, such as another device's, sent the request. Top-level navigation by a link is allowed. */
 function isFromOtherSite(request: IncomingMessage, isUpgrade: boolean): boolean {
   const { origin, host } = request.headers
   const site = request.headers['sec-fetch-site']

@@ -1,4 +1,4 @@
-/** The page that a person sees when a device cannot be shown. */
+/** A page that explains why a device's page cannot be shown. */
 type ProxyPage = { status: number; title: string; text: string; help: string }
 
 export const PAGES = {

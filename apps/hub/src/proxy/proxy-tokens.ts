@@ -22,13 +22,16 @@ type NewToken = {
 
 type AccessRow = { device_id: string; port: number; expires_at: Date }
 
-/** Verified JWTs that are cached: a page loads dozens of resources at once. */
+/** Limit of cached JWTs with a verified signature. A page loads dozens of resources at once. */
 const MAX_VERIFIED = 1_000
 
-/** Chosen host names per device. */
+/** Limit of chosen host names per device. */
 const MAX_HOSTS = 16
 
-/** The row of a token with its rights. An expired session may still have a row until it is swept. */
+/**
+ * Selects the row of a token if its person still has access. Sessions and user tokens are deleted some time after they expire, so the query
+ * checks their expiry.
+ */
 const ACCESS = `
   select t.device_id, t.port, t.expires_at
     from proxy_token t
@@ -43,8 +46,8 @@ const ACCESS = `
      and (ut.expires_at is null or ut.expires_at > $3)`
 
 /**
- * Tokens that open a device's page in a browser. Each has a row that is deleted with its session, its user token and its device. The row
- * and the person's membership are read for each request, so that a token never outlives a right (decisions, "Devices").
+ * Tokens that open a device's page in a browser. The row of a token is deleted with its session, user token or device. Each request reads
+ * the row and the person's membership, so that a token never outlives a right (decisions, "Devices").
  */
 export class ProxyTokens {
   readonly #db: Db
@@ -99,7 +102,7 @@ export class ProxyTokens {
         .executeTakeFirst()
       if (owner?.device_id !== deviceId)
         throw new ActionError('Invalid', 'hostname: another device has this name.')
-      // The device may have more names from before the limit existed.
+      // The limit is not checked here: the device may have more names from before it existed.
       return
     }
     const { count } = await tx
@@ -129,7 +132,7 @@ export class ProxyTokens {
     )
   }
 
-  /** The URL to which an expired token's issuer wants the browser redirected, if any. */
+  /** The redirect URL of an expired token, if its issuer set one. */
   async redirectOfExpired(jwt: string): Promise<string | undefined> {
     const tokenId = await this.#verify(jwt)
     if (tokenId === undefined) return undefined
@@ -142,7 +145,7 @@ export class ProxyTokens {
     return row?.redirect ?? undefined
   }
 
-  /** Whether a device has this host name, so that a new link may help. */
+  /** Whether any token, even an expired one, has this host name. If so, a new link to the device may help. */
   async isKnownHost(hostname: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('proxy_token')

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 let hub: TestHub
 let page: DevicePage
 let app: Server
-/** The bytes that reached the device's server, and its answer to everything. */
+/** The bytes that reached the device's server, and the answer that it sends to every request. */
 let arrived = ''
 let answer = ''
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
@@ -29,7 +29,7 @@ afterAll(async () => {
   app.close()
 })
 
-/** Sends bytes to the hub with the host and cookie of the device's page filled in; resolves to all bytes received. */
+/** Sends a request to the hub, with `HOST` replaced by the host and cookie of the device's page. Resolves to all bytes received. */
 async function exchange(request: string): Promise<string> {
   arrived = ''
   const socket = connect(hub.address.port, '127.0.0.1').setEncoding('latin1')
@@ -41,25 +41,25 @@ async function exchange(request: string): Promise<string> {
   const ended = once(socket, 'close')
   socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
   await until('the hub answered', () => told.includes('\r\n\r\n') || socket.destroyed)
-  // If the hub took part of the request for a second one, that would be answered before this one.
+  // If the hub read part of the request as a second request, its answer would precede the answer to this one.
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   await ended
   return told
 }
 
-describe('a request whose end can be read in two ways', () => {
+describe('an ambiguous request', () => {
   it.each([
     [
-      'both lengths',
+      'a length and chunked encoding',
       'POST / HTTP/1.1\r\nHOST\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     [
-      'chunked twice',
+      'two Transfer-Encoding headers',
       'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n',
     ],
     ['an unknown encoding', 'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
     [
-      'chunked that is not the last',
+      'chunked that is not the last encoding',
       'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
     ],
     ['two lengths', 'POST / HTTP/1.1\r\nHOST\r\nContent-Length: 0\r\nContent-Length: 44\r\n\r\n'],
@@ -92,46 +92,46 @@ describe('a request whose end can be read in two ways', () => {
       'POST / HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n',
     ],
     [
-      'a length that is said to be about the connection',
+      'a length that Connection lists',
       'GET / HTTP/1.1\r\nHOST\r\nConnection: keep-alive, content-length\r\nContent-Length: 32\r\n\r\n',
     ],
     [
       'an upgrade with a body',
       'POST / HTTP/1.1\r\nHOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 32\r\n\r\n',
     ],
-  ])('brings nothing after it to the device: %s', async (_what, request) => {
+  ])('does not let bytes after it reach the device as a request: %s', async (_what, request) => {
     answer = FINE
     const told = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
     expect(told).not.toContain('ok')
     expect(arrived).not.toContain('/smuggled')
-    // The answer of a device that answers before the request has ended must not be kept for another request.
+    // A device may answer before the request has ended. That answer must not be used for another request.
     expect(told === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(told), told.slice(0, 200)).toBe(true)
   })
 
-  it('goes on with its cookies once, however many headers they came in', async () => {
+  it('is forwarded with each cookie once, even if it has several Cookie headers', async () => {
     answer = FINE
     await exchange('GET /cookies HTTP/1.1\r\nHOST\r\nCookie: a=1\r\nCookie: b=2\r\n\r\n')
     expect(arrived.match(/a=1|b=2|muster-device/g)).toEqual(['a=1', 'b=2'])
   })
 
-  it('goes on with cookies that have no name', async () => {
+  it('is forwarded with cookies that have no name', async () => {
     answer = FINE
     await exchange('GET /cookies HTTP/1.1\r\nHOST\r\nCookie: signed-in; =b;c=\r\n\r\n')
     expect(arrived).toContain('\r\nCookie: signed-in; =b; c=\r\n')
   })
 
   it.each([
-    ['a length that is said to be about the connection', 'Connection: content-length\r\nContent-Length: 0'],
-    ['a host that is', 'Connection: Host'],
-    ['a cookie that is', 'Connection: close,COOKIE'],
-    ['chunked that is not the only one', 'Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n'],
-  ])('is refused without asking the device: %s', async (_what, headers) => {
+    ['a length that Connection lists', 'Connection: content-length\r\nContent-Length: 0'],
+    ['a host that Connection lists', 'Connection: Host'],
+    ['a cookie that Connection lists', 'Connection: close,COOKIE'],
+    ['a second encoding before chunked', 'Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n'],
+  ])('is refused and not forwarded: %s', async (_what, headers) => {
     answer = FINE
     expect(await exchange(`POST / HTTP/1.1\r\nHOST\r\n${headers}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 /)
     expect(arrived).toBe('')
   })
 
-  it.each(['POST', 'PUT', 'PROPFIND'])('goes on without a body when it has none: %s', async method => {
+  it.each(['POST', 'PUT', 'PROPFIND'])('without a body is forwarded with a length of 0: %s', async method => {
     answer = FINE
     await exchange(`${method} /none HTTP/1.1\r\nHOST\r\n\r\n`)
     expect(arrived).toMatch(/\r\nContent-Length: 0\r\n/)
@@ -139,7 +139,7 @@ describe('a request whose end can be read in two ways', () => {
     expect(arrived.endsWith('\r\n\r\n')).toBe(true)
   })
 
-  it('goes on in one way when it can be read in one only', async () => {
+  it('is not one with plain chunked encoding, which is forwarded without extensions and trailers', async () => {
     answer = FINE
     const chunks = '3;name=value\r\nabc\r\n0\r\nX-Trailer: yes\r\n\r\n'
     const told = await exchange(
@@ -151,18 +151,18 @@ describe('a request whose end can be read in two ways', () => {
   })
 })
 
-describe('an answer of a device that can be read in two ways', () => {
+describe('an ambiguous answer of a device', () => {
   it.each([
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nevil'],
     ['a zero byte', 'HTTP/1.1 200 OK\r\nX-A: b\0c\r\nContent-Length: 2\r\n\r\nok'],
-    ['a status below all', 'HTTP/1.1 099 Low\r\nContent-Length: 2\r\n\r\nok'],
+    ['a status below 100', 'HTTP/1.1 099 Low\r\nContent-Length: 2\r\n\r\nok'],
     ['no status', 'HTTP/1.1 000 None\r\nContent-Length: 2\r\n\r\nok'],
-    ['text that no head may have', 'HTTP/1.1 200 O\x01K\r\nX-A: b\x7fc\r\nContent-Length: 2\r\n\r\nok'],
+    ['a control character in the head', 'HTTP/1.1 200 O\x01K\r\nX-A: b\x7fc\r\nContent-Length: 2\r\n\r\nok'],
     [
-      'an upgrade that nobody asked for',
+      'an upgrade that was not requested',
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nevil',
     ],
-  ])('is told to be no HTTP: %s', async (_what, strange) => {
+  ])('is reported as not HTTP: %s', async (_what, strange) => {
     answer = strange
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
     expect(told).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/)
@@ -170,11 +170,11 @@ describe('an answer of a device that can be read in two ways', () => {
     expect(told).not.toMatch(/evil/)
   })
 
-  // Small devices send such answers, and browsers accept them.
+  // Small devices send such imprecise answers, and browsers accept them.
   it.each([
     ['bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok', 'Content-Length: 2', '\r\n\r\nok'],
     [
-      'line feeds of a script behind the head of its server',
+      'line feeds in the headers of a CGI script',
       'HTTP/1.0 200 OK\r\nContent-type: text/html\nContent-Length: 2\n\nok',
       'Content-type: text/html',
       '\r\n\r\nok',
@@ -186,12 +186,12 @@ describe('an answer of a device that can be read in two ways', () => {
       '\r\n\r\nok',
     ],
     [
-      'both lengths',
+      'a length and chunked encoding',
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
       'Transfer-Encoding: chunked',
       '\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
     ],
-  ])('goes on written in one way: %s', async (_what, strange, header, body) => {
+  ])('is forwarded with a newly written head: %s', async (_what, strange, header, body) => {
     answer = strange
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
     expect(told).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
@@ -202,7 +202,7 @@ describe('an answer of a device that can be read in two ways', () => {
   })
 
   it.each(['', 'Connection: close\r\n'])(
-    'is complete even if bytes follow its end, which belong to no answer (%j)',
+    'is complete after its length, and further bytes are dropped (%j)',
     async line => {
       answer = `HTTP/1.1 200 OK\r\n${line}Content-Length: 5\r\n\r\nhello beyond`
       expect(await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')).toMatch(/\r\n\r\nhelloHTTP\/1\.1 /)
@@ -211,13 +211,13 @@ describe('an answer of a device that can be read in two ways', () => {
     },
   )
 
-  it('may have a head as large as browsers take', async () => {
+  it('may have a head of 100 kB, as browsers accept', async () => {
     const policy = 'p'.repeat(100_000)
     answer = `HTTP/1.1 200 OK\r\nX-Policy: ${policy}\r\nContent-Length: 2\r\n\r\nok`
     expect(await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')).toContain(policy)
   })
 
-  it('passes the bytes behind it to no other answer', async () => {
+  it('does not add bytes after its end to another answer', async () => {
     answer = `${FINE}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
     answer = FINE
@@ -225,7 +225,7 @@ describe('an answer of a device that can be read in two ways', () => {
     expect(told + next).not.toContain('evil')
   })
 
-  it('keeps what is about the message, whatever it is said to be', async () => {
+  it('keeps end-to-end headers even if Connection lists them', async () => {
     answer = `HTTP/1.1 200 OK\r\nConnection: Set-Cookie, X-A\r\nSet-Cookie: a=1\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok`
     const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
     expect(told).toContain('Set-Cookie: a=1')
@@ -233,10 +233,10 @@ describe('an answer of a device that can be read in two ways', () => {
   })
 })
 
-describe('text in heads', () => {
+describe('text in the head of an answer', () => {
   const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
 
-  it.each(['', upgrade])('goes through byte by byte, both ways (%j)', async wish => {
+  it.each(['', upgrade])('and of a request is forwarded byte by byte (%j)', async wish => {
     answer = 'HTTP/1.1 404 Fehlt f\xfcr\r\nX-Name: \xc3\xbc \xe9\r\nContent-Length: 2\r\n\r\nok'
     const told = await exchange(`GET /page HTTP/1.1\r\nHOST\r\nX-Name: \xc3\xbc \xe9\r\n${wish}\r\n`)
     expect(told).toMatch(/^HTTP\/1\.1 404 Fehlt f\xfcr\r\n/)
@@ -244,7 +244,7 @@ describe('text in heads', () => {
     expect(arrived).toContain('\r\nX-Name: \xc3\xbc \xe9\r\n')
   })
 
-  it.each(['', upgrade])('gives way to the usual words when it is none (%j)', async wish => {
+  it.each(['', upgrade])('is replaced by the standard reason if it is invalid (%j)', async wish => {
     answer = 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok'
     const told = await exchange(`GET /page HTTP/1.1\r\nHOST\r\n${wish}\r\n`)
     expect(told).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
