@@ -6,7 +6,7 @@ const MAIN = join(import.meta.dirname, '../apps/agent/muster-agent.js')
 
 export type AgentChild = AsyncDisposable & { output: () => string }
 
-/** The agent as users run it, from a checkout or from a file of its own; ends with its scope. */
+/** Starts the agent as users do: from the checkout, or from the packed file `main`. It is stopped when its scope ends. */
 export function startAgent(options: string[], main = MAIN): AgentChild {
   const { child, output } = run(options, main)
   return {
@@ -22,7 +22,7 @@ export function startAgent(options: string[], main = MAIN): AgentChild {
   }
 }
 
-/** A one-shot command of the agent; resolves to what it printed. */
+/** Runs a one-shot command of the agent and resolves to its output. Throws if it fails. */
 export async function agentCommand(options: string[]): Promise<string> {
   const { child, output } = run(options, MAIN)
   const [code] = await once(child, 'close')

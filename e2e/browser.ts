@@ -9,7 +9,7 @@ const INSTALLED = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Starts a browser: an installed one, else the one from npm. `npm run test:setup` installs Debian's where neither runs. */
+/** Starts an installed Chromium, else the one from npm. Where neither runs, `npm run test:setup` installs Debian's. */
 export async function launchBrowser(): Promise<Browser> {
   const failures: string[] = []
   for (const candidate of [installed, fromNpm]) {
@@ -30,7 +30,7 @@ function installed(): string | undefined {
 }
 
 async function fromNpm(): Promise<string> {
-  // The package unpacks the libraries that it needs only where it believes to be alone on a bare machine.
+  // The package unpacks the shared libraries that it needs only if this variable says that it runs on AWS Lambda.
   process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs22.x'
   const { default: packaged } = await import('@sparticuz/chromium')
   return packaged.executablePath()

@@ -7,14 +7,14 @@ import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
 import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
 
-/** Port that the console asks for; a device's pages stand there. */
+/** Port for which the console requests a link. The device's web server must listen on it. */
 const WEB_PORT = 80
 const LONG_NAME = `crane.${'x'.repeat(200)}`
 
 let stage: Stage
 let page: Page
 let agent: AgentChild
-/** What every command of the device's agent ends with. */
+/** Last arguments of every agent command: they identify the hub and the device. */
 let device: string[]
 let deviceId: string
 const resources = new AsyncDisposableStack()
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('opens the past values of a property with time and who set them, and follows changes', async () => {
+it('shows the past values of a property with time and author, and updates them', async () => {
   await setByDevice('crane.limits', '{"loadKg":42500}')
   const dialog = await openHistory('crane.limits')
   await dialog.getByText('"loadKg": 42500').waitFor()
@@ -48,7 +48,7 @@ it('opens the past values of a property with time and who set them, and follows 
   await newest.getByText('User', { exact: true }).waitFor({ state: 'attached' })
   await expectGoodScreen(page, 'property-history')
 
-  // The row is gone with the property; what it was stays on screen.
+  // The property's row is removed, but its history stays on screen.
   await invoke(page, 'devices_RemoveProperty', { deviceId, name: 'crane.limits' })
   await newest.getByText('Removed', { exact: true }).waitFor()
   await setByDevice('crane.limits', '{"loadKg":42500}')
@@ -57,7 +57,7 @@ it('opens the past values of a property with time and who set them, and follows 
   await dialog.waitFor({ state: 'detached' })
 })
 
-it('shows further values page by page, and holds a name of any length', async () => {
+it('shows past values page by page, and fits a property name of 206 characters', async () => {
   for (let n = 1; n <= 23; n++) await set(LONG_NAME, n)
   const dialog = await openHistory(LONG_NAME)
   const values = () => dialog.locator('pre').allInnerTexts()
@@ -74,7 +74,7 @@ it('shows further values page by page, and holds a name of any length', async ()
   await dialog.waitFor({ state: 'detached' })
 })
 
-it('says when a property has no past values or they cannot be loaded', async () => {
+it('shows a message if a property has no past values or they cannot be loaded', async () => {
   const dialog = await openHistory('dev.nexigon.system.info')
   await dialog.getByText('No past values.', { exact: true }).waitFor()
   await expectGoodScreen(page, 'property-history-none')
@@ -92,16 +92,16 @@ it('says when a property has no past values or they cannot be loaded', async () 
   await dialog.waitFor({ state: 'detached' })
 })
 
-it('tells in its head when any part of the page could not be refreshed', async () => {
+it('shows in its header that a part of the page could not be refreshed', async () => {
   await page.reload()
   const head = page.locator('.dhead')
   await head.getByText(/^Updated /).waitFor()
   const mendDetails = await failAction(page, 'devices_GetDetails')
   const mendEvents = await failAction(page, 'devices_QueryEvents')
-  // Polls are a minute apart; a change asks at once.
+  // The page polls once a minute. A change makes it refetch at once.
   await invoke(page, 'devices_SetName', { deviceId, name: 'crane' })
   await head.getByText('Last update failed just now').waitFor()
-  // What was there stays.
+  // The earlier data stay on screen.
   await page.getByRole('heading', { level: 1, name: 'unnamed' }).waitFor()
   await expectGoodScreen(page, 'device-stale')
   await emit('Not seen')
@@ -113,19 +113,19 @@ it('tells in its head when any part of the page could not be refreshed', async (
   await head.getByText(/^Updated /).waitFor()
 })
 
-it('marks the section that a link led to, where the page ends before the next ones reach its top', async () => {
+it('marks the section of a clicked link, even if the page is too short to scroll it to the top', async () => {
   const current = page.locator('.anchor [aria-current]')
   for (const section of ['Recent Events', 'Connections', 'Danger Zone', 'Overview']) {
     await page.locator('.anchor').getByRole('link', { name: section }).click()
     await current.getByText(section).waitFor()
-    // Nothing else takes the mark once the page has come to rest.
+    // The mark does not move to another section after scrolling has ended.
     await page.evaluate('new Promise(rest => setTimeout(rest, 200))')
     expect(await current.innerText()).toContain(section)
   }
   await page.evaluate('scrollTo(0, 0)')
 })
 
-it('opens a fresh link to the web pages of the device at each click', async () => {
+it("opens a new link to the device's web page at each click", async () => {
   await proxyButton().hover()
   await page.locator('.tip').getByText('Link valid for 2 hours').waitFor()
   await expectGoodScreen(page, 'device-proxy')
@@ -140,9 +140,7 @@ it('opens a fresh link to the web pages of the device at each click', async () =
   }
 })
 
-it('shows the web pages of the device in that window, and the device nothing of the console', async ({
-  skip,
-}) => {
+it("shows the device's web page in the new window, without the console's cookies", async ({ skip }) => {
   const cookies: (string | undefined)[] = []
   const service = createServer((request, response) => {
     cookies.push(request.headers.cookie)
@@ -158,7 +156,7 @@ it('shows the web pages of the device in that window, and the device nothing of 
   resources.defer(() => void service.close())
   const { opened } = await openProxy()
   await opened.getByRole('heading', { name: 'Pump station' }).waitFor()
-  // The browser holds the console's session, and gives it to no other host; what the device sets stays with its own.
+  // The browser has the console's session cookie but does not send it to the device's host. The device's cookies stay with its host.
   const console = await page.context().cookies(page.url())
   const session = console.find(({ name }) => name === 'muster')!
   expect(session.value).toMatch(/^u_session_sk_/)
@@ -169,7 +167,7 @@ it('shows the web pages of the device in that window, and the device nothing of 
   await opened.close()
 })
 
-it('says in that window that the device is away, and closes it when there is no link', async () => {
+it('shows in the new window that the device is offline, and closes it if no link is issued', async () => {
   await agent[Symbol.asyncDispose]()
   await page.locator('.dhead').getByText('Disconnected', { exact: true }).waitFor()
   const { opened } = await openProxy()
@@ -191,7 +189,7 @@ it('says in that window that the device is away, and closes it when there is no 
   await page.getByText('The browser blocked the new window.', { exact: false }).waitFor()
 })
 
-it('keeps the focus in the section when the last certificate goes', async () => {
+it('keeps the focus in the section when the last certificate is deleted', async () => {
   await page.reload()
   await page.getByRole('button', { name: /^Delete certificate / }).focus()
   await page.keyboard.press('Enter')
@@ -200,7 +198,7 @@ it('keeps the focus in the section when the last certificate goes', async () => 
   await expectGoodScreen(page, 'device-no-certificate')
 })
 
-it('shows a device that did something with its whole id, ready to be copied', async () => {
+it('shows the whole id of a device in the audit log, with a copy button', async () => {
   await page.getByRole('link', { name: 'Audit Log' }).click()
   const actor = page.locator('td[data-k=Actor]').filter({ hasText: deviceId }).first()
   await actor.getByRole('button', { name: 'Copy actor id' }).waitFor()
@@ -212,7 +210,7 @@ it('shows a device that did something with its whole id, ready to be copied', as
 
 const proxyButton = () => page.getByRole('button', { name: 'HTTP Proxy' })
 
-/** Clicks HTTP Proxy; resolves to what was asked for, the link that was answered, and the window when it has followed it. */
+/** Clicks HTTP Proxy. Resolves to the input of the request, the link in its answer and the new window after it opened the link. */
 async function openProxy(): Promise<{ asked: unknown; url: string; opened: Page }> {
   const [opened, response] = await Promise.all([
     page.waitForEvent('popup'),

@@ -5,7 +5,7 @@ import { changeDatabase } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
 
 const DEVICES = 1_000
-/** What an id is made of, from the number of a device. */
+/** SQL for the random part of an id, derived from the number `i` of a device. */
 const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
 
 let stage: Stage
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('filters by conditions on properties, which stand in the address and go with a click', async () => {
+it('filters by conditions on properties, which are in the URL and can be removed', async () => {
   await page.goto(address)
   await addCondition('version', 'is', '2.7.0')
   await page.getByText('50 devices').waitFor()
@@ -54,11 +54,11 @@ it('filters by conditions on properties, which stand in the address and go with 
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByText('1,000 devices').waitFor()
   expect(page.url()).toBe(address)
-  // The button that had the focus is gone with the filter.
+  // The focused button disappears together with the filter.
   expect(await page.evaluate('document.activeElement.innerText')).toBe('Devices')
 })
 
-it('exports all that the filter matches, in the order of the list', async () => {
+it('exports all devices that match the filter, in the order of the list', async () => {
   await page.goto(`${address}?status=connected&sort=-name`)
   await page.getByText('800 devices').waitFor()
   await page.getByRole('button', { name: 'Export' }).click()
@@ -75,7 +75,7 @@ it('exports all that the filter matches, in the order of the list', async () => 
   expect(exportedNames).toEqual(exportedNames.toSorted().toReversed())
 })
 
-it('takes no longer filter than the hub does, and leaves out what an address has that is none', async () => {
+it("limits filters to the hub's length, and drops invalid filters from the URL", async () => {
   await page.goto(address)
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
   const pasted = 'gateway '.repeat(100)
@@ -106,7 +106,7 @@ it('takes no longer filter than the hub does, and leaves out what an address has
   await page.getByRole('row', { name: /projects_DeploymentTokenCreated/ }).waitFor()
 })
 
-it('says what is wrong with a condition and adds none', async () => {
+it('shows the errors of an invalid condition and does not add it', async () => {
   await page.goto(address)
   await page.getByRole('button', { name: 'Add a condition' }).click()
   const dialog = page.getByRole('dialog', { name: 'Add a condition' })
@@ -121,12 +121,12 @@ it('says what is wrong with a condition and adds none', async () => {
   expect(page.url()).toBe(address)
 })
 
-it('keeps filter, order and place in the address: a reload shows the same rows, and the way back to the first', async () => {
+it('keeps filter, order and position in the URL: a reload shows the same rows and a button to the first', async () => {
   await page.goto(address)
   await page.getByRole('button', { name: 'Connected', exact: true }).click()
   await page.getByRole('button', { name: 'Name', exact: true }).click()
   await page.getByText('800 devices').waitFor()
-  // The place counts once the list stands still.
+  // The position is written to the URL once scrolling has stopped.
   await expect
     .poll(
       async () => {
@@ -139,7 +139,7 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
     .toBe(true)
   const [top] = await names()
   const seen = page.locator('tr[data-index] .nm').nth(20)
-  // The list may still be on its way to where the wheel sends it.
+  // Smooth scrolling may continue after the wheel event.
   let name = ''
   await expect
     .poll(
@@ -161,10 +161,10 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
   await page.reload()
   await page.getByText('The list starts further down.').waitFor()
   const [topAgain] = await names()
-  // Which rows these are is not known, so none is told.
+  // The numbers of these rows are unknown after a reload, so the table announces none.
   expect(await table.getAttribute('aria-rowcount')).toBe('-1')
   expect(await table.locator('[aria-rowindex]').count()).toBe(0)
-  // Behind the first page of 50.
+  // The list starts after the first page of 50 devices.
   expect(numberOf(topAgain!)).toBeGreaterThan(50)
   expect(Math.abs(numberOf(topAgain!) - numberOf(top!))).toBeLessThan(300)
   await page.getByRole('button', { name: 'From the first device' }).click()
@@ -172,18 +172,18 @@ it('keeps filter, order and place in the address: a reload shows the same rows, 
   expect(new URL(page.url()).search).toBe('?status=connected&sort=name')
 })
 
-it('does not call back who opens a device while a filter is still to take effect', async () => {
+it('does not return to the list if a person opens a device before a typed filter takes effect', async () => {
   await page.goto(address)
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
   await page.getByLabel('Filter devices').fill('gateway-00')
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
-  // Longer than a filter waits for the end of typing.
+  // Longer than the delay after which a typed filter takes effect.
   await page.waitForTimeout(600)
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('gateway-0001')
 })
 
-it('says of the sums above the projects that they could not be loaded, and why', async () => {
+it('shows why the totals above the projects could not be loaded', async () => {
   const mend = await failAction(page, 'projects_GetSummary', 'The counting room is on fire.')
   await page.goto(address.replace(/\/p_.*/, ''))
   await expect
@@ -197,7 +197,7 @@ it('says of the sums above the projects that they could not be loaded, and why',
   await mend()
 })
 
-it('has targets that fingers hit', async () => {
+it('has touch targets 44 pixels high', async () => {
   const storageState = await page.context().storageState()
   await using phone = await stage.browser.newContext({
     viewport: { width: 390, height: 844 },
@@ -217,7 +217,7 @@ it('has targets that fingers hit', async () => {
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
 })
 
-it('draws only the rows near the window, however many were loaded', async () => {
+it('renders only rows near the viewport, even if 1,000 are loaded', async () => {
   await page.goto(address)
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
   await expect
@@ -233,7 +233,7 @@ it('draws only the rows near the window, however many were loaded', async () => 
   expect(stage.faults).toEqual([])
 })
 
-it('keeps rows in their places when devices arrive before them, and shows these on a click', async () => {
+it('keeps rows in place when new devices belong before them, and shows those on a click', async () => {
   await page.goto(`${address}?sort=-firstSeen`)
   await page.getByRole('cell', { name: 'gateway-1000', exact: true }).waitFor()
   const seen = (await names()).slice(0, 50)
@@ -247,7 +247,7 @@ it('keeps rows in their places when devices arrive before them, and shows these 
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('button', { name: '1 new device, show', exact: true }).waitFor()
   await expectSame()
-  // More than a page holds.
+  // Together with the first one, these are more than a page of 50.
   await addDevices(1_002, 1_060)
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('button', { name: '60 new devices, show', exact: true }).waitFor()
@@ -266,7 +266,7 @@ it('keeps rows in their places when devices arrive before them, and shows these 
   await expect.poll(async () => (await names())[0]).toBe('gateway-1000')
 })
 
-it('marks the state that has just changed, and no other', async () => {
+it('highlights only the state that has just changed', async () => {
   await page.goto(address)
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).waitFor()
   await page.evaluate(`
@@ -286,7 +286,7 @@ it('marks the state that has just changed, and no other', async () => {
   }
 })
 
-it('has the head of the table in reach wherever one is, and hides nothing focused below it', async () => {
+it('keeps the table header visible, and never hides a focused element below it', async () => {
   await page.goto(address)
   for (const width of [1440, 1024, 959, 821]) {
     await page.setViewportSize({ width, height: 900 })
@@ -296,17 +296,17 @@ it('has the head of the table in reach wherever one is, and hides nothing focuse
       .poll(
         async () => {
           await page.mouse.wheel(0, 3_000)
-          // The row that had the focus is drawn wherever one is.
+          // At the top the last rendered row may be a focused one from far below, so its number does not count there.
           return (await page.evaluate('scrollY')) === 0 ? 0 : numberOf((await names()).at(-1)!)
         },
         { timeout: 30_000 },
       )
       .toBeGreaterThan(200)
     const head = await page.getByRole('columnheader', { name: 'First Seen' }).boundingBox()
-    // Right below the top bar.
+    // The header sticks right below the top bar.
     expect(head).toMatchObject({ y: 56, height: 36 })
     const rows = page.locator('tr[data-index]')
-    // Smooth scrolling continues after the wheel events; a row that leaves the window meanwhile has no box.
+    // Smooth scrolling continues after the wheel events, and a row that leaves the viewport meanwhile has no box.
     await expect
       .poll(async () => {
         const view = await rows.nth(20).getByRole('link', { name: /^View/ }).boundingBox()
@@ -323,7 +323,7 @@ it('has the head of the table in reach wherever one is, and hides nothing focuse
   await page.waitForURL(/sort=name/)
 })
 
-it('cuts names at the end of their column, whatever the width of the window', async () => {
+it('truncates names at the end of their column at any window width', async () => {
   await changeDatabase(
     stage.hub,
     `update device set name = case when name = 'gateway-0001' then 'gateway-0001 ' || repeat('of the northern hall ', 3) end,
@@ -344,7 +344,7 @@ it('cuts names at the end of their column, whatever the width of the window', as
   expect(stage.faults).toEqual([])
 })
 
-/** What reaches out of its cell to the right in the first rows. */
+/** Script: texts of elements in the first five rows that overflow their cell to the right. */
 const OVERLAPS = `[...document.querySelectorAll('tr[data-index]')].slice(0, 5).flatMap(row =>
   [...row.cells].flatMap(cell =>
     [...cell.querySelectorAll('a, time, .idt, .row > *')]
@@ -361,7 +361,7 @@ async function addDevices(first: number, last: number): Promise<void> {
   )
 }
 
-/** A cursor of the list by name, ascending. */
+/** A cursor of the list sorted by name, ascending. */
 async function nameCursor(): Promise<string> {
   const [, projectId] = /projects\/(p_\w+)/.exec(address)!
   const { nextCursor } = await invoke(page, 'projects_QueryDevices', {
@@ -384,7 +384,7 @@ async function addCondition(property: string, condition: string, value?: string)
     .waitFor()
 }
 
-/** Names of the devices whose rows are in the page. */
+/** Names of the devices whose rows are rendered. */
 async function names(): Promise<string[]> {
   await page.locator('tr[data-index] .nm').first().waitFor()
   return page.locator('tr[data-index] .nm').allInnerTexts()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
-/** More than a double holds. */
+/** An integer with more digits than a double can represent. */
 const SERIAL = '12345678901234567890'
 const DEVICE = `d_${'D'.repeat(22)}`
 const CERTIFICATE = `d_c_${'C'.repeat(22)}`
@@ -29,7 +29,7 @@ beforeAll(async () => {
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name)
      select '${DEVICE}', project_id, 'd_pk_${'D'.repeat(22)}', sha256('D'), 'crane-gw-01' from project`,
   )
-  // Enough for the sections above one that a link leads to.
+  // Enough rows that a linked section can scroll to the top.
   for (let n = 1; n <= 15; n++) await set(`crane.limit-${n}`, String(n))
   for (let n = 1; n <= 14; n++)
     await changeDatabase(
@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('shows and copies numbers as the device has written them, however long', async () => {
+it('shows and copies numbers exactly as the device wrote them', async () => {
   await set('crane.serial', SERIAL)
   await set('crane.parts', `{"serials":[${SERIAL},0.1234567890123456789,1e400],"count":2}`)
   await page.goto(address)
@@ -58,7 +58,7 @@ it('shows and copies numbers as the device has written them, however long', asyn
   )
   await page.getByRole('button', { name: 'Copy value of crane.parts' }).click()
   await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain(`${SERIAL},`)
-  // The next answer is compared with the one on screen.
+  // The page compares the next answer with the shown one, which must work for such numbers too.
   await set('crane.serial', `${SERIAL}1`)
   await row('crane.serial').locator('pre').getByText(`${SERIAL}1`, { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Past values of crane.serial' }).click()
@@ -68,7 +68,7 @@ it('shows and copies numbers as the device has written them, however long', asyn
   await page.keyboard.press('Escape')
 })
 
-it('accepts a certificate and does nothing more, however long Enter is held', async () => {
+it('accepts a certificate once, even if Enter is held down', async () => {
   await changeDatabase(
     stage.hub,
     `insert into device_certificate (certificate_id, device_id, fingerprint, status)
@@ -77,7 +77,7 @@ it('accepts a certificate and does nothing more, however long Enter is held', as
   await page.goto(address)
   await page.getByRole('button', { name: 'Accept' }).focus()
   for (let held = 0; held < 40; held++) {
-    // A key that is down already repeats.
+    // Pressing a key that is already down produces a repeated key event.
     await page.keyboard.down('Enter')
     await page.waitForTimeout(25)
   }
@@ -89,7 +89,7 @@ it('accepts a certificate and does nothing more, however long Enter is held', as
   await row.getByRole('button', { name: 'Revoke' }).click()
   await row.getByText('Revoked', { exact: true }).waitFor()
 
-  // What stands alone stands beside the first line on a phone.
+  // On a phone, a single button is placed beside the first line of its row.
   await page.setViewportSize({ width: 390, height: 844 })
   const remove = (await row.getByRole('button', { name: /^Delete certificate/ }).boundingBox())!
   const id = (await row.locator('.idt').boundingBox())!
@@ -97,7 +97,7 @@ it('accepts a certificate and does nothing more, however long Enter is held', as
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
-it('S7: shows a device that stores more than one answer carries, and a large value on demand', async () => {
+it('S7: shows a device with more properties than fit into an answer, and large values on demand', async () => {
   await set('dev.nexigon.ota.status', '{"state":"committing","currentVersion":"1.0"}')
   await changeDatabase(
     stage.hub,
@@ -116,7 +116,7 @@ it('S7: shows a device that stores more than one answer carries, and a large val
   await changeDatabase(stage.hub, `delete from device_property where name ~ '^crane.large-|^dev.nexigon.ota'`)
 })
 
-it('keeps the name that Enter has saved, however often it is pressed', async () => {
+it('does not change a saved name if Enter is pressed again', async () => {
   await page.goto(address)
   await page.getByPlaceholder('New name').fill('crane-gw-02')
   await page.keyboard.press('Enter')
@@ -131,7 +131,7 @@ it('keeps the name that Enter has saved, however often it is pressed', async () 
   expect(await page.evaluate('document.activeElement.textContent')).toBe('crane-gw-02')
 })
 
-it('has its parts in the order in which they are seen', async () => {
+it('has its sections in the same order in the DOM and on a phone', async () => {
   await page.setViewportSize({ width: 390, height: 844 })
   const tops = await page.evaluate<number[]>(
     `[...document.querySelectorAll('.cols > *')].map(part => part.getBoundingClientRect().top)`,
@@ -145,36 +145,33 @@ it.each([
   ['props', 'Properties'],
   ['ev', 'Recent Events'],
   ['conn', 'Connections'],
-])(
-  'leads to the section that an address names, #%s, when everything above it is there',
-  async (id, title) => {
-    // What stands above comes last.
-    for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
-      await page.route(`**/invoke/${action}`, async route => {
-        await new Promise(later => setTimeout(later, 700))
-        await route.continue()
-      })
-    await page.goto('about:blank')
-    await page.goto(`${address}#${id}`)
-    await page.getByText('crane.limit-15').waitFor()
-    await page.locator('.anchor [aria-current]').getByText(title).waitFor()
-    const top = `document.getElementById('${id}').getBoundingClientRect().top`
-    const left = `document.documentElement.scrollHeight - innerHeight - scrollY`
-    // Below what sticks to the top, unless the page ends before.
-    await expect
-      .poll(() => page.evaluate(`${left} < 2 ? ${top} < innerHeight : Math.abs(${top} - 112) < 3`))
-      .toBe(true)
-    // From then on the page is the person's.
-    await page.mouse.wheel(0, -400)
-    await page.waitForTimeout(300)
-    await set('crane.limit-15', String(Date.now()))
-    await page.waitForTimeout(600)
-    expect(await page.evaluate(top)).toBeGreaterThan(112 + 100)
-    await page.unrouteAll({ behavior: 'wait' })
-  },
-)
+])('scrolls to the section in the URL, #%s, when everything above it has loaded', async (id, title) => {
+  // The sections above load last.
+  for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
+    await page.route(`**/invoke/${action}`, async route => {
+      await new Promise(later => setTimeout(later, 700))
+      await route.continue()
+    })
+  await page.goto('about:blank')
+  await page.goto(`${address}#${id}`)
+  await page.getByText('crane.limit-15').waitFor()
+  await page.locator('.anchor [aria-current]').getByText(title).waitFor()
+  const top = `document.getElementById('${id}').getBoundingClientRect().top`
+  const left = `document.documentElement.scrollHeight - innerHeight - scrollY`
+  // The section is right below the sticky header, unless the end of the page is reached before.
+  await expect
+    .poll(() => page.evaluate(`${left} < 2 ? ${top} < innerHeight : Math.abs(${top} - 112) < 3`))
+    .toBe(true)
+  // After a person has scrolled, updates do not scroll the page again.
+  await page.mouse.wheel(0, -400)
+  await page.waitForTimeout(300)
+  await set('crane.limit-15', String(Date.now()))
+  await page.waitForTimeout(600)
+  expect(await page.evaluate(top)).toBeGreaterThan(112 + 100)
+  await page.unrouteAll({ behavior: 'wait' })
+})
 
-it('shows every section again once what it waits for is answered', async () => {
+it('shows every section again once its query succeeds', async () => {
   const url = /invoke\/devices_(QueryProperties|GetProperty)$/
   let asked = 0
   await page.route(url, route => {
@@ -185,7 +182,7 @@ it('shows every section again once what it waits for is answered', async () => {
   await page.goto(address)
   const again = page.getByRole('button', { name: 'Try again' })
   await expect.poll(() => again.count()).toBe(3)
-  // What is still on its way would fail as well.
+  // Requests in flight would fail too when the route is removed, so this waits until there are no more.
   let before = 0
   await expect
     .poll(
@@ -205,7 +202,7 @@ it('shows every section again once what it waits for is answered', async () => {
   await page.getByText('crane.limit-15').waitFor()
 })
 
-it('says that the session has ended, with the way to sign in again', async () => {
+it('shows that the session has ended, with a link to sign in again', async () => {
   await page.goto(address)
   await page
     .locator('.dhead')
@@ -229,7 +226,7 @@ it('says that the session has ended, with the way to sign in again', async () =>
   expect(await link.getAttribute('href')).toBe(
     `/login?redirect=${encodeURIComponent(new URL(address).pathname)}`,
   )
-  // What was there stays.
+  // The earlier data stay on screen.
   await page.getByText('crane.limit-15').waitFor()
   await expectGoodScreen(page, 'device-signed-out')
   await page.unrouteAll({ behavior: 'wait' })
@@ -237,7 +234,7 @@ it('says that the session has ended, with the way to sign in again', async () =>
   await alert.waitFor({ state: 'detached' })
 })
 
-it('holds the name of a token of any length', async () => {
+it('fits a token name of 128 characters', async () => {
   const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
   await invoke(page, 'projects_CreateDeploymentToken', {
     projectId: projects[0]!.projectId,
@@ -256,7 +253,7 @@ it('holds the name of a token of any length', async () => {
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
-it('C6: leaves the pages of a project that is deleted while one looks at them', async () => {
+it('C6: shows Page not Found when the project of the open page is deleted', async () => {
   const { projectId } = await invoke(page, 'projects_Create', { organizationId, name: 'To go' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/tokens`)
   await page.getByText('Create a token to connect devices').waitFor()
@@ -268,7 +265,7 @@ it('C6: leaves the pages of a project that is deleted while one looks at them', 
   expect(stage.faults).toEqual([])
 })
 
-/** Sets a property of the device to this JSON, letter by letter. */
+/** Sets a property of the device to exactly this JSON text. */
 async function set(name: string, json: string): Promise<void> {
   const response = await page.request.post(`${stage.hub.url}/api/v1/actions/invoke/devices_SetProperty`, {
     headers: { origin: stage.hub.url, 'content-type': 'application/json' },

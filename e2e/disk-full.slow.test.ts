@@ -8,11 +8,11 @@ import { expect, it } from 'vitest'
 import { databaseOf, firstToken, startedHub } from './hub-child.ts'
 
 const DISK_MIB = 512
-/** Random, so that the database cannot make it smaller. */
+/** Size of an event's body, in bytes. Its content is random, so that the database cannot compress it. */
 const BODY_BYTES = 60_000
 const CALLS_AT_MOST = 5_000
 
-it('a hub whose database finds the disk full acknowledges nothing, lives, and goes on when there is room (goal R9)', {
+it('a hub with a full disk acknowledges no events, stays alive, and recovers when there is space (goal R9)', {
   timeout: 300_000,
 }, async context => {
   await using disk = await smallDisk(DISK_MIB)
@@ -44,7 +44,7 @@ it('a hub whose database finds the disk full acknowledges nothing, lives, and go
       refusal = error
     })
   expect(String(refusal)).toContain('The database is not available.')
-  // It stays so, and the hub says that it lives.
+  // Further calls fail too, but the hub stays alive.
   await expect(publish()).rejects.toThrow()
   expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
 
@@ -56,7 +56,7 @@ it('a hub whose database finds the disk full acknowledges nothing, lives, and go
         await publish()
         return true
       } catch {
-        // The link may have ended with the database.
+        // The failure of the database may have closed the link.
         await device[Symbol.asyncDispose]()
         device = await connectDevice({ ...options, identity }).catch(() => device)
         return false
@@ -73,7 +73,7 @@ it('a hub whose database finds the disk full acknowledges nothing, lives, and go
   expect(stored.every(eventId => sent.has(eventId))).toBe(true)
 })
 
-/** Writes a file until there is no room left. */
+/** Writes a file until the disk is full. */
 async function fill(path: string): Promise<void> {
   const file = await open(path, 'w')
   for (const bytes of [1024 * 1024, 4096]) {

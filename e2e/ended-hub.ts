@@ -5,9 +5,9 @@ import { until } from '@muster/testkit'
 import { expect } from 'vitest'
 import { databaseHome, databaseProcesses } from './hub-child.ts'
 
-/** Checks that a hub left no database server, socket folder or lock behind; waits until its server has ended. */
+/** Waits until the database server of a hub has ended, and checks that no socket folder and no lock are left. */
 export async function expectNothingLeft(dataDir: string, socketDir: string): Promise<void> {
-  await until('the database server is gone', async () => {
+  await until('the database server has ended', async () => {
     const { server, shells } = await databaseProcesses(dataDir)
     return server.length === 0 && shells.length === 0
   })
@@ -16,7 +16,7 @@ export async function expectNothingLeft(dataDir: string, socketDir: string): Pro
   expect(existsSync(join(await databaseHome(dataDir), 'data/postmaster.pid'))).toBe(false)
 }
 
-/** The folder of the socket of a hub's database server. */
+/** The folder with the socket of a hub's database server. */
 export async function socketDirOf(dataDir: string): Promise<string> {
   return readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
 }

@@ -17,7 +17,7 @@ import {
 let stage: Stage
 let page: Page
 let folder: string
-/** The address of a project without devices. */
+/** The URL of a project without devices. */
 let project: string
 let projectId: string
 const resources = new AsyncDisposableStack()
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('keeps the guide with its token until the first device is there and the person goes on', async () => {
+it('shows the guide with its token until the first device has connected and the person closes it', async () => {
   await page.goto(`${project}/devices`)
   const guide = page.getByRole('region', { name: 'Connect your first device' })
   const mend = await failAction(page, 'projects_CreateDeploymentToken')
@@ -61,7 +61,7 @@ it('keeps the guide with its token until the first device is there and the perso
   expect(await focused()).toBe('Devices')
 })
 
-it('cannot be closed while the token is being made, which nobody would see then', async () => {
+it('cannot be closed while the token is being created, because it is shown only once', async () => {
   await page.goto(`${project}/devices`)
   await page.getByRole('button', { name: 'Connect a device' }).click()
   const dialog = page.getByRole('dialog', { name: 'Connect a device' })
@@ -86,7 +86,7 @@ it('cannot be closed while the token is being made, which nobody would see then'
   await dialog.waitFor({ state: 'detached' })
 })
 
-it('filters tokens in the address, and tells how old the list is', async () => {
+it('keeps the filter of tokens in the URL, and shows the age of the list', async () => {
   for (let n = 1; n <= 8; n++)
     await invoke(page, 'projects_CreateDeploymentToken', { projectId, name: `Quay ${n}` })
   await page.goto(`${project}/tokens`)
@@ -118,7 +118,7 @@ it('filters tokens in the address, and tells how old the list is', async () => {
   expect(stage.faults).toEqual([])
 })
 
-it('S3: shows and changes the limits of a token, and how many devices it refused', async () => {
+it('S3: shows the limits and the number of refused devices of a token, and changes the limits', async () => {
   const limits = { deviceLimit: 1 }
   const created = await invoke(page, 'projects_CreateDeploymentToken', {
     projectId,
@@ -172,7 +172,7 @@ async function connect(name: string, token: string) {
   resources.use(startAgent(['run', '--hub', stage.hub.url, '--token', token, '--data', join(folder, name)]))
 }
 
-/** What has the focus, in the words on it. */
+/** The text of the focused element. */
 function focused(): Promise<string> {
   return page.evaluate('document.activeElement.innerText.trim()')
 }

@@ -12,14 +12,14 @@ import { HOSTILE_NAMES, HOSTILE_TEXTS } from './hostile-texts.ts'
 import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
 import { openStage, type Stage, signIn } from './people.ts'
 
-/** Everything that must not happen on any page: scripts that ran, dialogs, what the policy had to stop. */
+/** Alarms about forbidden events on a page: scripts that ran, dialogs, and violations of the content security policy. */
 const alarms: string[] = []
 const resources = new AsyncDisposableStack()
 let stage: Stage
-/** A hub with a hostile banner that takes nobody new. */
+/** A hub with a hostile banner and closed sign-up. */
 let other: HubChild
 let page: Page
-/** A site of others whose script the operator lets in, and what it was asked for. */
+/** Another origin whose script the operator allows, and the paths requested from it. */
 let site: { origin: string; asked: string[] }
 let place: { organizationId: string; projectId: string; deviceId: string }
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** The file of the console with a banner and the other site's script. */
+/** Writes a configuration file of the console with a banner and the other site's script. */
 async function configFile(banner: string): Promise<string> {
   const { path } = resources.use(await newFolder())
   const file = join(path, 'config.json')
@@ -45,13 +45,13 @@ async function configFile(banner: string): Promise<string> {
   return file
 }
 
-/** Another origin with a script that tells that it ran and asks its own site something. */
+/** Starts another origin with a script that counts its runs and sends a request to its own site. */
 async function otherSite() {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '')
     response.setHeader('content-type', 'text/javascript').setHeader('access-control-allow-origin', '*')
-    // What the hub asks of others is asked of this script as well.
+    // The hub's pages load resources of other origins only with this header.
     response.setHeader('cross-origin-resource-policy', 'cross-origin')
     response.end(`globalThis.extraRan = (globalThis.extraRan ?? 0) + 1; void fetch('${origin()}/collect')`)
   })
@@ -62,7 +62,7 @@ async function otherSite() {
   return { origin: origin(), asked }
 }
 
-/** A page that raises an alarm for whatever a hostile text achieves. */
+/** Opens a page that adds an alarm for each effect of a hostile text. */
 async function watchedPage(): Promise<Page> {
   const watched = await stage.newPage()
   await watched.exposeFunction('pwned', () => alarms.push('a script ran'))
@@ -76,19 +76,19 @@ async function watchedPage(): Promise<Page> {
   return watched
 }
 
-/** Takes what was noticed so far. */
+/** Returns and clears the alarms and page errors so far. */
 function noticed(): string[] {
   return [...alarms.splice(0), ...stage.faults.splice(0)]
 }
 
-/** Waits until the page asks for nothing more, except for its live stream. */
+/** Waits until the page has loaded its data. */
 async function settled(): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor()
-  // Playwright's own way to wait evaluates text in the page, which the policy forbids.
+  // Playwright's `waitForFunction` evaluates text in the page, which the policy forbids.
   await until('nothing loads', () => page.evaluate<boolean>(`!document.querySelector('[aria-busy=true]')`))
 }
 
-/** Scrolls the page and what scrolls in it a screen further; tells whether the page was at its end. */
+/** Script: scrolls the page and its scroll containers by a screen. Returns true if the page was at its end. */
 const SCROLL = `(() => {
   const before = scrollY
   scrollBy(0, innerHeight * 0.9)
@@ -98,20 +98,20 @@ const SCROLL = `(() => {
   return scrollY === before
 })()`
 
-/** The hostile texts that a page shows now. */
+/** The hostile texts that are visible on the page. */
 async function shownNow(): Promise<string[]> {
   const text = (await page.evaluate<string>('document.body.innerText')).replace(/\s+/g, ' ')
   return HOSTILE_TEXTS.filter(hostile => text.includes(hostile.replace(/\s+/g, ' ')))
 }
 
 /**
- * How many hostile texts a page shows, with further rows, folded parts and what shows up when it is scrolled; waits until it shows
- * some of those that are expected.
+ * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. Waits first until
+ * the page shows up to ten of the `least` expected ones.
  */
 async function shownOn(path: string, least: number): Promise<number> {
   await page.goto(`${stage.hub.url}${path}`)
   await settled()
-  // Not too often: reading hundreds of rows keeps the page from drawing them.
+  // Polls rarely, because reading hundreds of rows delays their rendering.
   const patience = { interval: 500, timeout: 60_000 }
   await expect
     .poll(async () => (await shownNow()).length, patience)
@@ -136,7 +136,7 @@ async function shownOn(path: string, least: number): Promise<number> {
   return shown.size
 }
 
-/** Elements and attributes on the page that nothing of ours puts there. */
+/** Elements and attributes on the page that the console itself never creates. */
 function intruders(): Promise<string[]> {
   return page.evaluate(`[...document.querySelectorAll(
       'iframe, object, embed, base, video, audio, marquee, math, meta[http-equiv], script:not([src]), style, template, img, form[action], [formaction]')]
@@ -147,14 +147,14 @@ function intruders(): Promise<string[]> {
       .map(({ name, value }) => element.tagName + ' ' + name + '=' + value)))`)
 }
 
-/** The kinds of elements in the banner's text. */
+/** The tag names in the banner's text. */
 function bannerTags(): Promise<string[]> {
   return page
     .getByRole('region', { name: 'Announcement' })
     .evaluate(element => [...new Set([...element.querySelectorAll('span *')].map(({ tagName }) => tagName))])
 }
 
-/** Puts every hostile text wherever a person, a device or a browser can put one. */
+/** Stores every hostile text wherever a person, a device or a browser could store one. */
 async function plant(): Promise<typeof place> {
   await using database = await databaseOf(stage.hub.dataDir)
   const one = async (text: string): Promise<string> =>
@@ -298,7 +298,7 @@ async function plant(): Promise<typeof place> {
   return { organizationId, projectId, deviceId }
 }
 
-it('raises the alarm when something runs or is stopped', async () => {
+it('raises an alarm when a script runs or the policy blocks one', async () => {
   await page.goto(`${stage.hub.url}/login`)
   await settled()
   await page.evaluate(`pwned()`)
@@ -312,7 +312,7 @@ it('raises the alarm when something runs or is stopped', async () => {
   noticed()
 })
 
-it('runs the operator’s script, which may ask its own site', async () => {
+it('runs the operator’s script, which may send requests to its own site', async () => {
   await page.goto(`${stage.hub.url}/login`)
   await settled()
   await until('the script has run', () => page.evaluate<boolean>('globalThis.extraRan === 1'))
@@ -321,17 +321,17 @@ it('runs the operator’s script, which may ask its own site', async () => {
   expect(noticed()).toEqual([])
 })
 
-it('keeps nothing of a hostile banner but words', async () => {
+it('shows only the text and allowed tags of a hostile banner', async () => {
   await page.goto(`${other.url}/login`)
   await settled()
   expect((await bannerTags()).filter(tag => !/^(A|B|STRONG|EM|CODE|BR)$/.test(tag))).toEqual([])
   expect(await intruders()).toEqual([])
-  // The sanitiser reads it in a document of its own, where the browser tells of each thing that it does not run.
+  // The sanitizer parses the banner in a separate document, where the browser reports each script that it blocks.
   const isStopped = (what: string) => /^the policy stopped|Content Security Policy/.test(what)
   expect(noticed().filter(what => !isStopped(what))).toEqual([])
 })
 
-it('starts with secrets of its own, on this machine only, and closed to whom it shall be closed', async () => {
+it('starts with random secrets, listens only on this machine, and can have closed sign-up', async () => {
   const [first, second] = await Promise.all(
     [stage.hub, other].map(async hub => {
       const read = (name: string) => readFile(join(hub.dataDir, name), 'utf8')
@@ -360,7 +360,7 @@ it('starts with secrets of its own, on this machine only, and closed to whom it 
   await expect(anonymous('users_Register', account)).rejects.toThrow('Sign-up is closed on this instance.')
 })
 
-it('goes after signing in to pages of this site only', async () => {
+it('redirects only to pages of this site after signing in', async () => {
   const start = /^\/($|org_)/
   const elsewhere = [
     '//evil.example',
@@ -397,7 +397,7 @@ it('goes after signing in to pages of this site only', async () => {
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     const { origin, pathname } = new URL(page.url())
     expect({ redirect, origin }).toEqual({ redirect, origin: stage.hub.url })
-    // What is a path of this site, however odd, is no page there; all else is the start page.
+    // Paths of this site are kept, even if no page exists there. All other redirects lead to the start page.
     if (!/^\/[%.]/.test(redirect))
       expect({ redirect, pathname }).toEqual({ redirect, pathname: expect.stringMatching(start) })
   }
@@ -409,14 +409,14 @@ it('goes after signing in to pages of this site only', async () => {
   await page.waitForURL(`${stage.hub.url}/design-system?x=1#top`)
 })
 
-it('shows hostile texts as texts on every page', { timeout: 400_000 }, async () => {
+it('shows hostile texts as plain text on every page', { timeout: 400_000 }, async () => {
   place = await plant()
   const { organizationId, projectId, deviceId } = place
   const organization = `/${organizationId}`
   const project = `${organization}/projects/${projectId}`
   await signIn(page, stage, stage.admin)
   await page.setViewportSize({ width: 1440, height: 4000 })
-  // How many of the texts are there at least; a table that draws its rows as one scrolls shows some of them at once.
+  // Lowest expected number of texts per page. Virtualized tables show only some of their rows at a time.
   const pages: [path: string, shown: number][] = [
     [`${organization}/projects`, 100],
     [`${project}/devices`, 50],
@@ -449,7 +449,7 @@ it('shows hostile texts as texts on every page', { timeout: 400_000 }, async () 
   expect(lacking).toEqual([])
 })
 
-it('shows them as texts in menus, searches and titles', async () => {
+it('shows hostile texts as plain text in menus, searches and titles', async () => {
   const { organizationId } = place
   await page.goto(
     `${stage.hub.url}/${organizationId}/projects?q=${encodeURIComponent('<img src=x onerror=pwned()>')}`,
@@ -475,7 +475,7 @@ it('shows them as texts in menus, searches and titles', async () => {
   expect(alarms.splice(0)).toEqual([])
 })
 
-it('needs nothing that its policy forbids on pages without anything hostile', async () => {
+it('does not violate its own policy on pages without hostile texts', async () => {
   for (const path of [
     '/login',
     '/signup/',
@@ -485,14 +485,14 @@ it('needs nothing that its policy forbids on pages without anything hostile', as
     '/nowhere',
   ]) {
     await page.goto(`${stage.hub.url}${path}`)
-    // Samples of the design system are busy for ever.
+    // Some samples of the design system stay busy, so `settled` would never return.
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     await page.waitForLoadState('networkidle')
     expect({ path, noticed: noticed() }).toEqual({ path, noticed: [] })
   }
 })
 
-it('keeps the JWT of a mailed link to itself: no address travels on, and the log has none', async () => {
+it('leaks the JWT of a mailed link neither in a Referer header nor in the log', async () => {
   const jwt = `eyJhbGciOiJIUzI1NiJ9.${randomBytes(20).toString('hex')}.x`
   const sent: { method: string; url: string; headers: Record<string, string> }[] = []
   const reading: Promise<unknown>[] = []
@@ -516,7 +516,7 @@ it('keeps the JWT of a mailed link to itself: no address travels on, and the log
   expect(sent.length).toBeGreaterThan(5)
   for (const { url, headers } of sent)
     expect({ url, referer: headers.referer || undefined }).toEqual({ url, referer: undefined })
-  // Writes have their origin all the same, which is what the hub goes by.
+  // Writes still have an `Origin` header, which the hub checks.
   const writes = sent.filter(({ method }) => method === 'POST')
   expect(writes.length).toBeGreaterThan(0)
   for (const { headers } of writes) expect(headers.origin).toBe(stage.hub.url)

@@ -1,4 +1,4 @@
-/** What would call the page's `pwned` if it were taken for markup, an address, a template or code. */
+/** Texts that call the page's function `pwned` if they are interpreted as markup, a URL, a template or code. */
 const SEEDS = [
   '<script>pwned()</script>',
   '<script src=data:text/javascript,pwned()></script>',
@@ -39,7 +39,7 @@ const SEEDS = [
   'data:text/html,<script>parent.pwned()</script>',
   '{{constructor.constructor("pwned()")()}}',
   '{{$on.constructor("pwned()")()}}',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text that another language would run
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a template of another language
   '${pwned()}',
   '#{pwned()}',
   '<%= pwned() %>',
@@ -52,7 +52,7 @@ const SEEDS = [
   '{"__html":"<img src=x onerror=pwned()>"}',
 ]
 
-/** Ways to write the same that a filter may miss or a decoder may bring back. */
+/** Encodings of a text that a filter may miss or a decoder may undo. */
 const DISGUISES: ((text: string) => string)[] = [
   text => text,
   text => text.toUpperCase().replaceAll('PWNED', 'pwned'),
@@ -69,10 +69,10 @@ const DISGUISES: ((text: string) => string)[] = [
   text => `😀${text}ﷺ`,
 ]
 
-/** Several hundred texts, each once, that do harm wherever they are taken for more than text. */
+/** Several hundred distinct texts that do harm if they are interpreted. */
 export const HOSTILE_TEXTS: readonly string[] = [
   ...new Set(DISGUISES.flatMap(disguise => SEEDS.map(seed => disguise(seed).trim()))),
 ]
 
-/** Those that are short enough for a name. */
+/** The hostile texts that are short enough for a name. */
 export const HOSTILE_NAMES: readonly string[] = HOSTILE_TEXTS.filter(text => text.length <= 128)

@@ -8,10 +8,10 @@ import { createClient, type Invoke } from '@muster/actions/client'
 import { freePort, until } from '@muster/testkit'
 import pg from 'pg'
 
-/** What is started. */
+/** Entry file of the hub. */
 export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
 
-/** A folder that ends with its scope, which every account may enter. */
+/** A temporary folder that every account may enter. It is removed when its scope ends. */
 export type Folder = AsyncDisposable & { path: string }
 
 export type HubChild = AsyncDisposable & {
@@ -24,7 +24,7 @@ export type HubChild = AsyncDisposable & {
   stderr(): string
   /** Lines of the log with this message. */
   logged(message: string): Record<string, unknown>[]
-  /** Resolves when `/readyz` says so; rejects when the process ends before. */
+  /** Resolves when `/readyz` reports the hub as ready. Rejects if the process ends before. */
   ready(): Promise<void>
   /** Resolves when the process has ended. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
@@ -37,20 +37,20 @@ export type HubChildOptions = {
   env?: Record<string, string>
   options?: string[]
   account?: { uid: number; gid: number }
-  /** What a shell does before it becomes the hub. */
+  /** Shell command that runs before the shell is replaced by the hub. */
   shell?: string
-  /** Made the leader of a process group of its own, as a terminal does. */
+  /** Makes the hub the leader of its own process group, as a terminal does. */
   ownGroup?: boolean
 }
 
-/** A new folder for the data of hubs. */
+/** Creates a temporary folder for the data of hubs. */
 export async function newFolder(): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'muster-life-'))
   await chmod(path, 0o755)
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-/** Starts the hub as a process of its own and does not wait for it. */
+/** Starts the hub as a child process and does not wait until it is ready. */
 export async function spawnHub({
   dataDir,
   port,
@@ -109,7 +109,7 @@ export async function spawnHub({
       ).catch((error: unknown) => {
         throw new Error(`${String(error)}\n${stdout()}\n${stderr()}`)
       })
-      await until('it has said where it is', () => stdout().includes('Stop with Ctrl-C.'))
+      await until('the startup banner is printed', () => stdout().includes('Stop with Ctrl-C.'))
     },
     kill: signal => void (isOver() || child.kill(signal)),
     async [Symbol.asyncDispose]() {
@@ -121,7 +121,7 @@ export async function spawnHub({
   }
 }
 
-/** Starts the hub and waits until it serves. */
+/** Starts the hub as a child process and waits until it is ready. */
 export async function startedHub(options: HubChildOptions): Promise<HubChild> {
   const hub = await spawnHub(options)
   await hub.ready()
@@ -134,14 +134,14 @@ function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
   return () => Buffer.concat(chunks).toString()
 }
 
-/** The first administrator, as the first start wrote it down. */
+/** The first administrator, from the file that the first start wrote. */
 export async function adminOf(
   dataDir: string,
 ): Promise<{ url: string; email: string; password: string; deploymentToken: string }> {
   return JSON.parse(await readFile(join(dataDir, 'initial-admin.json'), 'utf8'))
 }
 
-/** The cookie of a new session of the first administrator. Throws the hub's refusal. */
+/** Signs in as the first administrator and resolves to the session cookie. Throws if the hub refuses. */
 export async function sessionOf({ url, dataDir }: HubChild): Promise<string> {
   const { email, password } = await adminOf(dataDir)
   const response = await fetch(`${url}/api/private/login`, {
@@ -153,25 +153,25 @@ export async function sessionOf({ url, dataDir }: HubChild): Promise<string> {
   return response.headers.get('set-cookie')!.split(';')[0]!
 }
 
-/** Runs actions as the first administrator. */
+/** A client that runs actions as the first administrator. */
 export async function signedIn(hub: HubChild): Promise<Invoke> {
   const headers = { cookie: await sessionOf(hub), origin: hub.url }
   return createClient({ baseUrl: hub.url, headers })
 }
 
-/** The deployment token of the first start. */
+/** The deployment token that the first start created. */
 export function firstToken({ dataDir }: Pick<HubChild, 'dataDir'>): string {
   return JSON.parse(readFileSync(join(dataDir, 'initial-admin.json'), 'utf8')).deploymentToken
 }
 
-/** The folder of the embedded database below a data folder, wherever the hub keeps it. */
+/** The folder of the embedded database of a data folder. The hub may have stored it elsewhere. */
 export async function databaseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, 'postgres')
   const elsewhere = await readFile(join(home, 'elsewhere'), 'utf8').catch(() => undefined)
   return join(elsewhere?.trim() ?? home, '18')
 }
 
-/** The embedded database of a hub, as its administrator; the connection ends with its scope. */
+/** Connects to the embedded database of a hub as its administrator. The connection is closed when its scope ends. */
 export async function databaseOf(dataDir: string): Promise<pg.Client & AsyncDisposable> {
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const host = await readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
@@ -181,7 +181,7 @@ export async function databaseOf(dataDir: string): Promise<pg.Client & AsyncDisp
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
 }
 
-/** Changes the embedded database of a hub behind its back. */
+/** Runs a statement in the embedded database of a hub, past the hub. */
 export async function changeDatabase(
   { dataDir }: Pick<HubChild, 'dataDir'>,
   statement: string,
@@ -207,7 +207,7 @@ function processes(): ProcessInfo[] {
     })
 }
 
-/** Process ids of everything that descends from a process. */
+/** Process ids of all descendants of a process. */
 export function descendantsOf(pid: number): number[] {
   const all = processes()
   const found: number[] = []
@@ -224,7 +224,7 @@ export async function databaseProcesses(dataDir: string): Promise<{ server: numb
   const found = processes().filter(({ state, command }) => state !== 'Z' && command.includes(`-D ${data} `))
   const isShell = ({ command }: ProcessInfo): boolean => command.startsWith('/bin/sh')
   const servers = found.filter(one => !isShell(one))
-  // A process that the server has just forked looks like it until it has a title of its own.
+  // A newly forked child has the server's command line until it sets its own title.
   const isForked = ({ parent }: ProcessInfo): boolean => servers.some(({ pid }) => pid === parent)
   return {
     server: servers.filter(one => !isForked(one)).map(({ pid }) => pid),
@@ -232,7 +232,7 @@ export async function databaseProcesses(dataDir: string): Promise<{ server: numb
   }
 }
 
-/** Memory of processes in bytes, what they share counted once. */
+/** Memory of processes in bytes, as the sum of their proportional set sizes, so that shared pages count once. */
 export function proportionalBytes(pids: number[]): number {
   return pids.reduce((sum, pid) => {
     const pss = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
@@ -240,7 +240,7 @@ export function proportionalBytes(pids: number[]): number {
   }, 0)
 }
 
-/** The account that a process runs under. */
+/** The user id that a process runs under. */
 export function accountOf(pid: number): number {
   return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }

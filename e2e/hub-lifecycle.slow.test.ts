@@ -31,7 +31,7 @@ import {
 
 const isRoot = process.getuid?.() === 0
 
-/** A command that is under way: its audit row is committed, its change waits for a lock that the session has. */
+/** Starts a command that stays in flight: its audit row is committed, and its change waits for a lock of the returned session. */
 async function waitingCommand(dataDir: string, invoke: Invoke) {
   const { projects } = await invoke('projects_Query', {})
   const { projectId } = projects[0]!
@@ -47,7 +47,7 @@ async function waitingCommand(dataDir: string, invoke: Invoke) {
   return { projectId, session, outcome }
 }
 
-/** A device that sends events one after the other and keeps the ids of those that were acknowledged. */
+/** A device that publishes events one after the other and records the ids of the acknowledged ones. */
 class Ledger {
   readonly acknowledged: string[] = []
   readonly device: FakeDevice
@@ -106,7 +106,7 @@ async function expectAllStored(dataDir: string, all: Ledger[]): Promise<number> 
 
 describe('a hub that is stopped', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'by %s to its whole process group ends its connections and its database in order',
+    'by %s to its whole process group closes its connections and its database cleanly',
     async signal => {
       await using folder = await newFolder()
       const dataDir = join(folder.path, 'data')
@@ -133,7 +133,7 @@ describe('a hub that is stopped', () => {
     },
   )
 
-  it('does not wait for a database that does not even die', { timeout: 120_000 }, async () => {
+  it('does not wait for a database that does not react to signals', { timeout: 120_000 }, async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hub = await startedHub({ dataDir })
@@ -152,12 +152,12 @@ describe('a hub that is stopped', () => {
       for (const pid of all) signalNow(pid, 'SIGCONT')
     }
     await until(
-      'the database server is gone',
+      'the database server has ended',
       async () => (await databaseProcesses(dataDir)).server.length === 0,
     )
   })
 
-  it('while it starts ends at once, whatever it waits for', async () => {
+  it('during its start ends at once, even if it waits for a lock', async () => {
     await using folder = await newFolder()
     const base = join(folder.path, 'other')
     await mkdir(base, { mode: 0o755 })
@@ -165,7 +165,7 @@ describe('a hub that is stopped', () => {
     const { host, user, password, database } = other.access.owner as Record<string, string>
     const client = new pg.Client(other.access.owner)
     await client.connect()
-    // As another node that migrates for an hour.
+    // Holds the lock like another node with a long migration.
     await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
     const url = `postgresql://${user}:${password}@${encodeURIComponent(host!)}/${database}`
     await using hub = await spawnHub({
@@ -185,7 +185,7 @@ describe('a hub that is stopped', () => {
     await using folder = await newFolder()
     const hub = await startedHub({ dataDir: join(folder.path, 'data') })
     const device = await connectDevice({ url: hub.url, token: firstToken(hub) })
-    // It never answers the closing handshake.
+    // A paused socket never answers the closing handshake.
     ;(device.webSocket as unknown as { _socket: { pause(): void } })._socket.pause()
     const cookie = await sessionOf(hub)
     const live = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie } })
@@ -198,40 +198,43 @@ describe('a hub that is stopped', () => {
   })
 })
 
-it.runIf(process.platform === 'linux')('a hub goes on although nothing more of its log fits', async () => {
+it.runIf(process.platform === 'linux')('a hub keeps running when its log cannot be written', async () => {
   await using folder = await newFolder()
   await using hub = await spawnHub({ dataDir: join(folder.path, 'data'), shell: 'exec >/dev/full 2>&1' })
   const isReady = async (): Promise<boolean> =>
     (await fetch(`${hub.url}/readyz`).catch(() => undefined))?.ok ?? false
   await until('it is ready', isReady, 60_000)
-  // Each refusal is a line.
+  // Each refusal writes a line to the log.
   await expect(connectDevice({ url: hub.url, token: newId('deployment') })).rejects.toThrow()
   expect(await isReady()).toBe(true)
   hub.kill('SIGTERM')
   expect(await hub.exited).toEqual({ code: 0, signal: null })
 })
 
-it.runIf(process.platform === 'linux')('a hub goes on although nobody reads its log', async () => {
-  await using folder = await newFolder()
-  const pipe = join(folder.path, 'log')
-  spawnSync('mkfifo', [pipe])
-  // Open for reading, and nothing is read.
-  await using _reader = await open(pipe, 'r+')
-  const shell = `exec 2>${pipe}`
-  const env = { MUSTER_LOG_LEVEL: 'debug' }
-  await using hub = await startedHub({ dataDir: join(folder.path, 'data'), shell, env })
-  const statusOf = async (): Promise<number> => (await fetch(`${hub.url}/healthz`)).status
-  // Each is a line; a pipe takes some hundred.
-  for (let call = 0; call < 1_000; call++) expect(await statusOf()).toBe(200)
-  const from = performance.now()
-  for (let call = 0; call < 10; call++) expect(await statusOf()).toBe(200)
-  expect(performance.now() - from).toBeLessThan(5_000)
-  hub.kill('SIGTERM')
-  expect(await hub.exited).toEqual({ code: 0, signal: null })
-})
+it.runIf(process.platform === 'linux')(
+  'a hub keeps running when its log is a pipe that is not read',
+  async () => {
+    await using folder = await newFolder()
+    const pipe = join(folder.path, 'log')
+    spawnSync('mkfifo', [pipe])
+    // Opens the pipe for reading but never reads from it.
+    await using _reader = await open(pipe, 'r+')
+    const shell = `exec 2>${pipe}`
+    const env = { MUSTER_LOG_LEVEL: 'debug' }
+    await using hub = await startedHub({ dataDir: join(folder.path, 'data'), shell, env })
+    const statusOf = async (): Promise<number> => (await fetch(`${hub.url}/healthz`)).status
+    // Each request writes a line to the log. The pipe's buffer is full after a few hundred.
+    for (let call = 0; call < 1_000; call++) expect(await statusOf()).toBe(200)
+    const from = performance.now()
+    for (let call = 0; call < 10; call++) expect(await statusOf()).toBe(200)
+    expect(performance.now() - from).toBeLessThan(5_000)
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+  },
+)
 
 it.runIf(process.platform === 'linux')(
-  'a hub that may open no more files refuses sign-ins, and goes on when it may',
+  'a hub without free file descriptors refuses sign-ins, and recovers when it has some',
   async context => {
     if (spawnSync('prlimit', ['--version'], { stdio: 'ignore' }).status !== 0)
       return context.skip('needs prlimit of util-linux')
@@ -249,7 +252,7 @@ it.runIf(process.platform === 'linux')(
     expect(await login()).toBe(200)
     for (const pid of descendantsOf(hub.pid))
       if (commandOf(pid).includes('passwords-process')) signalNow(pid, 'SIGKILL')
-    await until('it is gone', () =>
+    await until('the password process has ended', () =>
       descendantsOf(hub.pid).every(pid => !commandOf(pid).includes('passwords-process')),
     )
     limit(await openFiles())
@@ -267,7 +270,7 @@ describe('a hub that is killed', () => {
     ['alone', false],
     ['with its database', true],
   ])(
-    '%s starts again at once with everything that it acknowledged, and tells what it left unfinished',
+    '%s restarts quickly with all acknowledged data, and marks its unfinished commands',
     async (_what, withDatabase) => {
       await using folder = await newFolder()
       const dataDir = join(folder.path, 'data')
@@ -318,14 +321,14 @@ describe('a hub that is killed', () => {
     },
   )
 
-  it('and not started again takes its database with it within seconds', async () => {
+  it('and not restarted takes its database server down within seconds', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hub = await startedHub({ dataDir })
     hub.kill('SIGKILL')
     await hub.exited
     await until(
-      'the database server is gone',
+      'the database server has ended',
       async () => {
         const { server, shells } = await databaseProcesses(dataDir)
         return server.length === 0 && shells.length === 0
@@ -333,11 +336,11 @@ describe('a hub that is killed', () => {
       5_000,
     )
     expect(existsSync(join(await databaseHome(dataDir), 'data/postmaster.pid'))).toBe(false)
-    // The next start would remove it.
+    // The next start would remove this folder, but there is none in this test.
     await rm(await socketDirOf(dataDir), { recursive: true })
   })
 
-  it('takes a database with it that was just about to start', async () => {
+  it('takes a database server down that is just starting', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     await (await startedHub({ dataDir }))[Symbol.asyncDispose]()
@@ -345,7 +348,7 @@ describe('a hub that is killed', () => {
     const runtime = (await readdir(home)).find(name => name.startsWith('runtime-'))!
     const program = join(home, runtime, 'bin/postgres')
     await rename(program, `${program}.real`)
-    // As on a machine where a program takes long to come up.
+    // Delays the server's start by a second, as on a slow machine.
     await writeFile(program, '#!/bin/sh\nsleep 1\nexec "$0.real" "$@"\n', { mode: 0o755 })
     const hub = await spawnHub({ dataDir })
     await until('the server begins', async () => (await databaseProcesses(dataDir)).shells.length > 0)
@@ -362,7 +365,7 @@ describe('a hub that is killed', () => {
     await rm(await socketDirOf(dataDir), { recursive: true, force: true })
   })
 
-  it('again and again starts every time', async () => {
+  it('repeatedly starts every time', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     let token = ''
@@ -372,7 +375,7 @@ describe('a hub that is killed', () => {
       token ||= firstToken(hub)
       all.push(...(await ledgers(hub, token, 2)))
       const { server } = await databaseProcesses(dataDir)
-      // The order of dying is the machine's choice, not ours.
+      // Alternates the order, because a real crash may end either process first.
       for (const pid of round % 2 === 0 ? [hub.pid, ...server] : [...server, hub.pid])
         process.kill(pid, 'SIGKILL')
       await hub.exited
@@ -388,7 +391,7 @@ describe('a database server that dies alone', () => {
     ['one of its workers', ({ server }) => descendantsOf(server[0]!).slice(0, 1)],
     ['the shell that watches it', ({ shells }) => shells.slice(0, 1)],
   ])(
-    'is started again when %s is killed: devices stay connected and their data goes on',
+    'is restarted when %s is killed, while devices stay connected and continue to send data',
     async (_what, victims) => {
       await using folder = await newFolder()
       const dataDir = join(folder.path, 'data')
@@ -407,7 +410,7 @@ describe('a database server that dies alone', () => {
       )
       expect(all.every(({ device }) => device.link.isOpen)).toBe(true)
       await Promise.all(all.map(ledger => ledger.stop()))
-      await until('one server serves', async () => (await databaseProcesses(dataDir)).server.length === 1)
+      await until('one server runs', async () => (await databaseProcesses(dataDir)).server.length === 1)
       await expectAllStored(dataDir, all)
       expect((await fetch(`${hub.url}/readyz`)).status).toBe(200)
       await Promise.all(all.map(({ device }) => device[Symbol.asyncDispose]()))
@@ -418,7 +421,7 @@ describe('a database server that dies alone', () => {
     },
   )
 
-  it('leaves no command that was under way open in the log', async () => {
+  it('leaves no unfinished command in the audit log', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     await using hub = await startedHub({ dataDir })
@@ -428,7 +431,7 @@ describe('a database server that dies alone', () => {
     expect(await command.outcome).toBe('lost')
     await command.session.end().catch(() => {})
     await until(
-      'it is told as failed',
+      'the command is recorded as failed',
       async () => {
         const { actions } = await invoke('audit_QueryAuditLogActions', {}).catch(() => ({ actions: [] }))
         return actions.find(({ action }) => action === 'projects_SetName')?.status === 'Failed'
@@ -437,12 +440,12 @@ describe('a database server that dies alone', () => {
     )
   })
 
-  it('is told by /readyz while it is away', async () => {
+  it('is reported by /readyz while it does not answer', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     await using hub = await startedHub({ dataDir })
     const { server } = await databaseProcesses(dataDir)
-    // Stopped and not dead: nothing answers and nothing fails.
+    // A stopped server keeps its connections open without answering, so queries neither succeed nor fail.
     const all = [...server, ...descendantsOf(server[0]!)]
     for (const pid of all) signalNow(pid, 'SIGSTOP')
     const response = await fetch(`${hub.url}/readyz`)
@@ -455,13 +458,16 @@ describe('a database server that dies alone', () => {
 })
 
 describe('--demo', () => {
-  it('brings its fleet again after its organization was deleted', async () => {
+  it('starts its fleet again after its organization was deleted', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const options = ['--demo']
     const withFleet = async (hub: HubChild): Promise<Invoke> => {
       const invoke = await signedIn(hub)
-      await until('devices came', async () => (await invoke('instance_GetStatistics', {})).devices > 0)
+      await until(
+        'devices have connected',
+        async () => (await invoke('instance_GetStatistics', {})).devices > 0,
+      )
       return invoke
     }
     const hub = await startedHub({ dataDir, options })
@@ -474,12 +480,12 @@ describe('--demo', () => {
     await withFleet(again)
   })
 
-  it('says why its fleet did not come', async () => {
+  it('logs why its fleet did not start', async () => {
     await using folder = await newFolder()
-    // Agents give their certificates to nobody who could be listened to.
+    // Agents refuse plain HTTP to another machine, because it would expose their credentials.
     const env = { MUSTER_PUBLIC_URL: 'http://192.0.2.7' }
     await using hub = await startedHub({ dataDir: join(folder.path, 'data'), options: ['--demo'], env })
-    await until('it is told', () => hub.logged('the simulated fleet ended').length > 0)
+    await until('the reason is logged', () => hub.logged('the simulated fleet ended').length > 0)
     expect(hub.logged('the simulated fleet ended')).toMatchObject([
       { level: 'warn', code: 1, problem: expect.stringContaining('expected https://') },
     ])
@@ -487,7 +493,7 @@ describe('--demo', () => {
 })
 
 describe.runIf(isRoot)('as root', () => {
-  it('the database runs under an account without privileges', async () => {
+  it('runs the database under an account without privileges', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     await using hub = await startedHub({ dataDir })
@@ -499,7 +505,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(hub.stderr()).not.toContain('/var/lib/muster')
   })
 
-  it('keeps the database where its account can enter, and finds it again when that changes', async () => {
+  it('stores the database where its account has access, and finds it again when permissions change', async () => {
     await using folder = await newFolder()
     const closed = join(folder.path, 'closed')
     await mkdir(closed, { mode: 0o700 })
@@ -515,7 +521,7 @@ describe.runIf(isRoot)('as root', () => {
     try {
       const admin = await adminOf(dataDir)
       await first[Symbol.asyncDispose]()
-      // O10: who deletes the folder finds what it leaves.
+      // O10: after the data folder was deleted, `doctor` lists the database that is left.
       const doctor = () => spawnSync(process.execPath, [MAIN, 'doctor'], { encoding: 'utf8' }).stdout
       expect(doctor()).toContain(`${dirname(home)}: in use by the data folder ${dataDir}, last started `)
       await rename(dataDir, `${dataDir}.gone`)
@@ -532,7 +538,7 @@ describe.runIf(isRoot)('as root', () => {
       await signedIn(second)
       await second[Symbol.asyncDispose]()
 
-      // A copy names the same database, which two hubs must not share: one of them runs.
+      // A copy of the data folder refers to the same database. It must not start while the original runs.
       const copy = join(closed, 'copy')
       const running = await startedHub({ dataDir })
       await cp(dataDir, copy, { recursive: true, filter: path => !path.endsWith('hub.lock') })
@@ -543,7 +549,7 @@ describe.runIf(isRoot)('as root', () => {
       expect(existsSync(await socketDirOf(dataDir))).toBe(true)
       await signedIn(running)
       await running[Symbol.asyncDispose]()
-      // Neither may it take the place of one that is stopped, until it has a copy of the database as well.
+      // The copy must not start with the original's database either when the original is stopped. With a copy of the database it starts.
       const instead = await spawnHub({ dataDir: copy })
       expect((await instead.exited).code).toBe(1)
       const copiedFiles = `${dirname(home)}.copy`
@@ -553,7 +559,7 @@ describe.runIf(isRoot)('as root', () => {
       expect(await databaseHome(copy)).toBe(join(copiedFiles, '18'))
       await signedIn(copied)
 
-      // A folder may be moved. Who makes one where it was begins anew, and takes nothing away from it.
+      // A data folder may be moved. A new folder at the old path gets a new database and leaves the moved folder's alone.
       const moved = join(closed, 'moved')
       await rename(dataDir, moved)
       const mover = await startedHub({ dataDir: moved })
@@ -573,13 +579,13 @@ describe.runIf(isRoot)('as root', () => {
       for (const name of await readdir(dirname(place)))
         if (name.startsWith(basename(place))) await rm(join(place, '..', name), { recursive: true })
     }
-    // Without its files it does not begin anew as if there had been none.
+    // If the database files are missing, the hub fails instead of creating a new database.
     const hub = await spawnHub({ dataDir })
     expect((await hub.exited).code).toBe(1)
     expect(hub.stderr()).toMatch(/^The files of the database are not in \/var\/lib\/muster\/.*\n$/)
   })
 
-  it('lets that account in whatever the mask for new files is', async () => {
+  it('gives that account access to the database whatever the umask is', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hub = await startedHub({ dataDir, shell: 'umask 077' })
@@ -595,7 +601,7 @@ describe.runIf(isRoot)('as root', () => {
     }
   })
 
-  it('does not begin anew when its account may no longer enter', async () => {
+  it('fails instead of creating a new database when its account loses access', async () => {
     await using folder = await newFolder()
     const parent = join(folder.path, 'parent')
     await mkdir(parent, { mode: 0o755 })
@@ -613,7 +619,7 @@ describe.runIf(isRoot)('as root', () => {
   const mayRead =
     spawnSync(process.execPath, ['--version'], { uid: 65534, gid: 65534, stdio: 'ignore' }).status === 0
 
-  it.runIf(mayRead)('an ordinary user can be the one who runs it', async () => {
+  it.runIf(mayRead)('can also be started as an ordinary user', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     await mkdir(dataDir)
@@ -634,17 +640,16 @@ describe.runIf(isRoot)('as root', () => {
   })
 })
 
-/** Signals a process; one of the database's may have ended between the look and the signal, as its children do with it. */
-/** What a process was started with. */
+/** The command line of a process, empty if it has ended. */
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   } catch {
-    return '' // Ended meanwhile.
+    return ''
   }
 }
 
-/** Signs in as the first administrator over a connection that may be there already; the status of the answer. */
+/** Signs in as the first administrator through an agent that may reuse a connection. Resolves to the status of the answer. */
 async function signInOver(agent: Agent, { url, dataDir }: HubChild): Promise<number> {
   const { email, password } = await adminOf(dataDir)
   const headers = { 'content-type': 'application/json' }

@@ -27,11 +27,11 @@ const MIB = 1024 * 1024
 const isRoot = process.getuid?.() === 0
 
 describe('the first start', () => {
-  it('says where the hub is and how to go on, keeps the sign-in in a file, and the second start is fast', async () => {
+  it('prints the URL and next steps, writes the credentials to a file, and later starts are fast', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hub = await spawnHub({ dataDir })
-    // It is alive before it is ready, and says that it is not ready.
+    // During its start the hub is alive but not ready.
     const seen = new Set<string>()
     await until(
       'it is ready',
@@ -41,7 +41,7 @@ describe('the first start', () => {
             answer => answer.status,
             () => undefined,
           )
-        // One after the other: what is said to be ready is so for who asks then.
+        // Sequential, because an action that is sent after `/readyz` reported readiness must succeed.
         const health = await statusOf('healthz')
         const ready = await statusOf('readyz')
         const action = await statusOf('api/v1/actions/invoke/actor_GetActor', 'POST')
@@ -60,7 +60,7 @@ describe('the first start', () => {
       `Muster is running at http://localhost:${hub.port} (listening on 127.0.0.1:${hub.port})`,
     )
     const token = firstToken(hub)
-    // S12: standard output is no terminal here, so it may be a log.
+    // S12: standard output is not a terminal here and may be a log, so it must not contain the token itself.
     const agent = `npm run agent -- %s --hub http://localhost:${hub.port} --token "$(node -p "require('${dataDir}/initial-admin.json').deploymentToken")"`
     expect(stdout).toContain(`\n  ${agent.replace('%s', 'run')}\n`)
     expect(stdout).toContain(`\n  ${agent.replace('%s', 'simulate')} --count 10\n`)
@@ -75,7 +75,7 @@ describe('the first start', () => {
     expect(stdout + hub.stderr()).not.toContain(admin.password)
     expect(stdout + hub.stderr()).not.toContain(token)
 
-    // What the file says works as it is.
+    // The credentials in the file work.
     const device = await connectDevice({ url: hub.url, token })
     const invoke = await signedIn(hub)
     const { organizations } = await invoke('users_QueryOrganizations', {
@@ -84,7 +84,7 @@ describe('the first start', () => {
     expect(organizations).toHaveLength(1)
     await device[Symbol.asyncDispose]()
 
-    // The hub works with a role that owns nothing.
+    // The hub's database role owns no tables.
     await using database = await databaseOf(dataDir)
     const { rows: roles } = await database.query(
       `select distinct usename as role from pg_stat_activity where application_name = 'muster'`,
@@ -110,7 +110,7 @@ describe('the first start', () => {
     expect(bytes).toBeLessThan(250 * MIB)
   })
 
-  it('that is stopped half-way leaves nothing in the way of the next', async () => {
+  it('that is interrupted does not block the next start', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     for (const [signal, after] of [
@@ -128,8 +128,8 @@ describe('the first start', () => {
   })
 })
 
-describe('a start that cannot work', () => {
-  /** Runs the hub until it gives up; expects one line that says why. */
+describe('a start fails with one line', () => {
+  /** Runs the hub until it exits with an error. Expects a single line on standard error and returns it. */
   async function complaint(start: HubChildOptions): Promise<string> {
     const hub = await spawnHub(start)
     const { code, signal } = await hub.exited
@@ -143,7 +143,7 @@ describe('a start that cannot work', () => {
     return lines[0]!
   }
 
-  it('with a port that is taken', async () => {
+  it('if its port is in use', async () => {
     await using folder = await newFolder()
     const other = createServer().listen(0, '127.0.0.1')
     await until('it listens', () => other.listening)
@@ -154,7 +154,7 @@ describe('a start that cannot work', () => {
     other.close()
   })
 
-  it('with an address that is not of this machine', async () => {
+  it("if its address is not this machine's", async () => {
     await using folder = await newFolder()
     const env = { MUSTER_HOST: '203.0.113.1' }
     expect(await complaint({ dataDir: join(folder.path, 'data'), env })).toMatch(
@@ -162,7 +162,7 @@ describe('a start that cannot work', () => {
     )
   })
 
-  it('with a folder that cannot be written', async () => {
+  it('if its data folder is not writable', async () => {
     await using folder = await newFolder()
     await writeFile(join(folder.path, 'file'), '')
     for (const dataDir of ['/proc/muster', join(folder.path, 'file'), join(folder.path, 'file/data')])
@@ -173,7 +173,7 @@ describe('a start that cannot work', () => {
       )
   })
 
-  it.runIf(isRoot)('with a folder of somebody else', async () => {
+  it.runIf(isRoot)('if its data folder belongs to another account', async () => {
     await using folder = await newFolder()
     const account = { uid: 65534, gid: 65534 }
     expect(await complaint({ dataDir: join(folder.path, 'data'), account })).toMatch(
@@ -181,9 +181,9 @@ describe('a start that cannot work', () => {
     )
   })
 
-  it.runIf(isRoot)('O2: with a database that one start as root gave to another account', async () => {
+  it.runIf(isRoot)('O2: if an earlier start as root gave the database to another account', async () => {
     await using folder = await newFolder()
-    // The account daemon: PostgreSQL wants one that has a name.
+    // The account `daemon`, because PostgreSQL needs a user id that has a name.
     const account = { uid: 1, gid: 1 }
     const dataDir = join(folder.path, 'data')
     await mkdir(dataDir)
@@ -200,25 +200,25 @@ describe('a start that cannot work', () => {
       `${home}/data/PG_VERSION belongs to another account (user id ${uid}, the hub runs as 1): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R 1 ${dataDir}`,
     )
     expect(await readdir(home)).toEqual(before)
-    // What it says to do helps.
+    // The command in the message helps.
     spawnSync('chown', ['-R', '1', dataDir])
     await using again = await startedHub({ dataDir, account })
     expect(await adminOf(dataDir)).toEqual(admin)
     await signedIn(again)
   })
 
-  it('with a disk that is full', async context => {
+  it('if the disk is full', async context => {
     await using disk = await smallDisk(40)
     if (!disk) return context.skip('needs the right to mount a file system')
     const dataDir = join(disk.path, 'data')
-    // The database's programs do not fit.
+    // The PostgreSQL programs do not fit on the disk.
     expect(await complaint({ dataDir })).toMatch(/^ENOSPC: no space left on device, copyfile .*$/)
     await writeFile(join(disk.path, 'filler'), Buffer.alloc(64 * MIB)).catch(() => {})
     expect(await complaint({ dataDir })).toBe('ENOSPC: no space left on device, write')
     expect(await readdir(dataDir)).toEqual(['instance-key', 'postgres'])
   })
 
-  it('with a folder that another hub uses', async () => {
+  it('if another hub uses its data folder', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     await using hub = await startedHub({ dataDir })
@@ -229,7 +229,7 @@ describe('a start that cannot work', () => {
     await using _database = await databaseOf(dataDir)
   })
 
-  it('twice at the same moment, which one of them survives', async () => {
+  it('in all but one of four hubs that start at once with the same data folder', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hubs = await Promise.all(Array.from({ length: 4 }, () => spawnHub({ dataDir })))
@@ -260,23 +260,20 @@ describe('a start that cannot work', () => {
       'mysql://x',
       'MUSTER_DATABASE_URL: found a value that is not shown, expected a postgresql:// URL.',
     ],
-  ])('with a wrong setting: %s=%s', async (name, value, line) => {
+  ])('if a setting is invalid: %s=%s', async (name, value, line) => {
     await using folder = await newFolder()
     expect(await complaint({ dataDir: join(folder.path, 'data'), env: { [name]: value } })).toBe(line)
     expect(existsSync(join(folder.path, 'data'))).toBe(false)
   })
 
-  it.each([['--dmo'], ['serve'], ['--demo=1'], ['-d']])(
-    'with an option that there is none of: %s',
-    async option => {
-      await using folder = await newFolder()
-      const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
-      expect(line).toContain(option.replace('=1', ''))
-      expect(line).not.toContain('    at ')
-    },
-  )
+  it.each([['--dmo'], ['serve'], ['--demo=1'], ['-d']])('if an option is unknown: %s', async option => {
+    await using folder = await newFolder()
+    const line = await complaint({ dataDir: join(folder.path, 'data'), options: [option] })
+    expect(line).toContain(option.replace('=1', ''))
+    expect(line).not.toContain('    at ')
+  })
 
-  it('says how it is started when asked, and does not start', async () => {
+  it('except with --help, which prints the usage', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hub = await spawnHub({ dataDir, options: ['--help'] })
@@ -285,11 +282,11 @@ describe('a start that cannot work', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('with a database that cannot be reached', async () => {
+  it('if the database cannot be reached', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const port = await freePort()
-    // Somebody who takes connections and says nothing.
+    // A server that accepts connections and never answers.
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await until('it listens', () => mute.listening)
     const { port: mutePort } = mute.address() as { port: number }
@@ -310,7 +307,7 @@ describe('a start that cannot work', () => {
   })
 })
 
-describe('a PostgreSQL of one’s own', () => {
+describe('an external PostgreSQL', () => {
   it('gets the same schema and serves several hubs that start at the same moment', async () => {
     await using folder = await newFolder()
     const base = join(folder.path, 'other')

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('takes a person from signing in to a device that connects, is renamed and deleted', async () => {
+it('leads a person from sign-in to a device that connects, is renamed and is deleted', async () => {
   await page.goto(`${hub.url}/org_x/projects?q=a#b`)
   await page.waitForURL(/\/login/)
   expect(new URL(page.url()).searchParams.get('redirect')).toBe('/org_x/projects?q=a#b')
@@ -41,7 +41,7 @@ it('takes a person from signing in to a device that connects, is renamed and del
   await page.getByLabel(/^Password/).fill('wrong password')
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByText('Invalid username or password!').waitFor()
-  faults.length = 0 // The browser reports the refused sign-in itself.
+  faults.length = 0 // The browser writes the refused sign-in to the console.
   await page.getByLabel(/^Password/).fill(hub.password)
   await page.getByRole('button', { name: 'Log in' }).click()
 
@@ -67,7 +67,7 @@ it('takes a person from signing in to a device that connects, is renamed and del
   await tokenDialog.getByRole('button', { name: 'Done' }).click()
   expect(await page.content()).not.toContain(token)
 
-  // A person who wants to approve each device switches auto-accept off; the switch applies at once.
+  // Without auto-accept, a person approves each device. The switch applies at once.
   const autoAccept = page.getByRole('switch')
   expect(await autoAccept.getAttribute('aria-checked')).toBe('true')
   await autoAccept.click()
@@ -147,7 +147,7 @@ it('takes a person from signing in to a device that connects, is renamed and del
   expect(faults).toEqual([])
 })
 
-it('shows the pages of the spec when there is nothing to show', async () => {
+it('shows the specified pages for unknown paths and missing data', async () => {
   await page.goto(`${hub.url}/no/such/page`)
   await page.getByRole('heading', { name: 'Page not Found' }).waitFor()
   await page

@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('goes to pages with two keys, to devices inside a project only', async () => {
+it('opens pages with a sequence of two keys, and the devices page only inside a project', async () => {
   await page.goto(`${organization}/projects`)
   await heading('Projects')
   await keys('g', 'r')
@@ -57,7 +57,7 @@ it('goes to pages with two keys, to devices inside a project only', async () => 
   await keys('g', 'd')
   await page.waitForURL(`${project}/devices`)
   await heading('Devices')
-  // What follows too late begins anew.
+  // A second key after a second starts a new sequence.
   await page.keyboard.press('g')
   await page.waitForTimeout(1_200)
   await page.keyboard.press('p')
@@ -71,7 +71,7 @@ it.each([
   ['settings/members', 'Members', 'Invite User'],
   ['../settings/security', 'Security', 'New Token'],
   ['../admin/users', 'Users', 'New User'],
-])('opens the dialog that makes something new on %s, and gives the focus back', async (path, title, name) => {
+])('opens the create dialog on %s, and restores the focus', async (path, title, name) => {
   await page.goto(new URL(path, `${organization}/`).href)
   await heading(title)
   const button = page.getByRole('button', { name, exact: true })
@@ -80,13 +80,13 @@ it.each([
   await page.keyboard.press('n')
   const dialog = page.getByRole('dialog')
   await dialog.waitFor()
-  // What is typed there is text.
+  // In a text field, shortcut keys are text.
   await page.keyboard.type('nrg p?')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
 })
 
-it('refreshes, filters, and leaves typing alone', async () => {
+it('refreshes and focuses the filter by keys, but not while a person types', async () => {
   await page.goto(`${project}/devices`)
   await row('gateway-0001').waitFor()
   const asked = await countingRequests(page, 'projects_QueryDevices', async () => {
@@ -100,18 +100,18 @@ it('refreshes, filters, and leaves typing alone', async () => {
   expect(await page.getByRole('dialog').count()).toBe(0)
   await page.keyboard.press('Escape')
   await row('gateway-0001').waitFor()
-  // Letters find items of an open menu, and are no shortcuts then.
+  // In an open menu, letters select items and are not shortcuts.
   await page.getByRole('button', { name: /Account menu/ }).click()
   await page.keyboard.press('r')
   await page.keyboard.press('?')
   expect(await page.getByRole('dialog').count()).toBe(0)
   await page.keyboard.press('Escape')
-  // Keys with a modifier are the browser's.
+  // Keys with a modifier belong to the browser.
   await page.keyboard.press('Control+Alt+n')
   expect(await page.getByRole('dialog').count()).toBe(0)
 })
 
-it('moves between rows, of which only those near the window are drawn, copies an id and opens', async () => {
+it('moves between rows of a virtualized table, copies an id and opens a row', async () => {
   await page.goto(`${project}/devices`)
   await row('gateway-0001').waitFor()
   await page.keyboard.press('j')
@@ -120,7 +120,7 @@ it('moves between rows, of which only those near the window are drawn, copies an
   await page.keyboard.press('k')
   await focusIn('gateway-0001')
   for (let at = 10; at <= 260; at += 10) {
-    // The rows that the next steps lead to.
+    // Waits until the rows of the next steps are rendered.
     await row(nameOf(at)).waitFor({ state: 'attached' })
     for (let step = at === 10 ? 2 : 1; step <= 10; step++) await page.keyboard.press('j')
     await focusIn(nameOf(at))
@@ -138,7 +138,7 @@ it('moves between rows, of which only those near the window are drawn, copies an
   await heading('gateway-0259')
 })
 
-it('moves between cards, rows without a visible id and rows that unfold', async () => {
+it('moves between cards, rows without a visible id and expandable rows', async () => {
   await page.goto(`${organization}/repositories/`)
   await heading('Repositories')
   await page.getByText('1 package').waitFor()
@@ -155,7 +155,7 @@ it('moves between cards, rows without a visible id and rows that unfold', async 
 
   await page.goto(`${project}/log`)
   await row('projects_DeploymentTokenCreated').waitFor()
-  // Neither the heading of a day nor what a row unfolds to is a row.
+  // The keys skip the headings of days and the expanded details of a row.
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await page.locator('tr.detail').waitFor()
@@ -163,7 +163,7 @@ it('moves between cards, rows without a visible id and rows that unfold', async 
   expect(await page.locator('tr:focus .fold').getAttribute('aria-expanded')).toBe('false')
 })
 
-it('tells in a sheet which keys do something, where they can be turned off for good', async () => {
+it('lists the shortcuts in a sheet, where they can be turned off permanently', async () => {
   await page.goto(`${project}/tokens`)
   await heading('Tokens')
   await page.keyboard.press('?')
@@ -196,7 +196,7 @@ it('tells in a sheet which keys do something, where they can be turned off for g
     await page.waitForTimeout(300)
     expect(await page.getByRole('dialog').count()).toBe(0)
     expect(page.url()).toBe(`${project}/tokens`)
-    // The palette's is no single key.
+    // The shortcut of the palette is Ctrl+K and not a single key, so it stays on.
     expect(await page.locator('[aria-keyshortcuts]:not(.jump)').count()).toBe(0)
   }
   await expectOff()
@@ -210,7 +210,7 @@ it('tells in a sheet which keys do something, where they can be turned off for g
   await keys('g', 'p')
   await heading('Projects')
 
-  // A phone with a keyboard has the sheet in its menu.
+  // On a narrow screen the sheet is in the menu.
   await page.setViewportSize({ width: 390, height: 844 })
   await page.getByRole('button', { name: 'Open menu' }).click()
   await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()

@@ -11,7 +11,7 @@ import {
   signIn,
 } from './people.ts'
 
-/** Names without a place to break, as long as the hub takes them. */
+/** A name of the maximal length without a break opportunity. */
 const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbea'
 const PACKAGES = 250
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('keeps the list and the box in its place while a filter that left nothing is taken away', async () => {
+it('keeps the list and the filter box in place while a filter without matches is removed', async () => {
   const lists = [
     [`repositories/${repositoryId}/packages`, 'repositories_QueryPackages', 'Filter packages'],
     [`repositories/${repositoryId}/assets`, 'repositories_QueryAssets', 'Filter assets'],
@@ -65,7 +65,7 @@ it('keeps the list and the box in its place while a filter that left nothing is 
       const { filter } = route.request().postDataJSON() as { filter?: object }
       const isFiltered = Object.keys(filter ?? {}).length > 0
       if (isHeld && !isFiltered) await held
-      // Something to take away, also where there is nothing at all.
+      // The repository has no assets. Without an unfiltered list of one, the filter box would not be shown.
       await (isFiltered || path !== `repositories/${repositoryId}/assets`
         ? route.continue()
         : route.fulfill({ json: { assets: [asset()], total: 1 } }))
@@ -75,7 +75,7 @@ it('keeps the list and the box in its place while a filter that left nothing is 
     await box.fill('nothing like it')
     await page.getByText(/^No \w+ match this filter\./).waitFor()
     isHeld = true
-    // The list of before would be shown at once.
+    // Without a reload, the cached unfiltered list would be shown at once.
     await page.reload()
     await page.getByText(/^No \w+ match this filter\./).waitFor()
     await box.focus()
@@ -92,7 +92,7 @@ it('keeps the list and the box in its place while a filter that left nothing is 
   }
 })
 
-it('leaves the filter in reach when its list cannot be loaded', async () => {
+it('keeps the filter usable when its list cannot be loaded', async () => {
   const lists = [
     [`repositories/${repositoryId}/packages`, 'repositories_QueryPackages', 'Filter packages'],
     [`projects`, 'organizations_QueryProjects', 'Filter projects'],
@@ -114,7 +114,7 @@ it('leaves the filter in reach when its list cannot be loaded', async () => {
     expect(await page.getByText('Something went wrong!').count()).toBe(0)
     expect(await box.inputValue()).toBe('first')
     await expectGoodScreen(page, `filter-failed-${label.split(' ').at(-1)}`)
-    // An address with a filter has no list to go back to.
+    // After a reload with a filter in the URL there is no earlier list to show.
     await page.reload()
     await told.waitFor()
     expect(await page.getByRole('table').locator('.skel').count()).toBe(0)
@@ -122,7 +122,7 @@ it('leaves the filter in reach when its list cannot be loaded', async () => {
     await told.getByRole('button', { name: 'Try again' }).click()
     await told.waitFor({ state: 'detached' })
     expect(await box.inputValue()).toBe('first')
-    // Without one the panel of the spec says what went wrong.
+    // Without a filter, the specified error page is shown.
     const mend = await failAction(page, action, 'The index is on fire.')
     await page.goto(address)
     await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
@@ -132,7 +132,7 @@ it('leaves the filter in reach when its list cannot be loaded', async () => {
   }
 })
 
-it('shows no projects of the organization that one has left', async () => {
+it('does not show the projects of the previous organization after switching', async () => {
   await invoke(page, 'organizations_Create', { name: 'Empty harbor' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects`)
   await page.getByRole('link', { name: 'First project' }).waitFor()
@@ -151,7 +151,7 @@ it('shows no projects of the organization that one has left', async () => {
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-it('draws of more than 200 rows those near the window, and keeps the focus at the end of a list', async () => {
+it('renders only rows near the viewport above 200 rows, and keeps the focus at the end of a list', async () => {
   await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/packages`)
   const more = page.getByRole('button', { name: 'Load more' })
   await more.click()
@@ -163,7 +163,7 @@ it('draws of more than 200 rows those near the window, and keeps the focus at th
   await more.waitFor({ state: 'detached' })
   await expect.poll(() => rows.count()).toBeLessThan(80)
   expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe('251')
-  // The button that had the focus is gone.
+  // The focused button has disappeared, so the focus moves to a row.
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TR')
   const rowOf = (name: string) => page.getByRole('row', { name })
   await expect
@@ -174,7 +174,7 @@ it('draws of more than 200 rows those near the window, and keeps the focus at th
     .toBe(true)
   expect(await rowOf('package-250').getAttribute('aria-rowindex')).toBe('251')
   await expectGoodScreen(page, 'packages-many')
-  // What has the focus stays, however far it is scrolled away.
+  // A focused row stays rendered, however far it is scrolled away.
   await page.evaluate('scrollTo(0, 1e6)')
   await rowOf('package-250').getByRole('link').first().focus()
   await page.evaluate('scrollTo(0, 0)')
@@ -182,7 +182,7 @@ it('draws of more than 200 rows those near the window, and keeps the focus at th
   expect(await page.evaluate('document.activeElement.textContent')).toBe('package-250')
 })
 
-it('draws of a long log what is near the window, with what was unfolded', async () => {
+it('renders only entries of a long log near the viewport, and keeps them expanded', async () => {
   await page.route('**/projects_QueryAuditLog', route => {
     const { cursor = '0' } = route.request().postDataJSON() as { cursor?: string }
     const first = Number(cursor)
@@ -214,7 +214,7 @@ it('draws of a long log what is near the window, with what was unfolded', async 
   expect(await detail.count()).toBe(0)
   await page.evaluate('scrollTo(0, 0)')
   await detail.waitFor()
-  // Rows lie where the room for them is: none above another, no gap.
+  // The rendered rows cover the viewport without gaps.
   for (const [width, y] of [
     [1440, 6_000],
     [390, 12_000],
@@ -232,7 +232,7 @@ it('draws of a long log what is near the window, with what was unfolded', async 
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-it('finds a package in its own repository only', async () => {
+it('shows a package only below its own repository', async () => {
   const { packages } = await invoke(page, 'repositories_QueryPackages', { repositoryId, limit: 1 })
   const { packageId } = packages[0]!
   const { versionId } = await invoke(page, 'repositories_CreateVersion', { packageId, tags: [] })
@@ -252,7 +252,7 @@ it('finds a package in its own repository only', async () => {
   }
 })
 
-it('C6: shows Page not Found, with the reason, for what is absent', async () => {
+it('C6: shows Page not Found, with the reason, for an absent entity', async () => {
   const { packages } = await invoke(page, 'repositories_QueryPackages', { repositoryId, limit: 1 })
   const absent = 'x'.repeat(22)
   const { packageId } = packages[0]!
@@ -284,7 +284,7 @@ it('C6: shows Page not Found, with the reason, for what is absent', async () => 
   await page.waitForURL(`${stage.hub.url}/${organizationId}/projects`)
 })
 
-it('C6: shows a failure of the hub as one, with another try', async () => {
+it('C6: shows a failure of the hub as an error, with a button to try again', async () => {
   for (const [path, action] of [
     [`projects/${projectId}/devices`, 'projects_GetDetails'],
     [`repositories/${repositoryId}/packages`, 'repositories_GetDetails'],
@@ -298,7 +298,7 @@ it('C6: shows a failure of the hub as one, with another try', async () => {
   }
 })
 
-it('C5: corrects the organization in the address of a project and a repository', async () => {
+it('C5: corrects the organization in the URL of a project and a repository', async () => {
   const made = await invoke(page, 'organizations_Create', { name: 'Elsewhere harbor' })
   const elsewhere = made.organizationId
   const device = `projects/${projectId}/devices/d_${'A'.repeat(22)}`
@@ -317,7 +317,7 @@ it('C5: corrects the organization in the address of a project and a repository',
     await page.waitForURL(`${stage.hub.url}/${organizationId}/${path}`)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     await expect.poll(() => current.innerText()).toBe(own)
-    // The wrong address is not in the history.
+    // The wrong URL is not in the history.
     await page.goBack()
     await page.waitForURL(`${stage.hub.url}/${elsewhere}/projects`)
   }
@@ -331,19 +331,19 @@ it('works without the banner when its code cannot be loaded', async () => {
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-it('stays where the hub is away and a page or the search has yet to be loaded, and goes on when it is back', async () => {
+it('shows an error when code cannot be loaded while the hub is unreachable, and recovers later', async () => {
   await page.goto(`${stage.hub.url}/settings/profile`)
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   await page.context().setOffline(true)
   await page.keyboard.press('Control+k')
   const told = page.getByRole('alert').filter({ hasText: 'Could not open the search' })
   await told.getByText('The hub could not be reached.').waitFor()
-  // Chromium remembers that code could not be loaded and loads the page anew later, which ends the notice as well.
+  // Chromium caches the failed import, so the console reloads the page later. That would close the notice too.
   await told.getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   await page.getByRole('link', { name: 'Security' }).click()
   await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
-  // All around it is still there.
+  // The navigation around the failed page still works.
   await page.getByRole('link', { name: 'Profile' }).waitFor()
   await page.getByRole('button', { name: 'Show Error' }).click()
   await page.getByText('ActionError: The hub could not be reached.').waitFor()
@@ -356,7 +356,7 @@ it('stays where the hub is away and a page or the search has yet to be loaded, a
   await page.getByRole('dialog', { name: 'Jump to' }).waitFor({ state: 'detached' })
 })
 
-it('loads the whole page anew where the hub has other files', async () => {
+it('reloads the whole page when the hub has a newer version of its files', async () => {
   await page.goto(`${stage.hub.url}/settings/profile`)
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   let isAnew = false
@@ -372,12 +372,12 @@ it('loads the whole page anew where the hub has other files', async () => {
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-it('opens a menu above where there is no room below it, all of it', async () => {
+it('opens a whole menu above its button when there is no room below', async () => {
   await page.setViewportSize({ width: 1440, height: 600 })
   await page.goto(`${stage.hub.url}/admin/users`)
   const button = page.getByRole('button', { name: /^More actions/ }).first()
   const { y } = (await button.boundingBox())!
-  // Room for a part of it is left below the button.
+  // Leaves room for only a part of the menu below the button.
   await page.setViewportSize({ width: 1440, height: Math.round(y) + 70 })
   await button.click()
   const menu = (await page.locator('.menu').boundingBox())!
@@ -388,7 +388,7 @@ it('opens a menu above where there is no room below it, all of it', async () => 
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
-it('gives the focus to the heading when what opened a dialog is gone', async () => {
+it('moves the focus to the heading when the button that opened a dialog has disappeared', async () => {
   const { projectId: newProject } = await invoke(page, 'projects_Create', { organizationId, name: 'Quay' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${newProject}/tokens`)
   await page.getByText('Create a token to connect devices').waitFor()
@@ -402,7 +402,7 @@ it('gives the focus to the heading when what opened a dialog is gone', async () 
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Tokens')
 })
 
-it('tells in its head when any part of a page could not be refreshed', async () => {
+it('shows in the header that a part of a page could not be refreshed', async () => {
   const pages = [
     ['admin/dashboard', 'cluster_GetDetails', 'Dashboard'],
     [`${organizationId}/projects`, 'projects_GetSummary', 'Projects'],
@@ -421,7 +421,7 @@ it('tells in its head when any part of a page could not be refreshed', async () 
   }
 })
 
-it('holds long names without a place to break, at any width', async () => {
+it('fits long names without break opportunities at any width', async () => {
   const { users } = await invoke(page, 'users_Query', {})
   await invoke(page, 'users_CreateToken', { userId: users[0]!.userId, name: 'T'.repeat(128) })
   const { userId } = await invoke(page, 'users_Create', {
@@ -492,7 +492,7 @@ it('holds long names without a place to break, at any width', async () => {
   expect(stage.faults).toEqual([])
 })
 
-/** What reaches out of its card, or on a phone out of its row. */
+/** Script: texts of elements that overflow their card, or on a phone their row. */
 const CUT = `[...document.querySelectorAll('.card, tbody tr')].flatMap(box =>
   [...box.querySelectorAll('a, .badge, .idt, .muted')]
     .filter(part => innerWidth < 821 || box.matches('.card'))

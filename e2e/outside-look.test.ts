@@ -10,7 +10,7 @@ import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn
 
 const resources = new AsyncDisposableStack()
 let stage: Stage
-/** Options of every command of the device's agent. */
+/** Last arguments of every agent command: they identify the hub and the device. */
 let agent: string[]
 let page: Page
 let organizationId: string
@@ -39,8 +39,8 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('C1: shows words that it does not know as they are, in neutral colour, on pages that stay whole', async () => {
-  // One action and one job, the mail.
+it('C1: shows unknown values of the hub unchanged, in a neutral colour', async () => {
+  // Causes an action and a job, which sends the mail.
   await invoke(page, 'organizations_InviteMember', { organizationId, email: 'mira@test.example' })
   await agentCommand(['events', 'emit', '--severity', 'info', '"Wind"', ...agent])
   await rewriteAnswer(page, 'devices_GetDetails', details => {
@@ -76,7 +76,7 @@ it('C1: shows words that it does not know as they are, in neutral colour, on pag
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-it('S1: asks for the current password in place when the sign-in is too old for a new one', async () => {
+it('S1: asks for the current password in the form when the sign-in is too old to set a new one', async () => {
   await changeDatabase(stage.hub, "update session set created_at = created_at - interval '20 minutes'")
   await page.goto(`${stage.hub.url}/settings/security`)
   const current = page.getByLabel('Current password (required)', { exact: true })
@@ -109,19 +109,19 @@ it('C18: names the product and the instance on the sign-in page and in titles', 
   await account.getByText('Halden cranes', { exact: true }).waitFor()
   await expect.poll(() => stranger.title()).toBe('Log in · Halden cranes · Muster')
   await expectGoodScreen(stranger, 'login')
-  // C16: unlisted tags of the banner vanish with a warning, here and at the start of the hub.
+  // C16: tags of the banner that are not allowed are removed with a warning, in the browser and in the hub's log.
   expect((await warned).text()).toContain('<u>')
   expect(stage.hub.logged('the console does not show this element of the banner')).toMatchObject([
     { tag: 'u' },
   ])
-  // A stranger at an unknown address has no bar.
+  // A person without a session sees no top bar at an unknown path.
   await stranger.goto(`${stage.hub.url}/nope`)
   await stranger.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   expect(await stranger.getByRole('button', { name: /Account menu/ }).count()).toBe(0)
   await stranger.context().close()
 })
 
-it('C16: keeps the top bar at an unknown address, and names the organization in titles where it means something', async () => {
+it('C16: keeps the top bar at an unknown path, and names the organization only in titles of its pages', async () => {
   await page.goto(`${stage.hub.url}/nope`)
   await page.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
   await page.getByRole('button', { name: /Account menu/ }).waitFor()
@@ -131,7 +131,7 @@ it('C16: keeps the top bar at an unknown address, and names the organization in 
     await page.getByRole('heading', { level: 1, name }).waitFor()
     return page.title()
   }
-  // The name of the instance comes with config.json, which may be there after the heading.
+  // The name of the instance comes with config.json, which may load after the heading.
   await expect
     .poll(() => titleAt('/settings/profile', 'Profile'))
     .toBe('Profile · Settings · Halden cranes · Muster')
@@ -144,7 +144,7 @@ it('C16: keeps the top bar at an unknown address, and names the organization in 
     .toBe('Members · Settings · My organization · Halden cranes · Muster')
 })
 
-it('C16: marks the chosen segment and the current entries in forced colours', async () => {
+it('C16: marks the selected segment and the current entries in forced-colors mode', async () => {
   await page.emulateMedia({ forcedColors: 'active' })
   await page.goto(`${projectUrl}/devices`)
   await page.getByRole('button', { name: 'All', exact: true }).waitFor()
@@ -156,7 +156,7 @@ it('C16: marks the chosen segment and the current entries in forced colours', as
   await page.emulateMedia({ forcedColors: null })
 })
 
-it('C16: shows the tag that a filter found, whole digests where there is room, and ids in two halves', async () => {
+it('C16: shows the tag that matches a filter, whole digests if they fit, and ids on two lines', async () => {
   const create = { organizationId, name: 'images' }
   const made = await invoke(page, 'repositories_Create', create)
   if (made.result !== 'Created') throw new Error(made.result)
@@ -179,7 +179,7 @@ it('C16: shows the tag that a filter found, whole digests where there is room, a
   expect(await cut.evaluate(element => element.scrollWidth - element.clientWidth)).toBe(0)
   await expectGoodScreen(page, 'assets-digest')
 
-  // The sidebar is narrowest here.
+  // The sidebar is narrowest at this width.
   await page.setViewportSize({ width: 1000, height: 800 })
   const id = page.locator('.side .idt')
   expect(await id.innerText()).toBe(repositoryId)
@@ -194,7 +194,7 @@ it('C16: shows the tag that a filter found, whole digests where there is room, a
   await page.setViewportSize({ width: 1440, height: 1000 })
 })
 
-it('C16: waits without a pulse as long as there is no token, and says what the filter finds', async () => {
+it('C16: shows no pulse before there is a token, and a hint about what the filter matches', async () => {
   const { projectId } = await invoke(page, 'projects_Create', { organizationId, name: 'Empty' })
   await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices`)
   await page.getByText('Waiting for the first device…', { exact: true }).waitFor()
@@ -206,7 +206,7 @@ it('C16: waits without a pulse as long as there is no token, and says what the f
   await page.getByPlaceholder('Filter by name, host name or id', { exact: true }).waitFor()
 })
 
-it('C17: asks everything once at a fresh load, though the live stream opens late', async () => {
+it('C17: sends each query once on a fresh load, even if the live stream opens late', async () => {
   const asked: string[] = []
   const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>()
   await page.route('**/api/v1/live', async route => {
@@ -221,14 +221,14 @@ it('C17: asks everything once at a fresh load, though the live stream opens late
   await page.goto(`${projectUrl}/tokens`)
   await page.getByRole('row').nth(1).waitFor()
   await isOpen
-  // Longer than what was asked too early waits for its second time.
+  // Longer than the delay after which the console would repeat queries that were sent too early.
   await setTimeout(1_000)
   expect(asked.length).toBeGreaterThan(3)
   expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted())
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-it('C11: calls a device without a name "unnamed" with its host name beside it, everywhere', async () => {
+it('C11: shows a device without a name as "unnamed" with its host name everywhere', async () => {
   const { hostname = '' } = await invoke(page, 'devices_GetDetails', { deviceId })
   expect(hostname).not.toBe('')
   const text = `unnamed (${hostname})`
@@ -245,7 +245,7 @@ it('C11: calls a device without a name "unnamed" with its host name beside it, e
   await page.getByText(`Device ${text} deleted.`, { exact: true }).waitFor()
 })
 
-/** Changes what the hub answers before the page reads it. */
+/** Changes the hub's answers to an action before the page reads them. */
 async function rewriteAnswer<N extends ActionName>(
   on: Page,
   name: N,
@@ -259,5 +259,5 @@ async function rewriteAnswer<N extends ActionName>(
   })
 }
 
-/** A badge whose only class is the neutral one. */
+/** A badge with the neutral class only. */
 const neutralBadge = (word: string) => page.locator('[class="badge"]').getByText(word, { exact: true })

@@ -50,8 +50,8 @@ const box = () => palette().getByRole('combobox', { name: 'Jump to' })
 const option = (name: string | RegExp) => palette().getByRole('option', { name })
 const chosen = () => palette().locator('[aria-selected=true]').innerText()
 
-it('finds devices, projects and repositories from every page, and goes there', async () => {
-  // The keys work once the bar is there.
+it('finds and opens devices, projects and repositories from every page', async () => {
+  // The shortcut works once the top bar is rendered.
   await page.getByRole('button', { name: 'Jump to' }).waitFor()
   await page.keyboard.press('Control+k')
   await box().fill('CRANE')
@@ -68,20 +68,20 @@ it('finds devices, projects and repositories from every page, and goes there', a
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
   expect(await palette().count()).toBe(0)
 
-  // An id finds it too, and a click goes as well.
+  // A search by id works too, and so does a click.
   await page.getByRole('button', { name: 'Jump to' }).click()
   await box().fill(deviceIds[2]!)
   await option(/^crane-gw-03/).click()
   await page.getByRole('heading', { level: 1, name: 'crane-gw-03' }).waitFor()
 })
 
-it('goes to what Enter asked for before it was found', async () => {
+it('opens the first result if Enter was pressed before the results arrived', async () => {
   await page.keyboard.press('Control+k')
   await box().pressSequentially('crane-gw-02')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
   expect(await palette().count()).toBe(0)
-  // Other words ask for something else.
+  // Changing the text cancels the pending Enter.
   await page.keyboard.press('Control+k')
   await box().pressSequentially('crane-gw-01')
   await page.keyboard.press('Enter')
@@ -91,7 +91,7 @@ it('goes to what Enter asked for before it was found', async () => {
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
 })
 
-it('leads to pages, those of the project first', async () => {
+it('lists pages, with those of the project first', async () => {
   await page.keyboard.press('Control+k')
   await palette().getByRole('group', { name: 'This project' }).waitFor()
   await expectGoodScreen(page, 'palette-pages')
@@ -99,14 +99,14 @@ it('leads to pages, those of the project first', async () => {
   expect(await chosen()).toContain('Tokens')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
-  // Pages without a place in the navigation are reached here.
+  // Pages that are not in the navigation can be opened here.
   await page.keyboard.press('Control+k')
   await box().fill('jobs')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
 })
 
-it('opens the dialog of a page with which something new is made, once', async () => {
+it('opens the create dialog of a page, once', async () => {
   const dialog = (name: string) => page.getByRole('dialog', { name })
   await page.keyboard.press('Control+k')
   await box().fill('create')
@@ -124,7 +124,7 @@ it('opens the dialog of a page with which something new is made, once', async ()
   await page.goForward()
   await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
 
-  // On the page itself, too; and of those that are called the same each leads to its own page.
+  // Works on the dialog's own page too. Dialogs with the same name lead to different pages.
   for (const [text, name] of [
     ['connect a', 'Connect a device'],
     ['new token', 'New Token'],
@@ -156,7 +156,7 @@ it('opens the dialog of a page with which something new is made, once', async ()
   }
 })
 
-it('says that nothing matches and that it could not search, and gives the focus back', async () => {
+it('shows that nothing matches or that the search failed, and restores the focus', async () => {
   const opener = page.getByRole('button', { name: 'Jump to' })
   await opener.click()
   await box().fill('zzzz')

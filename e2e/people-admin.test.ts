@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('leads an administrator to the dashboard, whose counters count', async () => {
+it('leads an administrator to the dashboard with its counters', async () => {
   await page.getByRole('button', { name: /Account menu/ }).click()
   await page.getByRole('menuitem', { name: 'Administration' }).click()
   await page.waitForURL(/\/admin\/dashboard$/)
@@ -37,7 +37,7 @@ it('leads an administrator to the dashboard, whose counters count', async () => 
     .last()
   const first = await uptime.innerText()
   expect(first).toMatch(/^\d+ (s|m)$/)
-  // It goes on between the answers of the hub.
+  // The uptime advances between two answers of the hub.
   await expect.poll(() => uptime.innerText(), { timeout: 90_000 }).not.toBe(first)
   await expect
     .poll(() => page.locator('.stats > div').allInnerTexts())
@@ -45,7 +45,7 @@ it('leads an administrator to the dashboard, whose counters count', async () => 
   await expectGoodScreen(page, 'admin-dashboard')
 })
 
-it('shows a counter that could not be loaded as such, with the reason', async () => {
+it('shows why a counter could not be loaded', async () => {
   const mend = await failAction(page, 'instance_GetStatistics', 'The counting room is on fire.')
   await page.reload()
   await expect
@@ -101,7 +101,7 @@ it('creates a user, who gets a mail to set a password and signs in', async () =>
   await elsewhere.getByText('Password set').waitFor()
   await signIn(elsewhere, stage, MIRA)
 
-  // Who is no administrator sees no entry, and the hub's refusal on each page.
+  // Other people do not see the menu entry, and get the hub's refusal on each page.
   await elsewhere.getByRole('button', { name: /Account menu/ }).click()
   await elsewhere.getByRole('menuitem', { name: 'Settings' }).waitFor()
   expect(await elsewhere.getByRole('menuitem', { name: 'Administration' }).count()).toBe(0)
@@ -116,7 +116,7 @@ it('creates a user, who gets a mail to set a password and signs in', async () =>
   await elsewhere.context().close()
 })
 
-it('makes administrators, sends the mail again, and finds and sorts users on the hub', async () => {
+it('makes a user an administrator, sends the mail again, and filters and sorts users on the hub', async () => {
   const row = page.getByRole('row', { name: /Mira Okafor/ })
   await row.getByRole('button', { name: /More actions/ }).click()
   await expectGoodScreen(page, 'admin-users-menu')
@@ -158,7 +158,7 @@ it('makes administrators, sends the mail again, and finds and sorts users on the
   await expectGoodScreen(page, 'admin-users')
 })
 
-it('S18: disables a user, enables them again, and ends their sessions', async () => {
+it('S18: disables and enables a user, and ends their sessions', async () => {
   const row = page.getByRole('row', { name: /Mira Okafor/ })
   const choose = async (item: string): Promise<void> => {
     await row.getByRole('button', { name: /More actions/ }).click()
@@ -192,7 +192,7 @@ it('S18: disables a user, enables them again, and ends their sessions', async ()
   await elsewhere.context().close()
 })
 
-it('deletes a user without asking, but not the last administrator', async () => {
+it('deletes a user without confirmation, but not the last administrator', async () => {
   const questions: string[] = []
   page.on('dialog', question => {
     questions.push(question.message())
@@ -208,7 +208,7 @@ it('deletes a user without asking, but not the last administrator', async () => 
   expect(questions).toEqual([])
 })
 
-it('tells in the event log what happened and who did it, filtered and exported', async () => {
+it('shows events with their actors in the event log, filters and exports them', async () => {
   await page.getByRole('link', { name: 'Event Log' }).click()
   await heading('Event Log')
   expect(await heads()).toEqual(['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'])
@@ -216,14 +216,14 @@ it('tells in the event log what happened and who did it, filtered and exported',
   await created.getByText(/^audit_act_/).waitFor()
   expect(await created.getByText(/^User /).count()).toBe(1)
   await page.getByRole('row', { name: /projects_Created/ }).waitFor()
-  // The project's id is no news in any log.
+  // The log does not repeat the project's id in the details of an event.
   expect(await page.getByRole('table').innerText()).not.toContain('"projectId"')
   await page
     .getByRole('heading', { name: /^\w+day,? \d+ \w+ \d{4}$/ })
     .first()
     .waitFor()
   await expectGoodScreen(page, 'admin-log')
-  // A click on one time shows all of them as such, another how long ago they were.
+  // A click on a time switches all of them to absolute times, and a second click back to relative ones.
   const time = created.getByRole('button').filter({ has: page.locator('time') })
   await time.click()
   await expect
@@ -272,7 +272,7 @@ it('tells in the event log what happened and who did it, filtered and exported',
   await created.waitFor()
 })
 
-it('tells in the actions log what was tried and how it ended', async () => {
+it('shows attempted actions and their outcome in the actions log', async () => {
   await page.getByRole('link', { name: 'Actions Log' }).click()
   await heading('Actions Log')
   expect(await heads()).toEqual(['ID', 'Type', 'Actor', 'Data', 'Status'])
@@ -286,7 +286,7 @@ it('tells in the actions log what was tried and how it ended', async () => {
   await expect.poll(async () => [...new Set(await cells('Status'))]).toEqual(['Rejected'])
 })
 
-it('shows jobs, which the nav does not mention, and the nodes of the cluster', async () => {
+it('shows jobs, which are not in the navigation, and the nodes of the cluster', async () => {
   await page.goto(`${stage.hub.url}/admin/jobs`)
   await heading('Jobs')
   expect(await heads()).toEqual(['ID', 'Timestamp', 'Type', 'Queued', 'Status'])
@@ -306,7 +306,7 @@ it('shows jobs, which the nav does not mention, and the nodes of the cluster', a
   await expectGoodScreen(page, 'admin-cluster')
 })
 
-it('shows what happened in a project in its audit log', async () => {
+it('shows the events of a project in its audit log', async () => {
   await page.goto(stage.hub.url)
   await page.getByRole('link', { name: 'First project' }).click()
   await page.getByRole('link', { name: 'Audit Log' }).click()
@@ -323,7 +323,7 @@ it('shows what happened in a project in its audit log', async () => {
   await page.route(url, route => route.fulfill({ status: 400, json: { kind: 'Invalid', message: 'No.' } }))
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('alert').getByText('Could not load entries.').waitFor()
-  // What was there stays.
+  // The earlier entries stay on screen.
   expect(await types()).toContain('projects_DeploymentTokenCreated')
   await page.unroute(url)
   await page.route(url, route => route.fulfill({ json: { events: [], total: 0 } }))
@@ -333,7 +333,7 @@ it('shows what happened in a project in its audit log', async () => {
   expect(stage.faults).toEqual([])
 })
 
-/** Does what makes the open dialog send an action; resolves when the answer is there and the dialog has taken it. */
+/** Runs `act`, which makes the open dialog send an action. Resolves when the dialog has processed the answer. */
 async function answered(action: string, act: () => Promise<void>) {
   await Promise.all([page.waitForResponse(`**/invoke/${action}`), act()])
   await page.locator('dialog[aria-busy=false]').waitFor()
@@ -351,7 +351,7 @@ const emails = () => cells('Email')
 const types = async () => [...new Set(await cells('Type'))].sort()
 const actors = async () => [...new Set(await cells('Actor'))].sort()
 
-/** Chooses an export. */
+/** Starts an export in this format. */
 async function download(format: string) {
   await page.getByRole('button', { name: 'Export' }).click()
   await page.getByRole('menuitem', { name: format, exact: true }).click()

@@ -15,9 +15,9 @@ const MIRA = { email: 'mira@halden.example', password: 'correct horse battery' }
 const NOA = { email: 'noa@halden.example', password: 'correct horse battery' }
 
 let stage: Stage
-/** The administrator of the instance, who has an organization of their own. */
+/** Page of the instance's administrator, who has an organization. */
 let admin: Page
-/** Mira signed up by herself and has an organization of her own. */
+/** Page of Mira, who signed up and has another organization. */
 let mira: Page
 const resources = new AsyncDisposableStack()
 
@@ -50,7 +50,7 @@ it('leads from the top bar to the members of the organization', async () => {
   await expectGoodScreen(admin, 'members')
 })
 
-it('invites by address and says what is wrong with one', async () => {
+it('invites by email address and shows what is wrong with an address', async () => {
   const dialog = await openInvite()
   await dialog.getByRole('button', { name: 'Invite User' }).click()
   await dialog.getByText('Please enter an email address.', { exact: true }).waitFor()
@@ -70,7 +70,7 @@ it('invites by address and says what is wrong with one', async () => {
   expect(await mailedLink(stage, MIRA.email, '/user/invitations')).toContain('/user/invitations')
 })
 
-it('shows in the dialog why the hub refuses an invitation', async () => {
+it('shows the hub’s reason for refusing an invitation in the dialog', async () => {
   const dialog = await openInvite()
   await dialog.getByLabel('Email (required)').fill(stage.admin.email)
   await dialog.getByRole('button', { name: 'Invite User' }).click()
@@ -92,7 +92,7 @@ it('withdraws an invitation', async () => {
   await rowOf(admin, 'wrong@halden.example').waitFor({ state: 'detached' })
 })
 
-it('C13: tells the invited on their first page and in the account menu', async () => {
+it('C13: shows an invitation on the first page and in the account menu', async () => {
   await mira.goto(stage.hub.url)
   await mira.getByText('Create your first project').waitFor()
   await mira.getByRole('heading', { name: `You are invited to ${await organizationName()}` }).waitFor()
@@ -107,7 +107,7 @@ it('C13: tells the invited on their first page and in the account menu', async (
   await mira.waitForURL(/\/user\/invitations$/)
 })
 
-it('lets the invited join, and the organization is in the switcher at once', async () => {
+it('accepts an invitation, and then the organization is in the switcher at once', async () => {
   await openAccountMenu(mira)
   await mira.getByRole('menuitem', { name: 'Invitations' }).click()
   await mira.waitForURL(/\/user\/invitations$/)
@@ -133,7 +133,7 @@ it('lets the invited join, and the organization is in the switcher at once', asy
   await rowOf(admin, MIRA.email).getByText('Member', { exact: true }).waitFor()
 })
 
-it('shows what the hub refuses a member, and lets an administrator do it', async () => {
+it('shows the hub’s refusals to a member, and allows the same to an administrator', async () => {
   await mira.goto(`${stage.hub.url}/${organizationId()}/settings`)
   await mira.waitForURL(/\/settings\/members$/)
   await rowOf(mira, MIRA.email).getByText('(you)').waitFor()
@@ -150,7 +150,7 @@ it('shows what the hub refuses a member, and lets an administrator do it', async
   await rowOf(mira, MIRA.email).getByText('Member', { exact: true }).waitFor()
 })
 
-it('keeps the last administrator', async () => {
+it('does not remove the last administrator', async () => {
   await rowOf(admin, MIRA.email).getByText('Member', { exact: true }).waitFor()
   await rowOf(admin, stage.admin.email)
     .getByRole('button', { name: /^Remove/ })
@@ -159,7 +159,7 @@ it('keeps the last administrator', async () => {
   await rowOf(admin, stage.admin.email).waitFor()
 })
 
-it('takes who leaves to an organization that is still theirs', async () => {
+it('leads a person who leaves an organization to another one of theirs', async () => {
   const left = await organizationName()
   await mira.getByRole('button', { name: 'Remove Mira Okafor' }).click()
   await mira.waitForURL(
@@ -173,7 +173,7 @@ it('takes who leaves to an organization that is still theirs', async () => {
   await rowOf(admin, MIRA.email).waitFor({ state: 'detached' })
 })
 
-it('removes a member without asking', async () => {
+it('removes a member without confirmation', async () => {
   const { userId } = await signUp(NOA, 'Noa <b>Sun</b> 🛰')
   await invoke(admin, 'organizations_AddMember', { organizationId: organizationId(), userId })
   const row = rowOf(admin, NOA.email)
@@ -212,13 +212,13 @@ it('filters the organizations in the switcher when there are more than eight', a
   await expectGoodMenu(mira, 'organizations-filter', openOrganizationMenu)
 })
 
-it('goes on in every tab as whoever has signed in in one of them', async () => {
+it('switches all tabs to the account that signs in in one of them', async () => {
   const first = await stage.newPage()
   await signIn(first, stage, stage.admin)
   const second = await first.context().newPage()
   await second.goto(`${stage.hub.url}/settings/profile`)
   await second.getByRole('button', { name: /^Account menu/ }).waitFor()
-  // The same person once more changes nothing in the other tab.
+  // A new sign-in of the same person does not reload the other tab.
   await second.evaluate('globalThis.isTheSame = true')
   await signIn(first, stage, stage.admin)
   await second.bringToFront()
@@ -230,7 +230,7 @@ it('goes on in every tab as whoever has signed in in one of them', async () => {
   await first.context().close()
 })
 
-it('shows the account menu as the spec has it', async () => {
+it('shows the account menu as specified', async () => {
   await openAccountMenu(mira)
   expect(await mira.getByRole('menuitem').allInnerTexts()).toEqual(['Invitations', 'Settings', 'Log Out'])
   await mira.keyboard.press('Escape')
@@ -245,7 +245,7 @@ it('shows the account menu as the spec has it', async () => {
   await expectGoodMenu(admin, 'account', openAccountMenu)
 })
 
-it('pages and filters members of a large organization on the server', async () => {
+it('loads the members of a large organization in pages, and filters them on the hub', async () => {
   const organizationId = pathId(mira)
   await mira.route('**/organizations_QueryMembers', route => {
     const { cursor, filter } = route.request().postDataJSON() as {
@@ -275,7 +275,7 @@ it('pages and filters members of a large organization on the server', async () =
   await mira.unrouteAll()
 })
 
-it('shows who has no organization the way to invitations', async () => {
+it('shows a link to invitations to a person without an organization', async () => {
   await mira.route('**/users_QueryOrganizations', route => route.fulfill({ json: { organizations: [] } }))
   await mira.evaluate('localStorage.clear()')
   await mira.goto(stage.hub.url)
@@ -288,11 +288,11 @@ it('shows who has no organization the way to invitations', async () => {
   await mira.unrouteAll()
 })
 
-it('makes no error in any console', () => {
+it('causes no error in any browser console', () => {
   expect(stage.faults).toEqual([])
 })
 
-/** The id in the path of a page. */
+/** The id at the start of a page's path. */
 function pathId(page: Page): string {
   return new URL(page.url()).pathname.split('/')[1]!
 }
@@ -310,7 +310,7 @@ function rowOf(page: Page, text: string) {
   return page.getByRole('row').filter({ hasText: text })
 }
 
-/** What buttons call a member: the name, or the address without one. */
+/** The name of a member in button labels: the display name, or else the email address. */
 async function nameOf(email: string): Promise<string> {
   const label = await rowOf(admin, email)
     .getByRole('button', { name: /^Remove/ })
@@ -331,7 +331,7 @@ async function openAccountMenu(page: Page) {
   await page.getByRole('button', { name: /Account menu/ }).click()
 }
 
-/** Checks an open menu; it closes when the window changes its size, so that it is opened anew for each. */
+/** Checks an open menu. It closes when the window is resized, so it is opened again for each size. */
 async function expectGoodMenu(page: Page, name: string, open: (page: Page) => Promise<void>) {
   await page.keyboard.press('Escape')
   await expectGoodScreen(page, `menu-${name}`, async () => {
@@ -341,7 +341,7 @@ async function expectGoodMenu(page: Page, name: string, open: (page: Page) => Pr
   await page.keyboard.press('Escape')
 }
 
-/** An account that signed up and opened its mail. */
+/** Registers an account and activates it with the mailed link. */
 async function signUp({ email, password }: Person, displayName: string) {
   await invoke(admin, 'users_Register', { email, password, displayName, consentedToTerms: true })
   const link = await mailedLink(stage, email, '/signup/verify')

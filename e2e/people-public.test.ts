@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('tells what is wrong with each field of the sign-up form, all at once, until it is mended', async () => {
+it('shows the errors of all fields of the sign-up form at once, until they are corrected', async () => {
   await page.goto(`${stage.hub.url}/login`)
   await page.getByRole('link', { name: 'Create an account' }).click()
   await page.waitForURL(/\/signup\/$/)
@@ -64,7 +64,7 @@ it('tells what is wrong with each field of the sign-up form, all at once, until 
 
   await page.getByLabel('Full name').fill('Mira Okafor')
   await page.getByLabel('Work email').fill(' mira@halden.example ')
-  // Eight characters with the blanks: passwords are taken as they were typed.
+  // The password has eight characters only with its blanks, which are not trimmed.
   await page.getByLabel('Password (required)', { exact: true }).fill(' seven  ')
   await page.getByLabel('Confirm password (required)').fill(' seven  ')
   await page.getByLabel(/^I agree/).check()
@@ -72,7 +72,7 @@ it('tells what is wrong with each field of the sign-up form, all at once, until 
   expect(await button.isEnabled()).toBe(true)
 })
 
-it('links the terms and the privacy policy where they are set, without losing what was typed', async () => {
+it('links the terms and the privacy policy if they are set, without losing the typed text', async () => {
   const consent = page.locator('label', { hasText: 'I agree' })
   expect(await consent.getByRole('link', { name: 'Terms of Service' }).getAttribute('href')).toBe(
     'https://example.com/terms',
@@ -80,7 +80,7 @@ it('links the terms and the privacy policy where they are set, without losing wh
   expect(await consent.getByRole('link', { name: 'Privacy Policy' }).getAttribute('target')).toBe('_blank')
 })
 
-it('shows a failed sign-up with its message and keeps what was typed', async () => {
+it('shows the message of a failed sign-up and keeps the typed text', async () => {
   const mend = await failAction(page, 'users_Register', 'The database is away.')
   await page.getByRole('button', { name: 'Create account' }).click()
   const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
@@ -92,7 +92,7 @@ it('shows a failed sign-up with its message and keeps what was typed', async () 
   await mend()
 })
 
-it('C10: shows what the hub refuses beyond the rules of the form at the fields, until they change', async () => {
+it('C10: shows the hub’s errors at their fields until the fields change', async () => {
   const button = page.getByRole('button', { name: 'Create account' })
   const password = page.getByLabel('Password (required)', { exact: true })
   const alert = page.getByRole('alert')
@@ -115,7 +115,7 @@ it('C10: shows what the hub refuses beyond the rules of the form at the fields, 
   await expectGoodScreen(page, 'signup-common-password')
 })
 
-it('takes a person from signing up by the mailed link to an organization of their own', async () => {
+it('leads a person from sign-up through the mailed link to an organization', async () => {
   await page.getByLabel('Password (required)', { exact: true }).fill(PASSWORD)
   await page.getByLabel('Confirm password (required)').fill(PASSWORD)
   const sent = await countingRequests(page, 'users_Register', async () => {
@@ -141,7 +141,7 @@ it('takes a person from signing up by the mailed link to an organization of thei
     await held
     await route.continue()
   })
-  // By timers of the page: a busy machine holds them up together with the one that leads on.
+  // Measures with timers of the page, because a busy machine delays them together with the timer of the redirect.
   await page.addInitScript(
     `new MutationObserver(() => {
       if (!globalThis.moment && document.querySelector('h1')?.textContent === 'Account Activated') {
@@ -171,7 +171,7 @@ it('takes a person from signing up by the mailed link to an organization of thei
   await page.getByRole('button', { name: /^Organization .*Mira Okafor/ }).waitFor()
 })
 
-it('says that an account exists already and leads to signing in', async () => {
+it('shows that an account exists already, with a link to sign in', async () => {
   await signUpAgain()
   await page.getByRole('heading', { level: 1, name: 'Account exists already' }).waitFor()
   const panel = page.getByRole('region', { name: 'Account' })
@@ -182,7 +182,7 @@ it('says that an account exists already and leads to signing in', async () => {
   await expectGoodScreen(page, 'signup-exists')
 })
 
-it('says why an activation failed and stays', async () => {
+it('shows why an activation failed and does not redirect', async () => {
   await page.goto(await mailedLink(stage, 'mira@halden.example', '/signup/verify'))
   await page.getByRole('heading', { level: 1, name: 'Account Activation Failed' }).waitFor()
   await page.getByText('Your account may have already been activated.').waitFor()
@@ -200,7 +200,7 @@ it('says why an activation failed and stays', async () => {
   await page.getByRole('heading', { level: 1, name: 'Account Activation Failed' }).waitFor()
   await page.getByText('The database is away.').waitFor()
   await mend()
-  // Looking away and back asks nothing again: the command has run.
+  // Refocusing the window or navigating back does not send the command again.
   await page.evaluate('window.dispatchEvent(new Event("focus")), window.dispatchEvent(new Event("online"))')
   await page.getByRole('link', { name: 'Log in' }).click()
   await page.waitForURL(/\/login$/)
@@ -209,9 +209,9 @@ it('says why an activation failed and stays', async () => {
   expect(tokens).toEqual([{ activationToken: '' }, { activationToken: 'x' }])
 })
 
-it('shows a finished activation with the way on', async () => {
+it('shows a completed activation with a link to sign in', async () => {
   page = await stage.newPage()
-  // The screen stays as long as it is looked at.
+  // Disables the redirect after 4 s, so that the screen can be checked.
   await page.addInitScript(`
     const later = window.setTimeout
     window.setTimeout = (run, ms, ...rest) => (ms === 4000 ? 0 : later(run, ms, ...rest))
@@ -224,7 +224,7 @@ it('shows a finished activation with the way on', async () => {
   await page.waitForURL(/\/login$/)
 })
 
-it('shows the placeholders of the spec', async () => {
+it('shows the specified placeholder pages', async () => {
   const other = await stage.newPage()
   await other.goto(`${stage.hub.url}/login`)
   await other.getByRole('link', { name: 'Reset password' }).click()
@@ -243,7 +243,7 @@ it('shows the placeholders of the spec', async () => {
   await other.context().close()
 })
 
-it('loads no code of signed-in pages on public pages', async () => {
+it('does not load code of signed-in pages on public pages', async () => {
   const other = await stage.newPage()
   const files: string[] = []
   other.on('request', request => files.push(new URL(request.url()).pathname))
@@ -308,11 +308,11 @@ it('sets a password with the mailed link, once', async () => {
   await expectGoodScreen(page, 'set-password-used')
 })
 
-it('makes no error in any console', () => {
+it('causes no error in any browser console', () => {
   expect(stage.faults).toEqual([])
 })
 
-it('says that sign-up is closed where it is', async () => {
+it('shows that sign-up is closed', async () => {
   await using closed = await openStage({ MUSTER_SIGNUP: 'closed' })
   const other = await closed.newPage()
   await other.goto(`${closed.hub.url}/signup/`)

@@ -18,21 +18,21 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('leads from the account menu to the settings, whose index is the profile', async () => {
+it('leads from the account menu to the settings, which start with the profile', async () => {
   await page.getByRole('button', { name: /Account menu/ }).click()
   await page.getByRole('menuitem', { name: 'Settings' }).click()
   await page.waitForURL(/\/settings\/profile$/)
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   const nav = page.getByRole('navigation', { name: 'Settings' })
   expect(await nav.getByRole('link').allInnerTexts()).toEqual(['Profile', 'Security', 'Sessions'])
-  // The bar at the top keeps its links.
+  // The top bar keeps its links.
   await page
     .getByRole('navigation', { name: 'Organization' })
     .getByRole('link', { name: 'Projects' })
     .waitFor()
 })
 
-it('changes the name that is shown, which the top bar shows at once', async () => {
+it('changes the display name, and the top bar shows it at once', async () => {
   const save = page.getByRole('button', { name: 'Save' })
   const field = page.getByLabel('Display name (required)')
   await field.fill('   ')
@@ -57,7 +57,7 @@ it('changes the name that is shown, which the top bar shows at once', async () =
   await expectGoodScreen(page, 'profile')
 })
 
-it('changes the password, and only the new one signs in', async () => {
+it('changes the password, and then only the new one is accepted', async () => {
   await page.getByRole('link', { name: 'Security' }).click()
   await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor()
   const password = page.getByLabel('New password (required)', { exact: true })
@@ -89,7 +89,7 @@ it('changes the password, and only the new one signs in', async () => {
   await signIn(page, stage, admin)
 })
 
-it('creates a token, shows it once and lets it act as its person until it is deleted', async () => {
+it('creates a token and shows it once; the token acts as its person until it is deleted', async () => {
   await page.goto(`${stage.hub.url}/settings/security`)
   await page.getByText('No tokens yet.').waitFor()
   await expectGoodScreen(page, 'security')
@@ -108,7 +108,7 @@ it('creates a token, shows it once and lets it act as its person until it is del
   await expectGoodScreen(page, 'security-secret')
   const secret = await dialog.locator('.secret code').innerText()
   expect(secret).toMatch(/^u_sk_[1-9A-HJ-NP-Za-km-z]{66}$/)
-  // Leaving without a copy warns once.
+  // Closing the dialog without copying the token shows a warning first.
   await page.keyboard.press('Escape')
   await dialog.getByText('The token has not been copied. Close again to leave it.').waitFor()
   await dialog.getByRole('button', { name: 'Done' }).click()
@@ -142,7 +142,7 @@ it('creates a token, shows it once and lets it act as its person until it is del
   await row.getByRole('button', { name: 'Delete token Nightly script' }).click()
   await page.getByText('Token Nightly script deleted.').waitFor()
   await page.getByText('No tokens yet.').waitFor()
-  // One request for the two clicks: the declined one sent nothing, and failed without a word.
+  // The declined confirmation sent no request and showed no error.
   expect(sent.filter(url => url.endsWith('users_DeleteToken'))).toHaveLength(1)
   expect(await page.getByRole('alert').count()).toBe(0)
   await expect(invoke('users_Query', {})).rejects.toMatchObject({ status: 401 })
@@ -176,7 +176,7 @@ it('asks for the current password when the sign-in is no longer recent', async (
   await page.getByRole('row', { name: /Later/ }).waitFor()
 })
 
-it('S8: shows when and from where a token was used last, and when it ends', async () => {
+it('S8: shows time and address of the last use of a token, and its expiry', async () => {
   await page.getByRole('button', { name: 'New Token' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name (required)').fill('For a month')
@@ -191,7 +191,7 @@ it('S8: shows when and from where a token was used last, and when it ends', asyn
   await row.getByText(/^in 4 weeks$/).waitFor()
   const invoke = createClient({ baseUrl: stage.hub.url, headers: { authorization: `Bearer ${secret}` } })
   await invoke('actor_GetActor', {})
-  // The list is asked for again now and then; here at once.
+  // The list is refetched at intervals. A reload refetches it at once.
   await expect
     .poll(
       async () => {
@@ -210,7 +210,7 @@ it('S8: shows when and from where a token was used last, and when it ends', asyn
   await expectGoodScreen(page, 'security-tokens')
 })
 
-it('S8: deletes the tokens with a change of the password, as is ticked', async () => {
+it('S8: deletes all tokens when the password changes and the box is ticked', async () => {
   await page.getByLabel('New password (required)', { exact: true }).fill('a fourth password')
   await page.getByLabel('Confirm password (required)', { exact: true }).fill('a fourth password')
   expect(await page.getByLabel('Delete all tokens of this account (optional)').isChecked()).toBe(true)
@@ -222,7 +222,7 @@ it('S8: deletes the tokens with a change of the password, as is ticked', async (
   admin = { ...admin, password: 'a fourth password' }
 })
 
-it('ends a session elsewhere at once, and its own like signing out', async () => {
+it('ends another session at once, and ends its own by signing out', async () => {
   const elsewhere = await stage.newPage()
   await signIn(elsewhere, stage, admin)
   await page.getByRole('link', { name: 'Sessions' }).click()

@@ -10,18 +10,18 @@ import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
 export type Person = { email: string; password: string }
 
-/** A hub as a process of its own, its first administrator and a browser. */
+/** A hub in a child process, its first administrator and a browser. */
 export type Stage = AsyncDisposable & {
   hub: HubChild
   admin: Person
   browser: Browser
-  /** A page in a browser context of its own: nobody is signed in. */
+  /** Opens a page in a new browser context, without a session. */
   newPage(): Promise<Page>
-  /** Errors that pages threw or wrote to their consoles, refused requests left out; the browser writes those itself. */
+  /** Errors that pages threw or wrote to their consoles, except refused requests, which the browser itself writes there. */
   faults: string[]
 }
 
-/** Folder that keeps a picture of every screen that is checked, for eyes; nothing keeps none. */
+/** Folder for a screenshot of every checked screen. If it is not set, no screenshots are taken. */
 const PICTURES = process.env.E2E_PICTURES
 
 const SIZES = [
@@ -29,7 +29,7 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 
-/** Starts a hub with these settings and a browser; both end with the scope. */
+/** Starts a hub with these settings, and a browser. Both are closed when the scope ends. */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   await using resources = new AsyncDisposableStack()
   const { path } = resources.use(await newFolder())
@@ -59,7 +59,7 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
   }
 }
 
-/** Signs in with the form; resolves when a page of the signed-in area has its heading. */
+/** Signs in with the form. Resolves when the page after the sign-in shows its heading. */
 export async function signIn(page: Page, { hub }: Pick<Stage, 'hub'>, { email, password }: Person) {
   await page.goto(`${hub.url}/login`)
   await page.getByLabel('Email').fill(email)
@@ -69,20 +69,20 @@ export async function signIn(page: Page, { hub }: Pick<Stage, 'hub'>, { email, p
   await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
-/** The organization that a person is shown who has just signed in. */
+/** Id of the organization that is shown right after a sign-in. */
 export async function organizationOf(page: Page): Promise<string> {
   await page.waitForURL(/\/org_\w+\/projects$/)
   return new URL(page.url()).pathname.split('/')[1]!
 }
 
-/** Makes the hub seem to fail at an action, until what is returned is called. */
+/** Makes an action fail with status 500, until the returned function is called. */
 export async function failAction(page: Page, name: string, message = 'No.'): Promise<() => Promise<void>> {
   const url = `**/invoke/${name}`
   await page.route(url, route => route.fulfill({ status: 500, json: { kind: 'Internal', message } }))
   return () => page.unroute(url)
 }
 
-/** Runs an action as the person who is signed in on a page; throws the hub's refusal. */
+/** Runs an action as the person who is signed in on a page. Throws if the hub refuses it. */
 export async function invoke<N extends ActionName>(
   page: Page,
   name: N,
@@ -104,7 +104,7 @@ export async function signOut(page: Page) {
   await page.waitForURL(/\/login$/)
 }
 
-/** The link of the newest mail to an address that leads to a path; waits until it is there and another than `before`. */
+/** Waits for a mail to an address with a link to a path, and returns the newest such link. It must differ from `before`. */
 export async function mailedLink(
   { hub }: Pick<Stage, 'hub'>,
   address: string,
@@ -121,17 +121,17 @@ export async function mailedLink(
 }
 
 /**
- * Checks a screen in light and dark, on a desktop and on a phone: axe finds nothing, and nothing runs off sideways. What
- * closes when the window changes its size is opened again by `prepare`.
+ * Checks a screen in the light and dark theme, at desktop and phone size: axe finds no violation and no content overflows sideways.
+ * `prepare` runs after each resize, for example to open a menu again.
  */
 export async function expectGoodScreen(page: Page, name: string, prepare = async (): Promise<void> => {}) {
   const before = page.viewportSize()
-  // A page behind another one gets no frames.
+  // A page in the background gets no animation frames.
   await page.bringToFront()
   for (const colorScheme of ['light', 'dark'] as const) {
-    // Without motion, or a colour that is on its way would be measured.
+    // Disables transitions, because axe would measure intermediate colours.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // The console hears of it with the next frame, and shows it with the one after.
+    // The console gets the new theme in the next frame and renders it in the following one.
     await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
     await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
     for (const size of SIZES) {
@@ -151,19 +151,19 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
 }
 
-/** What axe finds on the page as it stands, as rule, place and reason. */
+/** The violations that axe finds on the page, each with rule, element and reason. */
 export async function violations(page: Page): Promise<string[]> {
-  // What shows on hover is not part of the screen.
+  // Moves the mouse away, because tooltips are not part of the screen.
   await page.mouse.move(0, 0)
-  // A target that the sticky bar happens to cover in part would count as too small.
+  // Scrolls up, because a target that the sticky bar partly covers would count as too small.
   await page.evaluate('scrollTo(0, 0)')
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-  // The old mode needs no second page; there are no frames of others.
+  // Legacy mode needs no second page. It cannot check cross-origin frames, which the console does not have.
   const { violations } = await new AxeBuilder({ page }).withTags(tags).setLegacyMode().analyze()
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }
 
-/** How often a page asks for an action while something runs. */
+/** Counts the requests of a page for an action while `run` runs. */
 export async function countingRequests(
   page: Page,
   action: string,

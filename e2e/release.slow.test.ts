@@ -17,22 +17,22 @@ import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
 const MIB = 1024 * 1024
-/** As large as a real image. */
+/** Size of a real image, in bytes. */
 const IMAGE_BYTES = 1024 * MIB
 const ROOT = join(import.meta.dirname, '..')
-/** A gigabyte is downloaded, hashed and installed meanwhile. */
+/** Timeout in milliseconds for downloading, hashing and installing a gigabyte. */
 const PATIENCE_MS = 300_000
 
-/** The update script needs them. */
+/** Skips the test if the programs that the update script needs are missing. */
 const scenario = it.skipIf(!hasPrograms('jq', 'curl'))
 
 let stage: Stage
 let page: Page
-/** Between everybody and the hub's files; it cuts a download. */
+/** Proxy in front of the hub's files, which can interrupt a download. */
 let proxy: CuttingProxy
-/** Who releases. */
+/** The command line that makes the releases. */
 let cli: Muster
-/** The folder of the device. */
+/** The device's folder. */
 let device: string
 let organizationId: string
 let projectId: string
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const config = await deviceFiles()
   const agent = resources.use(startAgent(['run', '--config', config], join(device, 'muster-agent')))
   const devices = await until(
-    'the device is there',
+    'the device has connected',
     async () => {
       const [project] = await cli.json<{ projectId: string }[]>('projects', 'list')
       projectId = project!.projectId
@@ -70,7 +70,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-/** Packed agent, update script and installer as they lie on a device; the path of the agent's configuration. */
+/** Creates the packed agent, its configuration and an installer as on a device. Returns the path of the configuration. */
 async function deviceFiles(): Promise<string> {
   const config = join(device, 'agent.toml')
   await writeFile(
@@ -89,7 +89,7 @@ async function deviceFiles(): Promise<string> {
   await program('fingerprint', 'echo pump-7')
   await promisify(execFile)(process.execPath, [join(ROOT, 'tools/package.ts'), device])
   await program('agent', `exec "${process.execPath}" "${device}/muster-agent" "$@" --config "${config}"`)
-  // Waits for a word, so that everybody can look at the device while it installs.
+  // The installer waits for the file `go`, so that tests can check the device during an installation.
   await program(
     'install',
     'until [ -f go ]; do sleep 0.1; done; rm go; [ "$2" != 2.0.0-broken ] || exit 7; cp "$1" installed',
@@ -103,7 +103,7 @@ async function program(name: string, text: string): Promise<void> {
   await chmod(path, 0o755)
 }
 
-/** A run of the update script, as its timer starts it; resolves with its exit code and what it said. */
+/** Runs the update script as its timer does. Resolves to its exit code and its error output. */
 async function update(): Promise<{ code: number; err: string }> {
   const child = spawn(join(ROOT, 'apps/agent/examples/ota/ota-file'), {
     cwd: device,
@@ -120,7 +120,7 @@ async function update(): Promise<{ code: number; err: string }> {
   return { code: child.exitCode!, err }
 }
 
-/** A file of random bytes in the folder of who releases; its digest. */
+/** Creates a file of random bytes in the folder of the command line and returns its SHA-256 digest. */
 async function newImage(name: string, bytes: number): Promise<string> {
   await using file = await open(join(cli.folder, name), 'w')
   for (let at = 0; at < bytes; at += MIB) await file.write(randomBytes(Math.min(MIB, bytes - at)))
@@ -133,12 +133,12 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Lets the installer on the device go on. */
+/** Lets the installer on the device continue. */
 const goOn = () => writeFile(join(device, 'go'), '')
 
 const otaSection = () => page.getByRole('region', { name: 'OTA Update Status' })
 
-/** Makes a version whose file is there before its tag says so, as docs/releasing.md tells. */
+/** Creates a version, uploads its file and only then moves the tag `stable`, as docs/releasing.md describes. */
 async function release(version: string, file: string): Promise<void> {
   await cli.json('versions', 'create', 'fleet/pump', '--name', version, '--tag', `${version},locked`)
   await cli.json('assets', 'upload', `fleet/pump/${version}`, file)
@@ -150,15 +150,18 @@ async function openDevice(): Promise<void> {
   await otaSection().waitFor()
 }
 
-scenario('is made with the command line: repository, package, version with a file, tag', async () => {
-  await cli.json('repositories', 'create', organizationId, 'fleet')
-  await cli.json('packages', 'create', 'fleet', 'pump')
-  await newImage('image.raw', IMAGE_BYTES)
-  await release('1.0.0', 'image.raw')
-  expect(await cli.json('versions', 'resolve', 'fleet/pump/stable')).toMatchObject({ result: 'Found' })
-})
+scenario(
+  'a release is made with the command line: repository, package, version with a file, tag',
+  async () => {
+    await cli.json('repositories', 'create', organizationId, 'fleet')
+    await cli.json('packages', 'create', 'fleet', 'pump')
+    await newImage('image.raw', IMAGE_BYTES)
+    await release('1.0.0', 'image.raw')
+    expect(await cli.json('versions', 'resolve', 'fleet/pump/stable')).toMatchObject({ result: 'Found' })
+  },
+)
 
-scenario('is not there for devices of a project that is not linked to its repository', async () => {
+scenario('a release is not found by devices of a project that is not linked to its repository', async () => {
   const path = JSON.stringify({ path: 'fleet/pump/stable' })
   await cli.json('devices', 'properties', 'set', deviceId, 'dev.nexigon.ota.config', path)
   const { code, err } = await update()
@@ -167,7 +170,7 @@ scenario('is not there for devices of a project that is not linked to its reposi
 })
 
 scenario(
-  'reaches a device of a linked project in ranges and verified, and the console shows each step',
+  'a release is downloaded in ranges and verified by a device of a linked project, and the console shows each step',
   async () => {
     await cli.json('projects', 'repositories', 'link', projectId, 'fleet')
     await openDevice()
@@ -184,18 +187,18 @@ scenario(
     await page.getByText('update completed').first().waitFor()
     expect(await sha256Of(join(device, 'installed'))).toBe(await sha256Of(join(cli.folder, 'image.raw')))
     expect(proxy.carried.cuts).toBe(1)
-    // It went on after the cut: half of it more would have come otherwise.
+    // The download resumed after the interruption. Starting over would have transferred half of the image again.
     expect(proxy.carried.down - before).toBeLessThan(IMAGE_BYTES * 1.25)
   },
 )
 
-scenario('is not installed twice', async () => {
+scenario('a release is not installed twice', async () => {
   const before = proxy.carried.down
   expect(await update()).toEqual({ code: 0, err: '' })
   expect(proxy.carried.down - before).toBeLessThan(MIB)
 })
 
-scenario('moves the fleet when its tag moves', async () => {
+scenario('the fleet is updated when the tag moves', async () => {
   const digest = await newImage('image.raw', 3 * MIB)
   await release('2.0.0', 'image.raw')
   await goOn()
@@ -206,7 +209,7 @@ scenario('moves the fleet when its tag moves', async () => {
     .toBe(2)
 })
 
-scenario('that cannot be installed is told, and the device keeps what it has', async () => {
+scenario('a failed installation is reported, and the device keeps its version', async () => {
   const digest = await sha256Of(join(device, 'installed'))
   await newImage('broken.raw', MIB)
   await release('2.0.0-broken', 'broken.raw')
@@ -225,7 +228,7 @@ scenario('that cannot be installed is told, and the device keeps what it has', a
   })
 })
 
-scenario('goes back when its tag goes back, while a locked tag stays where it is', async () => {
+scenario('the fleet is downgraded when the tag moves back, but a locked tag cannot be moved', async () => {
   await cli.json('versions', 'tag', 'fleet/pump/2.0.0', '--tag', 'stable,reassign')
   expect(await update()).toMatchObject({ code: 0 })
   await otaSection().getByText('COMPLETED', { exact: true }).waitFor({ timeout: PATIENCE_MS })
@@ -241,6 +244,6 @@ scenario('goes back when its tag goes back, while a locked tag stays where it is
   await expectGoodScreen(page, 'release-versions')
 })
 
-scenario('makes no error in any console', () => {
+scenario('no browser console has an error', () => {
   expect(stage.faults).toEqual([])
 })

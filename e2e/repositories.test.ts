@@ -19,7 +19,7 @@ const LONG_FILENAME = `boot/${'x'.repeat(60)}/überlanger name <b>fett 🚜.bin`
 
 let stage: Stage
 let page: Page
-/** Another tab of the same person, which follows what the first one does. */
+/** Another tab of the same person, which shows the changes of the first one. */
 let other: Page
 let organizationId: string
 let repositoryId: string
@@ -37,22 +37,22 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-it('leads from the top bar to the repositories and says how to begin', async () => {
+it('leads from the top bar to the repositories, with a hint how to begin', async () => {
   const nav = page.getByRole('navigation', { name: 'Organization' })
   await nav.getByRole('link', { name: 'Repositories' }).click()
   await page.waitForURL(`${stage.hub.url}/${organizationId}/repositories/`)
   await page.getByRole('heading', { level: 2, name: 'Create your first repository' }).waitFor()
   expect(await nav.getByRole('link', { name: 'Repositories' }).getAttribute('aria-current')).toBe('page')
   await expectGoodScreen(page, 'repositories-empty')
-  // Both forms of the address lead here.
+  // The path without a trailing slash leads here too.
   await other.goto(`${stage.hub.url}/${organizationId}/repositories`)
   await other.getByRole('heading', { level: 2, name: 'Create your first repository' }).waitFor()
 })
 
-it('creates a repository by name, leads to it and shows it everywhere', async () => {
+it('creates a repository by name, opens it and shows it in the other tab', async () => {
   const dialog = await openNewRepository()
   await dialog.getByRole('button', { name: 'Create Repository' }).click()
-  // No rule of the console's own: the hub says what is wrong with the name.
+  // The console has no rule for names. The hub's error is shown.
   await dialog.getByRole('alert').getByText('The repository was not created.').waitFor()
   await expectGoodScreen(page, 'new-repository-refused')
   await dialog.getByLabel('Name (required)').fill(' fleet-images ')
@@ -66,7 +66,7 @@ it('creates a repository by name, leads to it and shows it everywhere', async ()
   await other.getByRole('link', { name: 'fleet-images' }).waitFor()
 })
 
-it('C8: says at the field that the name is taken, and writes one message to the console', async () => {
+it('C8: shows at the field that the name is taken, and writes a single message to the console', async () => {
   await page.getByRole('link', { name: 'All Repositories' }).click()
   await page.waitForURL(`${stage.hub.url}/${organizationId}/repositories/`)
   const told: string[] = []
@@ -87,7 +87,7 @@ it('C8: says at the field that the name is taken, and writes one message to the 
   await dialog.waitFor({ state: 'detached' })
 })
 
-it('shows repositories as cards with what is in them, and filters them on the server', async () => {
+it('shows repositories as cards with their content, and filters them on the hub', async () => {
   await invoke(page, 'repositories_Create', {
     organizationId,
     displayName: `<b>Fett</b> ${'lang '.repeat(20)}`,
@@ -116,7 +116,7 @@ it('shows repositories as cards with what is in them, and filters them on the se
   await card.waitFor()
 })
 
-it('leads from the short address to the repository, whose index is its packages', async () => {
+it('leads from the short URL of a repository to its packages', async () => {
   await page.goto(`${stage.hub.url}/${organizationId}/${repositoryId}`)
   await page.waitForURL(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/packages`)
   const nav = page.getByRole('navigation', { name: 'Repository', exact: true })
@@ -131,7 +131,7 @@ it('leads from the short address to the repository, whose index is its packages'
   expect(await page.title()).toMatch(/^Packages · fleet-images/)
 })
 
-it('says how packages are managed, with the commands for this repository', async () => {
+it('shows the commands that manage the packages of this repository', async () => {
   await page.getByRole('heading', { level: 2, name: 'No packages yet.' }).waitFor()
   await sentence().waitFor()
   for (const text of [
@@ -150,7 +150,7 @@ it('says how packages are managed, with the commands for this repository', async
   })
 })
 
-it('lists packages by name as they come, and filters and sorts them on the server', async () => {
+it('lists packages by name, shows new ones at once, and filters and sorts them on the hub', async () => {
   for (const name of ['os-image', 'agent', `x${'y'.repeat(127)}`]) {
     const made = await invoke(page, 'repositories_CreatePackage', { repositoryId, name })
     if (name === 'os-image' && made.result === 'Created') packageId = made.packageId
@@ -163,7 +163,7 @@ it('lists packages by name as they come, and filters and sorts them on the serve
   await page.getByRole('button', { name: 'Name' }).click()
   await until('the other order', async () => (await names())[0]!.startsWith('xyy'))
   expect(new URL(page.url()).searchParams.get('sort')).toBe('-name')
-  // Commands unfold by keyboard.
+  // The commands can be expanded by keyboard.
   await sentence().click()
   await command('muster packages create fleet-images PACKAGE').waitFor()
   await expectGoodScreen(page, 'packages-commands')
@@ -176,7 +176,7 @@ it('lists packages by name as they come, and filters and sorts them on the serve
   expect(await names()).toEqual(['os-image'])
 })
 
-it('shows the versions of a package, and locked tags by look and by word', async () => {
+it('shows the versions of a package, and marks locked tags by style and text', async () => {
   await page.getByRole('link', { name: 'os-image', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'os-image' }).waitFor()
   await page.getByRole('heading', { level: 2, name: 'No versions.' }).waitFor()
@@ -203,7 +203,7 @@ it('shows the versions of a package, and locked tags by look and by word', async
   await row.getByRole('button', { name: 'Show 1 more tags' }).click()
   expect(await row.locator('.badge').count()).toBe(5)
 
-  // A tag that moves is followed without a reload.
+  // The page shows a moved tag without a reload.
   await invoke(page, 'repositories_TagVersion', { versionId, tags: [{ tag: 'stable' }] })
   await row.getByText('stable', { exact: true }).waitFor()
   await page.getByLabel('Filter versions').fill('1.3.9')
@@ -221,7 +221,7 @@ it('shows the versions of a package, and locked tags by look and by word', async
   await page.waitForURL(url => !url.searchParams.has('sort'))
 })
 
-it('holds a package name of any length', async () => {
+it('fits a long package name', async () => {
   await page.getByRole('link', { name: 'Packages', exact: true }).first().click()
   await page.getByRole('link', { name: /^xyy/ }).click()
   await page.getByRole('heading', { level: 1, name: /^xyy/ }).waitFor()
@@ -230,7 +230,7 @@ it('holds a package name of any length', async () => {
   await page.getByRole('link', { name: 'os-image', exact: true }).click()
 })
 
-it('shows a version with its tags, and how files get into it', async () => {
+it('shows a version with its tags, and how to add files to it', async () => {
   await page.getByRole('link', { name: 'View Winter <i>release</i>' }).click()
   await page.getByRole('heading', { level: 1, name: 'Winter <i>release</i>' }).waitFor()
   const crumb = page.getByRole('navigation', { name: 'Breadcrumb' })
@@ -242,7 +242,7 @@ it('shows a version with its tags, and how files get into it', async () => {
   await expectGoodScreen(page, 'version-empty')
 })
 
-it('lists the files of a version, tells what is not there yet, and downloads what is', async () => {
+it('lists the files of a version, marks missing ones, and downloads available ones', async () => {
   const assetId = await registered(IMAGE)
   for (const filename of ['image.raw', LONG_FILENAME])
     await invoke(page, 'repositories_AddVersionAsset', { versionId, assetId, filename })
@@ -259,11 +259,11 @@ it('lists the files of a version, tells what is not there yet, and downloads wha
   expect(uploaded.status, await uploaded.text()).toBeLessThan(300)
   await row.getByText('Not uploaded').waitFor({ state: 'detached' })
   await expectGoodScreen(page, 'version')
-  // Each click asks for a link of its own.
+  // Each click requests a new link.
   for (const filename of ['image.raw', LONG_FILENAME]) expect(await downloaded(filename)).toEqual(IMAGE)
 })
 
-it('says why a file cannot be downloaded, in the page', async () => {
+it('shows in the page why a file cannot be downloaded', async () => {
   await page.route('**/repositories_IssueAssetDownloadUrl', route =>
     route.fulfill({ status: 403, json: { kind: 'Forbidden', message: 'This is not permitted.' } }),
   )
@@ -275,7 +275,7 @@ it('says why a file cannot be downloaded, in the page', async () => {
   await page.unrouteAll()
 })
 
-it('shows a hundred of many files, and more when asked or filtered', async () => {
+it('shows the first hundred files, and more on a click or by a filter', async () => {
   const digest = `sha256_${'ab'.repeat(32)}`
   await page.route('**/repositories_GetVersionDetails', async route => {
     const answer = await route.fetch()
@@ -323,7 +323,7 @@ it('lists the assets of the repository', async () => {
   await page.getByText('No assets match this filter.').waitFor()
 })
 
-it('tells in the audit log what happened in the repository', async () => {
+it('shows the events of the repository in the audit log', async () => {
   await page.getByRole('link', { name: 'Audit Log' }).click()
   await page.getByRole('heading', { level: 1, name: 'Audit Log' }).waitFor()
   await expectHeads(['ID', 'Timestamp', 'Type', 'Actor', 'Data', 'Action/Job id'])
@@ -332,7 +332,7 @@ it('tells in the audit log what happened in the repository', async () => {
   await expectGoodScreen(page, 'repository-log')
 })
 
-it('links repositories to a project and takes them off without a question', async () => {
+it('links repositories to a project and unlinks them without confirmation', async () => {
   page.on('dialog', dialog => stage.faults.push(`asked: ${dialog.message()}`))
   await page.goto(`${stage.hub.url}/${organizationId}/projects`)
   await page.getByRole('link', { name: 'First project' }).click()
@@ -375,7 +375,7 @@ it('links repositories to a project and takes them off without a question', asyn
   page.removeAllListeners('dialog')
 })
 
-it('offers a few of many repositories and finds the rest by typing', async () => {
+it('lists a few of many repositories and finds the others by typing', async () => {
   for (let n = 0; n < 21; n++)
     await invoke(page, 'repositories_Create', { organizationId, name: `zone-${n}` })
   await page.reload()
@@ -388,12 +388,12 @@ it('offers a few of many repositories and finds the rest by typing', async () =>
   await rowOf('zone-20').waitFor()
   await box.fill('nothing like it')
   await page.getByText('No repository matches.').waitFor()
-  // What is not chosen from the list is not linked.
+  // Typed text without a selected repository links nothing.
   await page.getByRole('button', { name: 'Link Repository' }).click()
   await page.getByRole('alert').getByText('Choose a repository.', { exact: true }).waitFor()
 })
 
-it('checks the S3 configuration and keeps what was typed when the hub refuses it', async () => {
+it('checks the S3 configuration and keeps the typed values when the hub refuses it', async () => {
   await page.goto(`${stage.hub.url}/${organizationId}/repositories/${repositoryId}/settings`)
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
   const section = page.getByRole('region', { name: 'S3 Configuration' })
@@ -425,7 +425,7 @@ it('checks the S3 configuration and keeps what was typed when the hub refuses it
   expect(await section.getByLabel('Secret access key (required)').inputValue()).toBe('aSecretOfManyLetters')
 })
 
-it('fills the form with what the hub keeps, never with a secret, and never over what is being typed', async () => {
+it('fills the form with the stored values, but never with a secret and never over typed text', async () => {
   const stored = {
     s3Endpoint: 'https://s3.halden.example',
     s3Bucket: 'fleet',
@@ -448,7 +448,7 @@ it('fills the form with what the hub keeps, never with a secret, and never over 
   await section.getByText('Enter the secret again to save.', { exact: true }).waitFor()
   expect(await field('Prefix (optional)').inputValue()).toBe('muster/')
   expect(await field('Secret access key (required)').inputValue()).toBe('')
-  // Somebody else changes it: an untouched form follows, a touched one keeps what stands there.
+  // Another person changes the configuration. An unedited form is updated, an edited one keeps its values.
   stored.s3Bucket = 'fleet-2'
   await refetchedConfig()
   await expect.poll(() => field('Bucket (required)').inputValue()).toBe('fleet-2')
@@ -471,7 +471,7 @@ it('fills the form with what the hub keeps, never with a secret, and never over 
   await page.unrouteAll()
 })
 
-it('changes the visibility after a question; the button names the other one', async () => {
+it('changes the visibility after confirmation, and the button names the new choice', async () => {
   await page.reload()
   const asked: string[] = []
   const answers = [false, true]
@@ -491,7 +491,7 @@ it('changes the visibility after a question; the button names the other one', as
   page.removeAllListeners('dialog')
 })
 
-it('deletes the repository after a question, and shows then that there is none', async () => {
+it('deletes the repository after confirmation, and then shows Page not Found', async () => {
   const asked: string[] = []
   page.once('dialog', dialog => {
     asked.push(dialog.message())
@@ -515,7 +515,7 @@ it('deletes the repository after a question, and shows then that there is none',
   await expectGoodScreen(page, 'repository-gone')
 })
 
-it('makes no error in any console', () => {
+it('causes no error in any browser console', () => {
   expect(stage.faults).toEqual([])
 })
 
@@ -525,7 +525,7 @@ function sentence() {
   })
 }
 
-/** A command to copy, without its prompt. */
+/** The block that shows a command with a copy button. */
 function command(text: string) {
   return page.locator('.code').filter({ hasText: text })
 }
@@ -538,7 +538,7 @@ function rowOf(text: string) {
   return page.getByRole('row').filter({ hasText: text })
 }
 
-/** First cells of the table, in order. */
+/** Texts of the first column of the table. */
 function names(): Promise<string[]> {
   return page.locator('tbody tr td:first-child').allInnerTexts()
 }
@@ -549,14 +549,14 @@ async function openNewRepository() {
 }
 
 async function fillS3() {
-  // An address of the hub's own machine, which it does not reach for anybody unless its operator allows that.
+  // The hub refuses endpoints on its own machine unless its operator allows them.
   await page.getByLabel('Endpoint (required)').fill('http://127.0.0.1:9')
   await page.getByLabel('Bucket (required)').fill('fleet')
   await page.getByLabel('Region (required)').fill('eu-north-1')
   await page.getByLabel('Access key id (required)').fill('AKIAEXAMPLE')
 }
 
-/** Makes the page ask for the S3 configuration again, as it does when it is looked at again. */
+/** Makes the page refetch the S3 configuration by a change of the repository, and waits for the answer. */
 async function refetchedConfig() {
   const answered = page.waitForResponse('**/repositories_GetS3Config')
   await invoke(page, 'repositories_SetDisplayName', { repositoryId, displayName: 'fleet-images' })
@@ -567,24 +567,24 @@ function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Id of an asset for these bytes, which are not sent. */
+/** Registers an asset for these bytes without uploading them, and returns its id. */
 async function registered(bytes: Buffer): Promise<string> {
   const digest = `sha256_${sha256(bytes)}`
   return (await invoke(page, 'repositories_CreateAsset', { repositoryId, size: bytes.length, digest }))
     .assetId
 }
 
-/** What the download button of a file leads to, through the window that the click opens. */
+/** Clicks the download button of a file and returns the bytes that the opened window downloads. */
 async function downloaded(filename: string): Promise<Buffer> {
   let bytes: Buffer | undefined
   const issued = await countingRequests(page, 'repositories_IssueAssetDownloadUrl', async () => {
-    // At once when the window opens: a short download is over before anything else is.
+    // Listens as soon as the window opens, because a short download may end before any other event.
     const begun = new Promise<Download>(resolve => {
       page.context().once('page', window => window.once('download', resolve))
     })
     await page.getByRole('button', { name: `Download ${filename}` }).click()
     const download = await begun
-    // The browser puts another letter in place of what file systems do not take.
+    // The browser replaces characters that file systems do not allow.
     const name = filename.split('/').at(-1)!.replace(/[<>]/g, '_')
     expect(download.suggestedFilename()).toBe(name)
     bytes = await readFile(await download.path())

@@ -7,7 +7,7 @@ import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './
 const DEVICES = 300
 const REPORTING = 20
 
-/** A device of the fleet, which comes back by itself and sends again what was not acknowledged. */
+/** A device of the fleet that reconnects and repeats the events that were not acknowledged. */
 class StormDevice {
   readonly acknowledged: string[] = []
   refusals = 0
@@ -30,12 +30,12 @@ class StormDevice {
     return this.#device.link.isOpen
   }
 
-  /** Tries until it is let in; that nobody listens yet is no refusal. */
+  /** Reconnects until the hub accepts the device. Counts refusals, but not failed connections while the hub is down. */
   async comeBack(): Promise<void> {
     await this.#device.link.ended
     const { identity } = this.#device
     await until(
-      'the device is let in',
+      'the device is accepted',
       async () => {
         try {
           this.#device = await connectDevice({ url: this.#hub.url, token: this.#token, identity })
@@ -49,7 +49,7 @@ class StormDevice {
     )
   }
 
-  /** Publishes one event after the other until it is told to stop. */
+  /** Publishes one event after the other until `stop` is called. */
   async report(): Promise<void> {
     while (!this.#isOver) {
       const eventId = newDatedId('d_ev')
@@ -66,7 +66,7 @@ class StormDevice {
           await device.invoke('devices_PublishEvents', { deviceId: device.deviceId, events: [event] })
           this.acknowledged.push(eventId)
         } catch {
-          await until('it is back', () => this.#device !== device, 60_000)
+          await until('it has reconnected', () => this.#device !== device, 60_000)
         }
       }
     }
@@ -82,7 +82,7 @@ class StormDevice {
   }
 }
 
-it('a fleet whose hub is killed comes back whole: nobody refused, lost or doubled, no acknowledged event missing', async () => {
+it('a fleet reconnects after its hub was killed, without refused or duplicate devices or lost events', async () => {
   await using folder = await newFolder()
   const hub = await startedHub({ dataDir: `${folder.path}/data` })
   const token = firstToken(hub)

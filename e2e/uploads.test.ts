@@ -9,7 +9,7 @@ import { newFolder, proportionalBytes, signedIn, startedHub } from './hub-child.
 
 const MIB = 1024 * 1024
 
-it('a hub that is killed in the middle of an upload shows nothing of it', async () => {
+it('a hub that was killed during an upload does not show the file, and accepts it again', async () => {
   await using folder = await newFolder()
   const bytes = randomBytes(64 * MIB)
   let assetId: string
@@ -21,7 +21,7 @@ it('a hub that is killed in the middle of an upload shows nothing of it', async 
     const upload = request(url, { method: 'PUT', headers: { 'content-length': bytes.length } })
     upload.on('error', () => {})
     upload.write(bytes.subarray(0, 32 * MIB))
-    await until('a part is on the disk', async () => {
+    await until('a part has been written', async () => {
       const names = await readdir(join(folder.path, 'blobs/incoming')).catch(() => [])
       return names.length === 1
     })
@@ -41,14 +41,14 @@ it('a hub that is killed in the middle of an upload shows nothing of it', async 
   await upAndDown(invoke, assetId, bytes)
 })
 
-it('a large file goes up and down without the hub growing by it', async () => {
+it('a large file is uploaded and downloaded without buffering it in the hub’s memory', async () => {
   await using folder = await newFolder()
   await using hub = await startedHub({ dataDir: folder.path })
   const invoke = await signedIn(hub)
   const repositoryId = await newRepository(invoke)
   const transfer = async (bytes: Buffer): Promise<void> =>
     upAndDown(invoke, await newAsset(invoke, repositoryId, bytes), bytes)
-  // What every first request loads is not the file's.
+  // A first transfer loads code and allocates buffers, which must not count.
   await transfer(randomBytes(8 * MIB))
   const before = proportionalBytes([hub.pid])
   let most = before
@@ -73,7 +73,7 @@ async function newAsset(invoke: Invoke, repositoryId: string, bytes: Buffer): Pr
   return (await invoke('repositories_CreateAsset', input)).assetId
 }
 
-/** Uploads the bytes of an asset; expects the same ones from its download. */
+/** Uploads the bytes of an asset, downloads them and compares. */
 async function upAndDown(invoke: Invoke, assetId: string, bytes: Buffer): Promise<void> {
   const { url } = await invoke('repositories_IssueAssetUploadUrl', { assetId })
   expect((await putBytes(url, bytes)).status).toBe(200)
