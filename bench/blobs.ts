@@ -51,7 +51,7 @@ async function prepare(hub: BenchHub): Promise<World> {
   return { invoke, repositoryId: made.repositoryId }
 }
 
-/** Goal P12: an upload reaches at least 0.70 of the rate of a stream that is hashed and written. */
+/** Goal P12: an upload reaches at least 0.70 of the rate of hashing a stream and writing it to a file. */
 async function uploads(hub: BenchHub, world: World, folder: string): Promise<void> {
   const writer = await forked('disk-writer.ts')
   const least: number[] = []
@@ -80,7 +80,7 @@ async function uploads(hub: BenchHub, world: World, folder: string): Promise<voi
   reportGoal('P12', 'upload, share of stream + SHA-256', share.toFixed(2), '>= 0.70', share >= 0.7)
 }
 
-/** Goal P13: a download reaches at least 0.80 of @fastify/static, and of nginx where nginx is the proxy. */
+/** Goal P13: a download reaches at least 0.80 of the rate of @fastify/static, and behind nginx 0.80 of the rate of nginx. */
 async function downloads(hub: BenchHub, world: World, folder: string): Promise<void> {
   const served = join(folder, 'served')
   await mkdir(served)

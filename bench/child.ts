@@ -13,7 +13,7 @@ export function forked<Ready>(
   })
 }
 
-/** Sends a message to a load client and resolves to its answer; one request at a time. */
+/** Sends a message to a load client and resolves to its answer. Callers must wait for it before the next request. */
 export function ask<Result>(child: ChildProcess, message: object): Promise<Result> {
   return new Promise((done, failed) => {
     child.once('message', (answer: { result: Result; error?: string }) =>
@@ -32,7 +32,7 @@ export function answering<Question>(
   process.send!(ready)
 }
 
-/** Like answering() without the ready message, for clients that get a request at once. */
+/** Like answering() but without the ready message, for clients that get their first request at once. */
 export function answerAll<Question>(answer: (question: Question) => Promise<unknown>): void {
   process.on('message', (question: Question) => {
     answer(question).then(

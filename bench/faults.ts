@@ -18,9 +18,9 @@ const MAX_PAUSE_MS = 10_000
 const STALLED_VIEWERS = 4
 
 /**
- * Tests that faults lose nothing (goals R1, R2, R7): the hub is killed during ingest, its database is killed during
- * ingest, and viewers of a device's page stop reading. Arguments: number of kills of the hub (5; the goal's 20 take
- * five minutes), number of kills of the database (3).
+ * Tests that faults lose no data (goals R1, R2, R7): the hub is killed during ingest, its database is killed during
+ * ingest, and viewers of a device's page stop reading. Arguments: number of kills of the hub (default 5; the goal's 20
+ * take five minutes), number of kills of the database (default 3).
  */
 export async function faults(hubDeaths = '5', databaseDeaths = '3'): Promise<void> {
   // The hub logs errors about its killed database, which are expected here.
@@ -87,7 +87,7 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
   reportGoal('R2', 'memory of the hub', `+${grown.toFixed(0)} MiB`, '<= 64 MiB', grown <= 64)
 }
 
-/** What devices had acknowledged in earlier parts, which is stored as well. */
+/** Events of each device from earlier parts of the bench. They are in the database too. */
 const earlier = new Map<string, LedgerRun[number]>()
 
 async function judgeLedger(id: string, what: string, hub: BenchHub, client: LoadClient): Promise<void> {
@@ -102,8 +102,8 @@ async function judgeLedger(id: string, what: string, hub: BenchHub, client: Load
   reportGoal(
     id,
     what,
-    `${missing} lost, ${unknown} doubled of ${acknowledged}`,
-    '0 lost, 0 doubled',
+    `${missing} lost, ${unknown} unknown of ${acknowledged}`,
+    '0 lost, 0 unknown',
     missing + unknown === 0,
   )
 }
@@ -135,7 +135,7 @@ async function stallViewers(hub: BenchHub): Promise<void> {
   for (const child of [source, stalledDevice.child, client]) child.disconnect()
 }
 
-/** When the newest event was stored, in microseconds. */
+/** Time at which the newest event was stored, in microseconds since 1970. */
 async function lastReceived(hub: BenchHub): Promise<number> {
   const [row] = await hub.query(
     `select coalesce(extract(epoch from max(received_at)) * 1e6, 0)::bigint as last from device_event
@@ -144,7 +144,7 @@ async function lastReceived(hub: BenchHub): Promise<number> {
   return Number(row!.last)
 }
 
-/** Resolves when something succeeds that is tried again and again. */
+/** Repeats an attempt until it succeeds. Throws its last error after `GIVE_UP_MS`. */
 async function answered(attempt: () => Promise<unknown>): Promise<void> {
   for (const deadline = Date.now() + GIVE_UP_MS; ; await pause(20)) {
     try {

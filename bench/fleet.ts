@@ -33,7 +33,7 @@ const FIRST_DEVICES = 500
 const STORM_LIMIT_MS = 120_000
 /** Time limit in milliseconds for sealing the audit rows of the fleet's enrolment. */
 const SEALED_LIMIT_MS = 300_000
-/** Open files of a hub or client besides the connections of devices. */
+/** File descriptors that a hub or client needs besides those of the devices' connections. */
 const SPARE_FILES = 500
 /** Longest time for a fleet to reconnect while events are published, in seconds. */
 const MAX_STORM_SECS = 60
@@ -47,8 +47,8 @@ type Tls = {
 }
 
 /**
- * A whole fleet on one hub (goals P4, P5, P6, P17, P18). Measures the memory of idle devices against idle sockets of a
- * plain server, one property write of every device, an idle fleet, and reconnecting after the hub was killed.
+ * A whole fleet on one hub (goals P4, P5, P6, P17, P18). Compares the memory of idle devices with idle sockets of a
+ * plain server. Measures a property write by every device, an idle fleet, and reconnecting after the hub was killed.
  * Arguments: number of devices, idle seconds.
  */
 export async function fleet(deviceCount = '10000', idleSecs = '60'): Promise<void> {
@@ -105,15 +105,15 @@ async function tlsFleet(devices: number, tls: Tls): Promise<void> {
   await client.ask({ keepLedger: { devices: LEDGER_DEVICES, pauseMs: LEDGER_PAUSE_MS } })
   // The last storm happens while devices publish events.
   await pause(2_000)
-  const load = { name: 'storm, events under way', goal: '', devices, resumes: false }
+  const load = { name: 'storm, events in flight', goal: '', devices, resumes: false }
   await reportStorm(hub, client, probe, { ...load, gateSecs: MAX_STORM_SECS })
   const ledger = await client.ask<LedgerRun>({ endLedger: true })
   const { acknowledged, missing, unknown } = await checkLedger(hub, ledger)
   reportGoal(
     '',
     'ledger of acknowledged events',
-    `${missing} missing, ${unknown} beyond of ${acknowledged}`,
-    '0 missing, 0 doubled',
+    `${missing} missing, ${unknown} unknown of ${acknowledged}`,
+    '0 missing, 0 unknown',
     missing === 0 && unknown === 0,
   )
   probe.close()
@@ -146,7 +146,7 @@ async function reportStorm(
   const { shown, open, different } = storm
   reportGoal(
     '',
-    'none lost, none doubled',
+    'no device lost or duplicated',
     `${shown} shown, ${open} connections, ${different} devices`,
     `${devices} of each`,
     [shown, open, different].every(number => number === devices),
@@ -225,7 +225,7 @@ async function reportIdle(hub: BenchHub, secs: number): Promise<void> {
   )
 }
 
-/** Waits until the audit rows of the fleet's enrolment are sealed, the last background work of the hub for it. */
+/** Waits until the audit rows of the fleet's enrolment are sealed. Sealing is the hub's last background work for it. */
 async function untilSealed(hub: BenchHub): Promise<void> {
   const deadline = performance.now() + SEALED_LIMIT_MS
   while (performance.now() < deadline) {
@@ -248,7 +248,7 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   const probing = probe.run()
   const database = new pg.Client(hub.database)
   await database.connect()
-  // A device is admitted only after it is recorded as connected, so counting before all are back is useless.
+  // A device is admitted only after it is recorded as connected, so the count cannot be complete before all have reconnected.
   const run = await back
   let shown = 0
   const deadline = performance.now() + STORM_LIMIT_MS
@@ -269,7 +269,7 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   return { run, startSecs, microsecs, secs, invokes, shown, open: Number(open), different: Number(different) }
 }
 
-/** Checks that every acknowledged event is stored and no unknown one. The primary key prevents duplicates. */
+/** Counts acknowledged events that are not stored, and stored events that were never sent. The primary key prevents duplicates. */
 export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
   let acknowledged = 0
   let missing = 0
@@ -285,7 +285,7 @@ export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
   return { acknowledged, missing, unknown }
 }
 
-/** A person's console during the storm: one action on a fixed schedule, with latency counted from its due time. */
+/** Simulates a person's console during the storm: runs an action on a fixed schedule. Latency counts from the due time. */
 class Probe {
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 32 })
   readonly #hub: BenchHub
@@ -359,7 +359,7 @@ class Probe {
   }
 }
 
-/** Creates the hub's certificate and one certificate for all devices, as for the sockets of the plain server. */
+/** Creates the hub's certificate and a client certificate that all devices share, as the sockets of the plain server do. */
 async function makeTls(folder: string): Promise<Tls> {
   const made = createDeviceCertificate('localhost')
   const { certificatePem, keyPem } = await deviceIdentity()

@@ -14,14 +14,14 @@ const TIME_LIMIT_MS = 15 * 60 * 1000
 const PROBE_MS = 20
 const MAX_P99_MS = 50
 const MAX_WAITING_PROBES = 500
-/** Normal variation of memory in MiB: of a heap after collection, and of the hub's whole process. */
+/** Limits of memory growth in MiB, above normal variation: for the heap after a collection, and for the hub's process. */
 const MAX_HEAP_GROWTH_MIB = 5
 const MAX_GROWTH_MIB = 64
 
 /**
- * Sends ten million mutated frames to links in memory, and a million over sockets to a hub while another device is
- * served. The argument is the seed of a run to repeat. Throws if memory grew, the hub failed, or the other device was
- * slow.
+ * Sends ten million mutated frames to in-memory links, and a million over sockets to a hub that serves another device at
+ * the same time. The argument is the seed of a run to repeat. Throws if memory grew, the hub failed or the other device
+ * was slow.
  */
 export async function fuzz(seedOption?: string): Promise<void> {
   const seed = Number(seedOption ?? Date.now() % 0x7fffffff)

@@ -1,5 +1,4 @@
-// A hostile device in a process of its own, forked by `hostile-device.ts`. One attack at a time, each with its own
-// device.
+// A hostile device, forked by `hostile-device.ts`. Runs one attack at a time, each with a new device.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { newDatedId } from '@muster/actions'
@@ -25,7 +24,7 @@ const ROUND_TRIP_MS = 5
 const LARGE_VALUE_BYTES = 1024 * 1024 - 16
 const LARGE_BODY_BYTES = 60 * 1024
 const EVENTS_PER_CALL = 20
-/** Connections that one device opens and keeps open. */
+/** Limit of connections that the device opens and keeps open. */
 const MAX_LINKS = 2_000
 
 const KINDS = {

@@ -10,9 +10,9 @@ const ROUNDS = 3
 const SECS = 6
 const DEVICES = 100
 const EVENTS_PER_SEC = 500
-/** Head start of the hostile device in seconds. Its budgets are used up by then, as in the rest of its life. */
+/** Head start of the hostile device, in seconds. It uses up the device's budgets, so that the steady state is measured. */
 const HEAD_START_SECS = 3
-/** Characters of a normal device's input that the hub has to assemble from several frames. */
+/** Characters of a large value that a normal device sets. The hub has to assemble it from several frames. */
 const NORMAL_LARGE_VALUE = 128 * 1024
 
 const KINDS: HostileKind[] = [
@@ -27,8 +27,8 @@ const KINDS: HostileKind[] = [
 
 /**
  * Runs one hostile device of each kind beside 100 normal ones and measures the effect on the normal ones. The p99 of
- * their acknowledgements may be at most twice that without the hostile device, and none of their events is refused. One
- * of them writes a large value, and people sign in.
+ * their acknowledgements may be at most twice the p99 without the hostile device, and none of their events may be
+ * refused. Meanwhile another normal device writes a large value, and people sign in.
  */
 export async function hostileDevice(): Promise<void> {
   await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'error' })

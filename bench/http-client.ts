@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { answering, quantile } from './child.ts'
 
 /**
- * Identical requests; `{n}` and `{address}` in headers or body are replaced by a new number and address for each
- * request.
+ * A load of identical requests. `{n}` and `{address}` in headers or body are replaced by a new number and address for
+ * each request.
  */
 export type HttpLoad = {
   host: string
@@ -13,7 +13,7 @@ export type HttpLoad = {
   path: string
   headers: Record<string, string>
   body: string
-  /** Connections, each of which sends its next request after the answer. */
+  /** Number of connections. Each sends its next request after the answer to the previous one. */
   connections: number
   secs: number
   /** If given, total requests per second on a fixed schedule; latency counts from the due time. */
@@ -92,12 +92,12 @@ function requestText({ host, port, path, headers, ...load }: HttpLoad, number?: 
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
-/** One of 16 million addresses. */
+/** Maps a number to one of the 16 million addresses in 10.0.0.0/8. */
 function address(number: number): string {
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
 }
 
-/** One keep-alive connection. Answers must have a content length, as those of the hub do. */
+/** A keep-alive connection. Answers must have a `Content-Length`, as those of the hub do. */
 class Connection {
   readonly #socket: Socket
   #received = ''

@@ -25,7 +25,7 @@ export type BenchHub = AsyncDisposable & {
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   /** Kills the hub with SIGKILL; resolves when it has exited. */
   kill(): Promise<void>
-  /** Starts the hub again in the same folder after kill(); resolves when it serves. */
+  /** Starts the hub again in the same folder after kill(). Resolves when it is ready. */
   start(): Promise<void>
 }
 
@@ -114,7 +114,7 @@ export function countEvents(hub: BenchHub): Promise<number> {
   return count(hub, 'select count(*) from device_event')
 }
 
-/** A browser's request to the hub. */
+/** A request to the hub like a browser's. */
 export function requestTo(hub: BenchHub, path: string, input: object, cookie?: string): HttpRequest {
   return {
     host: '127.0.0.1',

@@ -33,9 +33,9 @@ type Round = {
 }
 
 /**
- * Events of devices (goals P1, P2, P3). Compares the CPU time of hub and database for each event with a plain WebSocket
- * echo plus rows inserted by the driver alone, in alternating rounds. Measures rates, and the time to acknowledgement
- * at a fixed rate. Argument: seconds of the latter.
+ * Events of devices (goals P1, P2, P3). Compares the CPU time of hub and database per event with a plain WebSocket echo
+ * plus rows inserted by the driver alone, in alternating rounds. Also measures rates, and the time to acknowledgement at
+ * a fixed rate. Argument: duration of the latter in seconds.
  */
 export async function ingest(scheduleSecs = '60'): Promise<void> {
   await using hub = await startBenchHub()
@@ -128,8 +128,8 @@ async function measureHub(hub: BenchHub, client: LoadClient, window: number): Pr
 }
 
 /**
- * Checks that each acknowledged event is stored once. A run ends only when all of its events are acknowledged, so there
- * are no others.
+ * Checks that the number of stored events equals the number of acknowledged ones. A run ends only when all of its events
+ * are acknowledged.
  */
 async function expectStored(hub: BenchHub, before: number, run: PublishRun): Promise<void> {
   const stored = (await countEvents(hub)) - before

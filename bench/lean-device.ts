@@ -21,7 +21,7 @@ const OPEN_EXECUTOR = frameOf(
 /** Credit is returned to the hub when half of it is used. */
 const ADJUST_AFTER_FRAMES = FRAME.initialFrameCredit / 2
 const ADJUST_AFTER_BYTES = FRAME.initialByteCredit / 2
-/** Half of the hub's initial credit, which the hub returns at that point. A longer message could wait for ever. */
+/** Largest call: half of the initial credit. The hub returns credit when half of it is used, so a longer call could wait forever. */
 const MAX_CALL_BYTES = FRAME.initialByteCredit / 2
 
 /** Address of the hub and the credentials of all devices of a client. */
@@ -32,12 +32,12 @@ export type HubTarget = Target & {
 }
 
 /**
- * A device with minimal client cost: one executor channel, calls prepared as whole frames, Pongs in answer to the hub's
- * Pings.
+ * A device that costs the client little CPU time. It has one executor channel, sends calls that were prepared as whole
+ * frames, and answers the hub's Pings.
  */
 export class LeanDevice {
   deviceId = ''
-  /** Number of events created so far, from which their ids are made. */
+  /** Number of events created so far. The ids of events are derived from their numbers. */
   eventsMade = 0
   /** Called with the answer of the last call: its envelope as JSON text. */
   onAnswer: (envelope: Buffer) => void = () => {}
@@ -201,8 +201,7 @@ export class LeanDevice {
       case 0x00:
         return
       default:
-        // The channel was refused or ended, or the hub closes the link: none of this happens to an idle or publishing
-        // device.
+        // The hub refused or closed the channel, or closes the link. This is unexpected for an idle or publishing device.
         this.#opened?.failed(new Error(`the hub sent frame ${message[0]}: ${message.toString('latin1', 1)}`))
         this.#socket!.destroy()
     }
@@ -234,17 +233,17 @@ export type PreparedCall = { frame: Buffer; payloadBytes: number; messageBytes: 
 
 const ID_LENGTH = 8
 const BASE58_BYTES = Buffer.from(BASE58)
-/** Body that makes a row of an event about 200 bytes long, as in docs/goals.md. */
+/** Body of an event with which its row has about 200 bytes, as in docs/goals.md. */
 export const EVENT_BODY = { message: 'x'.repeat(120), n: 1 }
 
-/** `devices_PublishEvents` calls with the same events under new ids, which cost the client almost nothing. */
+/** Calls of `devices_PublishEvents` with the same events under new ids. The ids are patched into one prepared frame, which is cheap. */
 export class EventCalls {
   readonly #device: LeanDevice
   readonly #call: PreparedCall
   readonly #idOffsets: number[] = []
   readonly #stamp: string
 
-  /** `stamp` is the first part of the ids; by default that of the current minute. */
+  /** `stamp` is the first part of the ids, by default the current minute. */
   constructor(device: LeanDevice, window: number, stamp = eventStamp(new Date())) {
     this.#device = device
     const emittedAt = new Date().toISOString()
@@ -273,7 +272,7 @@ export class EventCalls {
     return new EventCalls(this.#device, this.#idOffsets.length, this.#stamp)
   }
 
-  /** The next call. It reuses the same memory, so the previous one must have been sent. */
+  /** Prepares the next call. It reuses the memory of the previous call, which must have been sent. */
   next(): PreparedCall {
     const { frame, messageBytes } = this.#call
     for (const offset of this.#idOffsets) {

@@ -1,6 +1,6 @@
 import type { BenchHub } from './hub-process.ts'
 
-/** Number of days of the seeded events. Each is a partition, as with the default retention. */
+/** Number of days of the seeded events, as in the default retention. Each day is a partition. */
 export const EVENT_DAYS = 90
 /** Number of devices of the seeded events. */
 export const EVENT_DEVICES = 1_000
@@ -9,8 +9,8 @@ export const EVENT_DEVICES = 1_000
 const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
 
 /**
- * Adds devices with a few properties each to a project. Every fifth is disconnected, every tenth unnamed, every 97th
- * pending.
+ * Adds devices with a few properties each to a project. Every fifth is disconnected, every tenth is unnamed and every
+ * 97th has a pending certificate.
  */
 export async function seedDevices(hub: BenchHub, projectId: string, count: number): Promise<void> {
   await hub.query(

@@ -5,13 +5,13 @@ import type { BenchHub } from './hub-process.ts'
 /** Milliseconds from a person's input to rows on screen, in ascending order. */
 export type Visits = Record<'open' | 'status' | 'sort' | 'text' | 'condition', number[]>
 
-/** JavaScript and CSS loaded by a page, cached or not, in transferred bytes. */
+/** Script: encoded size of the JavaScript and CSS that a page has loaded, cached or not, in bytes. */
 const CODE_BYTES = `performance.getEntriesByType('resource')
   .filter(({ name }) => /\\.(js|css)$/.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`
 
 /**
- * Opens, filters and sorts a project's devices in a browser several times, each time with an empty query cache. Also
- * returns the bytes of code loaded on the way.
+ * Opens, filters and sorts a project's devices in a browser `count` times, each time with an empty query cache. Also
+ * returns the size of the loaded code in bytes.
  */
 export async function visitDevices(
   hub: BenchHub,
@@ -62,8 +62,8 @@ export async function visitDevices(
 }
 
 /**
- * Milliseconds until the first row of the new table is painted, counted from the click. For a text box they count from
- * the change of the address, which follows the end of typing.
+ * Milliseconds from the click until the first row of the new table is painted. For a text box the time starts when the
+ * URL changes, shortly after the end of typing.
  */
 async function timed(page: Page, from: 'click' | 'address', act: () => Promise<void>): Promise<number> {
   await page.evaluate(`window.isFromAddress = ${from === 'address'}; ${WATCH}`)

@@ -24,12 +24,13 @@ const PAGE = `
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
 
 /**
- * Lists of a large hub (goals P15 and P16). Measures pages of 100,000 devices against a bare statement with the same
- * rows, the device list in a browser, the latest events of a device among many, and acknowledgements while a day of
- * events is dropped. Arguments: number of events (2,000,000; the goal is set for 20,000,000) and number of visits (50).
+ * Lists of a large hub (goals P15 and P16). Compares pages of 100,000 devices with a bare statement that returns the same
+ * rows. Also measures the device list in a browser, the latest events of a device, and acknowledgements while a day of
+ * events is dropped. Arguments: number of events (default 2,000,000; the goal is set for 20,000,000) and number of visits
+ * (default 50).
  */
 export async function lists(events = String(DEFAULT_EVENTS), visits = String(VISITS)): Promise<void> {
-  // Must run before the hub starts, which serves the console that it finds at its start.
+  // Builds the console before the hub starts, because the hub serves the files that it finds at its start.
   await import('../tools/build-console.ts')
   await using hub = await startBenchHub()
   const [project] = (await hub.query('select project_id, name from project limit 1')) as {
@@ -158,7 +159,8 @@ async function measureEvents(hub: BenchHub): Promise<void> {
 }
 
 /**
- * Lets devices publish one event after the other while the oldest day is dropped by the statement of the hub's own job.
+ * Lets devices publish one event after the other while the oldest day is dropped by the same statement as in the hub's
+ * job.
  */
 async function measureDrop(hub: BenchHub): Promise<void> {
   const devices = await Promise.all(

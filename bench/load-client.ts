@@ -1,5 +1,5 @@
-// The load client: devices, or clients of a plain WebSocket echo, each on its own socket. Answers each message once.
-// Forked by a bench.
+// The load client: devices, or clients of a plain WebSocket echo, each on its own socket. Sends one answer to each message
+// of the bench that forked it.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -46,11 +46,11 @@ export type ReconnectRun = {
 export type LedgerRun = {
   deviceId: string
   acknowledged: string[]
-  /** Events sent and not acknowledged when the ledger ended; they may be stored. */
+  /** Events that were sent but not acknowledged when the ledger ended. They may be stored. */
   unanswered: string[]
 }[]
 
-/** Ping interval of agents in milliseconds; the devices of a client ping in groups, one after the other. */
+/** Ping interval of agents in milliseconds. The devices of a client ping in `PING_TURNS` groups, spread over the interval. */
 const PING_MS = 5_000
 const PING_TURNS = 50
 /** Pause before a refused device retries during a storm, in milliseconds. */
@@ -88,7 +88,7 @@ async function run(command: LoadCommand): Promise<unknown> {
 }
 
 /**
- * Connects devices that are new to the hub. They share one certificate, so that creating certificates is not measured.
+ * Connects new devices. They share one certificate, so that creating certificates is not measured.
  */
 async function connect({ url, token, count, parallel, tls }: ConnectLoad): Promise<ConnectRun> {
   const secureContext = tls && createSecureContext(tls)
@@ -135,7 +135,7 @@ async function reconnect(load: {
   return result
 }
 
-/** Publishes events on each device, `window` in a call and one call after the other; counts acknowledged events. */
+/** Publishes events on each device, `window` per call and one call after the other. Counts the acknowledged events. */
 async function publish(load: { secs: number; devices: number; window: number }): Promise<PublishRun> {
   const latencies: number[] = []
   let acknowledged = 0
@@ -227,7 +227,7 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
         await pause(load.pauseMs)
         if (!device.isReady) continue
         if (isUnanswered) device.eventsMade--
-        // Prepared frames belong to a connection, and this may be a new one.
+        // Prepared frames contain the channel number of a connection, and this may be a new connection.
         calls = calls.again()
         isUnanswered = !(await publishOnce(device, calls))
       }

@@ -8,13 +8,13 @@ const ROUNDS = 3
 const SECS = 5
 const NAMES = ['users_QueryTokens', 'devices_GetDetails', 'projects_GetDetails'] as const
 
-/** A run with the CPU time of one request in microseconds, of the answering process and of the database. */
+/** A run with the CPU time per request, in microseconds, of the answering process and of the database. */
 type CostedRun = HttpRun & { serverMicrosecs: number; databaseMicrosecs: number }
 
 /**
- * Actions by people and sign-ins (goals P7, P8 and the first half of P19). Compares a request with the three statements
- * that it needs at least, in alternating rounds. Measures sign-ins on a schedule and all at once, and their effect on
- * other people's requests.
+ * Actions by people and sign-ins (goals P7, P8 and the first half of P19). Compares requests with the three SQL statements
+ * that they need at least, in alternating rounds. Also measures sign-ins on a schedule and all at once, and their effect
+ * on other people's requests.
  */
 export async function people(): Promise<void> {
   await using hub = await startBenchHub()

@@ -10,8 +10,8 @@ export function treeProcessorSecs(pid: number): number {
 }
 
 /**
- * Runs `work` and returns how many cores were used meanwhile by processes that are not descendants of this one. A
- * shared machine is noisy.
+ * Runs `work` and measures the load of a shared machine: the number of cores that processes other than the descendants
+ * of this one used meanwhile.
  */
 export async function withForeignCores<Result>(
   work: () => Promise<Result>,
@@ -29,7 +29,7 @@ export function memoryKiB(pid: number): { hub: number; all: number } {
   return { hub: pssKiB(pid), all: tree.reduce((sum, at) => sum + pssKiB(at), 0) }
 }
 
-/** Samples the memory of a process every `everyMs` until disposed; mostKiB() is the largest growth. */
+/** Samples the memory of a process every `everyMs` until disposed. mostKiB() returns the largest growth so far. */
 export function watchGrowth(pid: number, everyMs: number): Disposable & { mostKiB(): number } {
   const before = residentKiB(pid)
   let most = before
@@ -45,8 +45,8 @@ export function residentKiB(pid: number): number {
 }
 
 /**
- * Limit of open files of this user's processes. Node raises its soft limit to the hard limit, so hubs and load clients
- * have this limit.
+ * Hard limit of open files per process. Node raises its soft limit to the hard limit, so it applies to hubs and load
+ * clients.
  */
 export function maxOpenFiles(): number {
   const line = /Max open files\s+\S+\s+(\S+)/.exec(readFileSync('/proc/self/limits', 'latin1'))![1]!

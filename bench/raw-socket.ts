@@ -12,13 +12,13 @@ export type Target = {
   onSession?: (session: Buffer) => void
 }
 
-// Clients have to mask their frames. Any mask but zeros costs the server the same, and a constant one is cheap here.
+// Clients have to mask their frames. A constant mask is cheap here, and unmasking it costs the server as much as any other mask but zero.
 const MASK = [1, 2, 3, 4] as const
 const BINARY = 0x82
 
 /**
- * Client end of a WebSocket on a raw socket, with minimal cost, because load clients share the machine with the
- * measured hub. Messages are sent as prepared frames.
+ * Client end of a WebSocket on a raw socket. It is cheap, because load clients share the machine with the measured hub:
+ * messages are sent as prepared frames.
  */
 export class RawSocket {
   onMessage: (message: Buffer) => void = () => {}
@@ -31,7 +31,7 @@ export class RawSocket {
     this.#socket = socket
   }
 
-  /** Connects and upgrades; rejects when either is refused. `onClose` is called when an opened connection ends. */
+  /** Connects and upgrades. Rejects when either is refused. `onClose` is called when an opened connection is closed. */
   static open(target: Target, path: string, headers: string, onClose?: () => void): Promise<RawSocket> {
     return new Promise((done, failed) => {
       const at = { host: '127.0.0.1', port: target.port }

@@ -10,7 +10,8 @@ export type RowLoad = {
   batch: number
   connections: number
   /**
-   * Number of the first event, larger than those of the bench's devices, so that the ids are new but in the same range.
+   * Number of the first event. It is above the numbers of the bench's devices, so that the ids are new but in the same
+   * range.
    */
   first: number
 }

@@ -22,7 +22,7 @@ export type Transfer = { target: Target; bytes: number; isUpload: boolean }
 /** Streams that are opened and never read. */
 export type Stalls = { target: Target; path: string; count: number }
 
-/** Milliseconds before counting starts, for windows to grow and code to be compiled. */
+/** Milliseconds before counting starts. Meanwhile the flow-control windows grow and code is compiled. */
 const WARM_UP_MS = 1_000
 
 const stalled: Socket[] = []
@@ -90,7 +90,7 @@ async function get({ target, path, perSec, secs }: Gets): Promise<GetsRun> {
   return { p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99), count: latencies.length }
 }
 
-/** Transfers a body; `isSame` tells whether the other end received the same bytes, by SHA-256. */
+/** Transfers a body. `isSame` is true if the other end received the same bytes, by SHA-256. */
 async function transfer({ target, bytes, isUpload }: Transfer): Promise<{ isSame: boolean; secs: number }> {
   const from = performance.now()
   const request = target.isTls ? httpsRequest : httpRequest
@@ -128,7 +128,7 @@ async function stall({ target, path, count }: Stalls): Promise<object> {
   return {}
 }
 
-/** A connection on which a page was requested. */
+/** Opens a connection and requests a page on it. */
 function opened({ port, isTls, headers }: Target, path: string): Promise<Socket> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`

@@ -1,6 +1,6 @@
 // Yardsticks of the tunnel, and the source of its bytes. Forked by a bench. The first argument is the role: `source` is
-// the web server beside the device; `hub` and `device` are a minimal tunnel over one WebSocket, with frames of 16 KiB
-// prefixed by the stream's number, without windows, half-closed streams and permissions.
+// the web server on the device. `hub` and `device` are the ends of a minimal tunnel over one WebSocket: it sends frames of
+// 16 KiB prefixed by the stream's number, and has no windows, half-closed streams or permissions.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -13,7 +13,7 @@ import { generated } from './generated.ts'
 const [role, ...options] = process.argv.slice(2) as [string, ...string[]]
 const CHUNK = Buffer.alloc(128 * 1024, 'muster')
 const FRAME_BYTES = 16 * 1024
-/** Above this many buffered bytes of the WebSocket, streams are not read. */
+/** Limit of buffered bytes of the WebSocket, above which streams are not read. */
 const HIGH_WATER_BYTES = 1024 * 1024
 /** Number of the stream that carries the numbers of new streams. */
 const OPENINGS = 0

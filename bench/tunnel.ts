@@ -15,7 +15,7 @@ import { report, reportGoal } from './yardsticks.ts'
 const ROUNDS = 3
 const SECS = 4
 const SMALL_PER_SEC = 50
-/** Rate of each device of goal P3. An executor channel answers one call after the other. */
+/** Event rate per device in goal P3. It is low because an executor channel answers one call after the other. */
 const EVENTS_PER_SEC = 5
 const EVENTS_SECS = 20
 const GIGABYTE = 1024 ** 3
@@ -23,9 +23,9 @@ const GIGABYTE = 1024 ** 3
 type Run = { megabytesPerSec: number; hubSecsPerGigabyte: number; evenness: number }
 
 /**
- * Web pages of devices (goals P9, P10, P11). Measures one stream and four streams through the hub and one mutual-TLS
- * link, alternating with a minimal tunnel over one WebSocket; small requests, direct and through the tunnel; and events
- * of a device that streams at full speed.
+ * Web pages of devices (goals P9, P10, P11). Measures one stream and four streams through the hub and a mutual-TLS link,
+ * alternating with a minimal tunnel over one WebSocket. Also measures small requests, direct and through the tunnel, and
+ * events of a device that streams at full speed.
  */
 export async function tunnel(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-tunnel-'))
@@ -110,7 +110,7 @@ export async function tunnel(): Promise<void> {
   ssh?.stop()
 }
 
-/** Reads endless pages for a while; `pid` is the process in the middle, whose CPU time is measured. */
+/** Reads endless pages for `secs`. `pid` is the process in the middle, whose CPU time is measured. */
 async function stream(
   client: ChildProcess,
   target: Target,
@@ -121,7 +121,7 @@ async function stream(
   const before = treeProcessorSecs(pid)
   const { perSec } = await ask<StreamsRun>(client, { streams: { target, path: '/flat', streams, secs } })
   const bytesPerSec = perSec.reduce((sum, each) => sum + each, 0)
-  // The CPU time includes the second of warm-up, in which about as many bytes flow as in any other.
+  // The CPU time includes the second of warm-up, which transfers about as many bytes as any other second.
   const gigabytes = (bytesPerSec * (secs + 1)) / 1e9
   return {
     megabytesPerSec: bytesPerSec / 1e6,
@@ -130,7 +130,7 @@ async function stream(
   }
 }
 
-/** Follows a proxy link once, like a browser; returns the address and cookie of a device's port. */
+/** Opens a proxy link once, like a browser. Returns the address of a device's port and the cookie for it. */
 export async function openProxy(hub: BenchHub, deviceId: string, port: number): Promise<Target> {
   // The certificate of this hub is self-signed.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'

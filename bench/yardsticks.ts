@@ -13,7 +13,7 @@ import type { ConnectRun, LoadCommand, PublishRun } from './load-client.ts'
 import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts'
 import type { RowLoad, RowRun } from './row-writer.ts'
 
-/** A round with more foreign load than this, in cores, is repeated, up to the number of spare rounds. */
+/** Limit of foreign load in cores. A round above it is repeated, at most `SPARE_ROUNDS` times in all. */
 const MAX_FOREIGN_CORES = 0.1
 const SPARE_ROUNDS = 2
 /** First event numbers of `measureRows` and of `measureCopy`, above those of a bench's devices. */
@@ -46,7 +46,7 @@ export function startLoadClient(): LoadClient {
   }
 }
 
-/** Measures a plain WebSocket echo: CPU time of its process, and latencies of its clients. */
+/** Measures a plain WebSocket echo: CPU time of its process per message, and messages per second. */
 export async function measureEcho(
   options: EchoOptions,
   load: { devices: number; secs: number; window: number; messageBytes: number },
@@ -63,8 +63,8 @@ export async function measureEcho(
 }
 
 /**
- * Measures idle connections to a plain WebSocket server: memory of each in KiB, connections per second and CPU time.
- * Also the share of a core for answering a Ping of each every 5 s, over `pingSecs`.
+ * Measures idle connections to a plain WebSocket server: memory per connection in KiB, connections per second and CPU
+ * time. Also measures over `pingSecs` the share of a core that answers a Ping of each connection every 5 s.
  */
 export async function measureIdleSockets(
   options: EchoOptions,
@@ -97,7 +97,7 @@ async function startEcho(options: EchoOptions): Promise<{ child: ChildProcess; p
   return { child, port }
 }
 
-/** Inserts rows by the driver alone, many per statement; CPU time of database and writer for each. */
+/** Measures inserting rows by the driver alone, many per statement: CPU time of database and writer per row. */
 export async function measureRows(
   hub: BenchHub,
   load: RowLoad,
@@ -115,7 +115,7 @@ export async function measureRows(
 export async function measureCopy(hub: BenchHub, deviceIds: string[], round: number): Promise<number> {
   const rows = 100_000
   const folder = await mkdtemp(join(tmpdir(), 'muster-copy-'))
-  // The files are read under the database's own account.
+  // The database server reads the files under its own account.
   await chmod(folder, 0o755)
   try {
     const files = [0, 1].map(part => join(folder, `${part}.tsv`))
@@ -159,8 +159,8 @@ function line(deviceIds: string[], number: number, at: Date): string {
 }
 
 /**
- * Repeats a round until `count` of them were quiet, at most two more, and keeps the quietest. Also returns the largest
- * foreign load among those kept.
+ * Repeats a round until `count` of them were quiet, with at most `SPARE_ROUNDS` more, and keeps the `count` quietest. Also
+ * returns the largest foreign load among those.
  */
 export async function quietRounds<Row>(
   count: number,
