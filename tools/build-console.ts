@@ -1,5 +1,5 @@
-// Builds the console into apps/console/dist when its sources changed since the last build; does nothing in an installation
-// that ships a built console and no build tools.
+// Builds the console into apps/console/dist when its sources changed since the last build. Does nothing in an installation
+// that has a built console and no build tools.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const stamp = join(dist, '.sources')
 
 const hash = hashOf(['apps/console', 'packages/actions/src', 'packages/concurrency/src', 'package-lock.json'])
 const isBuilt = existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
-// Vite is a dependency of the test kit as well; its plugin is a development package of the console only.
+// Vite may be installed as a dependency of the test kit. Its React plugin is a development package of the console only.
 const canBuild = existsSync(join(root, 'node_modules/vite')) && existsSync(join(root, 'node_modules/@vitejs'))
 if (!isBuilt) {
   if (canBuild) {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** TypeScript type for each PostgreSQL type: of `select` and, where it differs, of writes. */
+/** TypeScript types for each PostgreSQL type: for reading, and for writing if it differs. */
 const TYPES: Record<string, { read: string; write?: string }> = {
   text: { read: 'string' },
   bytea: { read: 'Buffer' },

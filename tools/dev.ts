@@ -1,5 +1,5 @@
-// `npm run dev`: hub with its database and a simulated fleet, the console with hot reload, seeded people. The hub starts again when a
-// source of it changes. Ctrl-C ends everything; the data stay in .muster-dev.
+// `npm run dev`: starts a hub with its database, a simulated fleet and seeded people, and the console with hot reload. The hub is restarted
+// when its sources change. Ctrl-C stops everything; the data stay in .muster-dev.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
@@ -16,7 +16,7 @@ const HUB_URL = `http://localhost:${HUB_PORT}`
 const SOURCES = ['apps/hub/src', 'packages/actions/src', 'packages/concurrency/src', 'packages/link/src']
 /** Quiet time after a change before the hub starts again, in milliseconds: editors write several files at once. */
 const SETTLE_MS = 200
-/** Deadline of a hub that ends, in milliseconds. */
+/** Deadline for the hub to stop, in milliseconds. */
 const STOP_TIMEOUT_MS = 20_000
 
 const PASSWORD = 'muster development'
@@ -61,7 +61,7 @@ async function startHub(): Promise<ChildProcess> {
   const ready = Promise.withResolvers<void>()
   let output = ''
   child.stdout!.on('data', (chunk: Buffer) => {
-    // Log lines go on to the terminal; the startup banner is replaced by the one above.
+    // Log lines after the startup banner are written to the terminal. The banner itself is replaced by the one above.
     if (output.includes('Stop with')) process.stdout.write(chunk)
     else output += chunk.toString()
     if (output.includes('Stop with')) ready.resolve()
@@ -99,7 +99,7 @@ function onChange(_event: string, file: string | null): void {
   }, SETTLE_MS)
 }
 
-/** Makes the people of the table above who are not there yet; resolves to the administrator's sign-in. */
+/** Creates those people of `PEOPLE` who do not exist yet. Resolves to the administrator's credentials. */
 async function seedPeople(): Promise<{ email: string; password: string }> {
   const signIn = JSON.parse(await readFile(join(DATA_DIR, 'initial-admin.json'), 'utf8'))
   const answer = await fetch(`${HUB_URL}/api/private/login`, {

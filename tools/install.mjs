@@ -1,6 +1,5 @@
-// Installs the packages of package-lock.json when node_modules is missing or older. Plain JavaScript, because it is the
-// only file that the machine's own Node (20.19 or newer) runs. After it, `node` in an npm script is the Node 24 that
-// npm installed.
+// Installs the packages of package-lock.json when node_modules is missing or outdated. It is plain JavaScript, because the
+// machine's own Node (20.19 or newer) runs it. Afterwards, `node` in an npm script is the Node 24 that npm installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,7 +16,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 if (!isInstalled()) {
   const args = ['ci', '--loglevel=error', '--no-fund', '--no-audit']
   process.stderr.write('Installing dependencies…\n')
-  // npm_* variables of the running script would reach the inner npm as settings.
+  // Removes the npm_* variables of the running script, because the inner npm would read them as settings.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([key]) => !key.toLowerCase().startsWith('npm_')),
   )

@@ -33,7 +33,7 @@ async function installs(locked: Packages, installed: Packages = INSTALLED): Prom
     await writeFile(done, JSON.stringify({ packages: installed }))
     await utimes(done, 1, 1)
     await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: locked }))
-    // Replaces npm.
+    // An empty script replaces npm.
     await writeFile(join(root, 'npm.cjs'), '')
     const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools/install.mjs')], {
       env: { npm_execpath: join(root, 'npm.cjs') },

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
-/** Start of each file: refuses an older Node with one line. */
+/** Code at the start of each file, which refuses an older Node with a one-line message. */
 const requireNode = readFileSync(join(import.meta.dirname, 'require-node.js'), 'utf8')
 const outDir = resolve(process.argv[2] ?? join(root, 'dist'))
 
@@ -23,7 +23,7 @@ for (const [name, app] of [
       ssr: join(root, 'apps', app, 'src/main.ts'),
       outDir,
       emptyOutDir: false,
-      // Syntax that older versions can parse, so that the version check runs there.
+      // Emits syntax that Node 20 can parse, so that the version check runs there.
       target: 'node20',
       rolldownOptions: {
         // Optional native modules of ws; it works without them.

@@ -1,5 +1,5 @@
-// First import of all programs: checks the version before any code that an older Node cannot parse. `tools/package.ts`
-// puts this text at the start of packed files, so its names are in a block.
+// First import of all programs: checks the Node version before any code that an older Node cannot parse. `tools/package.ts`
+// prepends this text to packed files, so the block keeps its names out of their scope.
 {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 24) {
@@ -8,8 +8,8 @@
     )
     process.exit(1)
   }
-  // Node before 24.5 reads the system's certificate authorities only with an option at start, and before 24.3 it warns
-  // about type stripping. 24.0.0 is the newest Node 24 on npm for macOS.
+  // Node before 24.5 trusts the system's certificate authorities only with a command-line option, and before 24.3 it warns
+  // about type stripping. Both matter because 24.0.0 is the newest Node 24 on npm for macOS.
   const options = ['--use-system-ca', '--disable-warning=ExperimentalWarning']
   if (major === 24 && minor < 5 && !options.every(option => process.execArgv.includes(option)))
     process.execve(

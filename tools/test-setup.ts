@@ -1,5 +1,5 @@
-// Installs programs that tests run and npm does not provide: Debian packages if this runs as root, schemathesis from
-// PyPI. Names what it could not install and still exits with 0: tests that need a missing program are skipped and
+// Installs programs that tests need and npm does not provide: Debian packages if this runs as root, and schemathesis from
+// PyPI. Reports what it could not install but exits with 0, because tests that need a missing program are skipped and
 // counted.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { PROGRAMS, SCHEMATHESIS_FOLDER } from '@muster/testkit/programs'
 import { launchBrowser } from '../e2e/browser.ts'
 
 const APT = '/usr/bin/apt-get'
-/** Waits up to 120 s for another run of apt. */
+/** Lets apt wait up to 120 s for the lock of another apt process. */
 const LOCK = ['-o', 'DPkg::Lock::Timeout=120']
 const SCHEMATHESIS = 'schemathesis==4.32.5'
 const missing = Object.entries(PROGRAMS).filter(([, { path }]) => !existsSync(path))

@@ -1,6 +1,6 @@
 // Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and all tests of
 // behaviour. `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `nightly`
-// runs the fuzz tests with a random seed. With several arguments, a failure of one does not keep the next from running.
+// runs the fuzz tests with a random seed. With several arguments, all are run even if an earlier one fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** The part of a report by vitest's JSON reporter that is read here. */
+/** The members of a report by vitest's JSON reporter that are used here. */
 type Report = { testResults: FileReport[] }
 type FileReport = {
   name: string
@@ -64,7 +64,7 @@ for (const name of names) {
 }
 
 rmSync(results, { recursive: true, force: true })
-// Printed again at the end, because the end is what is kept of a long log.
+// Repeats the failures at the end, because long logs are often cut at their start.
 for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
 if (skipped.length > 0) process.stdout.write(`\n${skipped.length} skipped:\n  ${skipped.join('\n  ')}\n`)
 process.stdout.write(`\n${secondsSince(startedAt)} s\n${count.passed} passed, ${failures.length} failed\n`)
@@ -80,7 +80,7 @@ async function checks(): Promise<void> {
   await check('console', 'node', ['tools/build-console.ts'])
 }
 
-/** A check without tests of its own counts as one. Its output is printed when it has ended, since others run beside it. */
+/** Runs a check and counts it as one test. Its output is printed when it has ended, because other checks run at the same time. */
 async function check(what: string, command: string, options: string[]): Promise<void> {
   const from = performance.now()
   const child = spawn(command, options, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
