@@ -63,7 +63,7 @@ command({ ...base, input, permission: 'user', audit: ['maybeToken'] })
 telemetry({ ...base, input, permission: 'user', audit: ['fingerprint'] })
 // @ts-expect-error there is no such field
 command({ ...base, input, permission: 'user', audit: ['deviceID'] })
-// @ts-expect-error a command says what is audited
+// @ts-expect-error a command must list its audited fields
 command({ ...base, input, permission: 'user' })
 // @ts-expect-error a query is not audited
 query({ ...base, input, permission: 'user', audit: ['deviceId'] })

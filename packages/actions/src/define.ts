@@ -54,7 +54,7 @@ export type Permission<Input> = PlainPermission | ScopedPermission<Input>
 /** A permission without its input type. */
 export type AnyPermission = PlainPermission | { can: Right; on: ResourceKind; id: string; orOneself?: string }
 
-/** The person who runs an action, with what `RecentSignIn.isNeeded` needs to know. */
+/** The person who runs an action, as passed to `RecentSignIn.isNeeded`. */
 type Person = { actor: 'User' | 'UserToken'; userId: string }
 
 /**
@@ -106,12 +106,12 @@ type AuditableFields<Input> = {
 }[keyof Input & string]
 
 /**
- * What a query reads. A `scan` may look at many rows for a few and takes as long as a statement may. `scan if filtered` is one only when
- * `filter` has a condition: without it the order of the list is an index. All other queries find their rows by key.
+ * Cost of a query. A `scan` may read many rows to find a few, so it can last until the statement timeout. `scan if filtered` scans only if
+ * `filter` has a condition; otherwise an index has the order of the list. Queries without a cost find their rows by key.
  */
 export type QueryCost = 'scan' | 'scan if filtered'
 
-/** One entry of the registry, stored there under its name. */
+/** An entry of the registry, which stores it under its wire name. */
 export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> = {
   kind: ActionKind
   summary: string
@@ -130,7 +130,7 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   rateLimit?: RateLimit
   /** The action creates a lasting record, which counts towards the caller's limit of creations. */
   isCreation?: boolean
-  /** Scans of all people share a few connections of the hub. */
+  /** The hub runs scans with a concurrency limit that all people share. */
   cost?: QueryCost
 }
 

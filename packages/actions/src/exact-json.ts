@@ -17,8 +17,8 @@ declare global {
 }
 
 /**
- * A JSON value kept as its text. In the hub of any type; in results of `parseExact` and `parseLossless` always a
- * number.
+ * A JSON value kept as its text. The hub uses it for values of any type. `parseExact` and `parseLossless` return it only
+ * for numbers.
  */
 export class RawJson {
   readonly text: string
@@ -33,7 +33,7 @@ export class RawJson {
   }
 
   /**
-   * Called by `JSON.stringify`. Inside `stringify` it gives a placeholder; elsewhere a number keeps its text and other
+   * Called by `JSON.stringify`. Inside `stringify` it returns a placeholder. Elsewhere a number keeps its text and other
    * values are parsed.
    */
   toJSON(): unknown {

@@ -35,7 +35,7 @@ export const MAX_PASSWORD_LENGTH = 256
 export const MAX_NAME_LENGTH = 128
 /** Longest name at sign-up, in characters. */
 export const MAX_SIGN_UP_NAME_LENGTH = 64
-/** Longest address of a mail, in characters. */
+/** Longest email address, in characters. */
 export const MAX_EMAIL_LENGTH = 254
 /** Maximum number of log rows in a bare call; paged calls reach all of them. */
 export const MAX_LOG_ROWS = 1000
@@ -51,10 +51,10 @@ export const MAX_FILENAME_LENGTH = 256
 /** Longest part of such a path between slashes, in bytes of UTF-8: the limit of common file systems. */
 export const MAX_FILENAME_PART_BYTES = 255
 
-/** HTML elements that the console keeps in the operator's banner; of all others it shows the text only. */
+/** HTML elements that the console allows in the operator's banner. It shows only the text of other elements. */
 export const BANNER_TAGS = ['a', 'b', 'strong', 'em', 'code', 'br'] as const
 
-/** Longest name of an instance, in characters: it is shown on the sign-in page and in titles. */
+/** Longest name of an instance, in characters. The sign-in page and page titles show the name. */
 export const MAX_INSTANCE_NAME_LENGTH = 64
 /** Largest budget for new devices of a deployment token: devices at once, and devices per hour. */
 export const MAX_NEW_DEVICES = 1_000_000

@@ -15,7 +15,7 @@ export type LiveTopic =
   | 'links'
 
 /**
- * One notice of the live stream (`GET /api/v1/live`, server-sent events of type `changes` whose data is a list of
+ * A notice of the live stream (`GET /api/v1/live`, server-sent events of type `changes` whose data is a list of
  * these). It contains no data: the client queries the new state through an action.
  */
 export type LiveChange = {

@@ -183,7 +183,7 @@ export function whoMay(permission: AnyPermission): string {
   const words: [Role, string][] = [
     ['device', 'the device itself'],
     ['member', `members of ${owner}`],
-    // Where members are allowed, their administrators are as well.
+    // Administrators of an organization are members too, so they are named only where members are not.
     ...(roles.has('member')
       ? []
       : [['organizationAdmin', 'administrators of the organization'] satisfies [Role, string]]),

@@ -45,7 +45,7 @@ export function relativePath(max: number): string {
   return `^${pathPart(max)}(/${pathPart(max)})*$`
 }
 
-/** Such a path in which segments may be empty, also the first and the last. */
+/** Like `relativePath`, but all segments may be empty, including the first and the last. */
 export function pathWithEmptyParts(max: number): string {
   return `^(${pathPart(max)})?(/(${pathPart(max)})?)*$`
 }

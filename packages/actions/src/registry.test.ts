@@ -156,7 +156,7 @@ describe.each(entries)('%s', (_name, action) => {
     for (const [field, schema] of Object.entries(shape) as [string, z.ZodType][]) {
       if (!schema.safeParse(undefined).success) continue
       expect(schema.safeParse(null), field).toMatchObject({ success: true })
-      // A field of any JSON is the only one in which null is a value.
+      // Only in a field of any JSON is null a value.
       expect(schema.parse(null), field).toBeUndefined()
     }
   })

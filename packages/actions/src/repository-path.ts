@@ -7,8 +7,8 @@ export function isRepositoryId(word: string, kind: 'repo' | 'pkg' | 'pkg_v' | 'r
 }
 
 /**
- * Parses `repository/package/tag[/file]` for the look-ups by path; file names may contain slashes. Undefined for any
- * other form. Uses no schema library, so that command lines start quickly.
+ * Parses `repository/package/tag[/file]` for the look-ups by path. File names may contain slashes. Returns undefined for
+ * any other form. Uses no schema library, so that command lines start quickly.
  */
 export function parseRepositoryPath(path: string): RepositoryPath | undefined {
   const [repository, name, tag, ...file] = path.split('/')

@@ -69,8 +69,8 @@ export const NewPassword = secret(
 )
 
 /**
- * A password to compare with the stored one. Any text up to four times the longest password, so that a wrong one is an
- * outcome.
+ * A password to compare with the stored one. It may be up to four times as long as a new password, so that a wrong
+ * password leads to an outcome and not to an input error.
  */
 export const Password = secret(z.string().max(4 * MAX_PASSWORD_LENGTH))
 
@@ -80,7 +80,7 @@ export const HostName = z
   .max(253)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*$/, 'expected a host name')
 
-/** A JWT of the hub. It is checked only by verifying it, so that an invalid one is an outcome and no input error. */
+/** A JWT of the hub. The schema accepts any text: handlers verify it and return an outcome for an invalid one. */
 export const Jwt = secret(z.string().max(4096))
 
 /** Name of a property: 1 to 256 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$` (protocol 4.1). */
