@@ -14,8 +14,8 @@ const RESET_AFTER_MS = 60_000
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1000
 
 /**
- * Pauses between attempts: exponential with full jitter, so that a fleet that lost its hub comes back spread
- * over time rather than in waves.
+ * Delays between attempts: exponential with full jitter, so that a fleet that lost its hub does not reconnect in
+ * waves.
  */
 export class Backoff {
   readonly #random: () => number

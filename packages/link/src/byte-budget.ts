@@ -1,20 +1,21 @@
-/** Memory that half-received messages are charged to. */
+/** Memory budget for messages that were received in part. */
 export interface InputBudget {
-  /** Reserves bytes; false when fewer are free. */
+  /** Reserves bytes. Returns false when fewer are free. */
   take(bytes: number): boolean
   /** Returns bytes that take() reserved. */
   release(bytes: number): void
 }
 
 /**
- * Memory limit shared by many half-received messages, so that several large ones at once cannot exhaust the process.
+ * Memory limit shared by many messages that were received in part, so that several large ones at once cannot exhaust the
+ * process.
  */
 export class ByteBudget implements InputBudget {
   readonly #limitBytes: number
   readonly #parent: ByteBudget | undefined
   #usedBytes = 0
 
-  /** Makes a budget with a limit of its own whose bytes also count against `parent`. */
+  /** Creates a budget with its own limit. Its bytes also count against `parent`. */
   constructor(limitBytes: number, parent?: ByteBudget) {
     this.#limitBytes = limitBytes
     this.#parent = parent
@@ -25,7 +26,7 @@ export class ByteBudget implements InputBudget {
     return this.#usedBytes
   }
 
-  /** Reserves bytes; false when fewer are free here or in the parent. */
+  /** Reserves bytes. Returns false when fewer are free here or in the parent. */
   take(bytes: number): boolean {
     if (this.#usedBytes + bytes > this.#limitBytes) return false
     if (this.#parent !== undefined && !this.#parent.take(bytes)) return false

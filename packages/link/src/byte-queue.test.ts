@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, inject, it } from 'vitest'
 import { ByteQueue } from './byte-queue.ts'
 
-it('keeps bytes in order however they are pushed and taken', () => {
+it('keeps bytes in order for any sizes of pushed and taken pieces', () => {
   const step = fc.oneof(
     fc.record({ push: fc.oneof(fc.nat(40), fc.nat(9000)) }),
     fc.record({ copy: fc.nat(12_000) }),
@@ -43,7 +43,7 @@ it('keeps bytes in order however they are pushed and taken', () => {
   )
 })
 
-it('counts the pushes that became one piece', () => {
+it('counts the pushes that were merged into one piece', () => {
   const queue = new ByteQueue()
   for (let i = 0; i < 5; i++) queue.push(Uint8Array.of(i))
   queue.push(new Uint8Array(5000))
@@ -65,7 +65,7 @@ it('does not keep a large buffer alive for a small part of it', () => {
   expect(queue.shift()?.buffer).toBe(socketBuffer.buffer)
 })
 
-it('stays small when it is never quite empty', () => {
+it('does not grow when it is never completely empty', () => {
   const queue = new ByteQueue()
   const piece = new Uint8Array(2048)
   queue.push(piece)

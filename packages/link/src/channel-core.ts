@@ -11,7 +11,7 @@ export interface ChannelIds {
   readonly isOwn: boolean
 }
 
-/** One end of a channel: the two directions, which end independently, and the state that they share. */
+/** Core of a channel on this side: the two directions, which end independently, and the state that they share. */
 export class ChannelCore {
   readonly host: ChannelHost
   readonly endpoint: string
@@ -38,7 +38,7 @@ export class ChannelCore {
   }
 
   /**
-   * Resolves when both directions are over or the link ended. Created on first use, since most channels never need it.
+   * Resolves when both directions have ended or the link ended. Created on first use, since most channels never need it.
    */
   get closed(): Promise<void> {
     this.#closed ??=
@@ -50,7 +50,7 @@ export class ChannelCore {
     return this.#closed
   }
 
-  /** Takes a ChannelClose: the peer reads no more. */
+  /** Handles ChannelClose: the peer has stopped reading. */
   receiveStop(): void {
     if (this.output.hasPeerStopped) return
     this.output.receiveStop()
@@ -62,7 +62,7 @@ export class ChannelCore {
     this.settle()
   }
 
-  /** Settles every pending read and write of the channel: the link is gone. */
+  /** Settles every pending read and write of the channel after the link ended. */
   linkEnded(end: LinkEnd): void {
     this.linkEnd = end
     this.output.linkEnded()
@@ -78,7 +78,7 @@ export class ChannelCore {
     this.settle()
   }
 
-  /** Once both directions are over, sends the missing end frames and removes the channel from the link. */
+  /** Once both directions have ended, sends the missing end frames and removes the channel from the link. */
   settle(): void {
     if (this.#isDead || this.linkEnd !== undefined || !this.output.hasSentEnd) return
     if (!this.input.hasSentStop && !this.input.hasReadEnd) return

@@ -19,18 +19,18 @@ export interface ChannelHost {
   sendControl(frame: Uint8Array): void
   /** Ends the link if more data is queued than `maxQueuedBytes` allows. */
   checkData(): void
-  /** False while too much output is queued to begin another action; `resume` is called once there is room. */
+  /** False while too much output is queued to start another action. `resume` is called once there is room. */
   mayAnswer(resume: () => void): boolean
-  /** Reports that queued data has left or was dropped; `isAnswer` when it was an action's answer. */
+  /** Called when queued data was sent or dropped. `isAnswer` is true if it was an action's answer. */
   dataLeft(isAnswer: boolean): void
   /**
    * True once the peer has read everything sent up to a position of `outgoing`: it answered a Ping that was sent after
    * that position. Otherwise requests such a Ping.
    */
   hasPeerTaken(position: number): boolean
-  /** Runs a hook of the application. Whatever it throws closes only this channel. */
+  /** Runs a hook of the application. An error that it throws closes only this channel. */
   guard(channel: ChannelState, hook: () => void): void
-  /** Removes a channel whose directions are both over on this side. */
+  /** Removes a channel whose directions have both ended on this side. */
   channelDied(channel: HostedChannel): void
 }
 
@@ -42,7 +42,7 @@ export interface ChannelState {
   readonly linkEnd: LinkEnd | undefined
   /** Ends both directions at once. */
   close(): void
-  /** Removes the channel from the link once both directions are over. */
+  /** Removes the channel from the link once both directions have ended. */
   settle(): void
 }
 

@@ -15,7 +15,7 @@ interface Reader {
   reject(error: Error): void
 }
 
-/** Incoming direction of one channel: the peer's data until it ends or this side stops reading (protocol 2.5, 2.7). */
+/** Incoming direction of a channel: the peer's data until its end or until this side stops reading (protocol 2.5, 2.7). */
 export class ChannelInput implements WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -24,7 +24,7 @@ export class ChannelInput implements WheelEntry {
   onReadable: (() => void) | undefined = undefined
   /** The peer has ended its data. */
   hasPeerEnded = false
-  /** ChannelClose was sent: this side reads no more. */
+  /** ChannelClose was sent: this side has stopped reading. */
   hasSentStop = false
   /** The application has seen the end. */
   hasReadEnd = false
@@ -45,7 +45,7 @@ export class ChannelInput implements WheelEntry {
     return this.#core.linkEnd !== undefined && !this.hasPeerEnded && !this.hasSentStop
   }
 
-  /** Takes a ChannelData frame; false when it exceeds the credit. */
+  /** Handles a ChannelData frame. Returns false when it exceeds the credit. */
   receiveData(message: Uint8Array): boolean {
     const length = message.length - FRAME.dataHeaderBytes
     if (!this.window.arrived(length)) return false
@@ -98,7 +98,7 @@ export class ChannelInput implements WheelEntry {
     const { peerAge, wheel } = this.#core.host
     if (peerAge === 'Current') return
     if (peerAge === 'Unknown' && !this.window.isOpen) {
-      // A peer without credit cannot send, so its silence means nothing.
+      // A peer without credit cannot send, so missing data is not a sign of the end.
       this.endAfterIdle()
     } else if (peerAge === 'Unknown' && (this.#idleRound === 0 || this.#idleRound === wheel.rounds)) {
       // After a blocked event loop the wheel runs its ticks before the socket is read. The next round decides, after
@@ -110,7 +110,7 @@ export class ChannelInput implements WheelEntry {
     }
   }
 
-  /** Settles the pending read: the link is gone. */
+  /** Settles the pending read after the link ended. */
   linkEnded(): void {
     this.#core.host.wheel.cancel(this)
     this.#announceEnd()

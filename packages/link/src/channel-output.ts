@@ -7,9 +7,9 @@ import type { DataSource } from './outgoing.ts'
 import { SendWindow } from './send-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Legacy peers discard unread data when its end arrives, so the end follows this long after the data (R-12). The time
-// runs from the peer's Pong to a Ping behind the data. Without that Pong the data may still lie in kernel buffers, and
-// the end would arrive right behind it.
+// Legacy peers discard unread data when the end of data arrives, so the end is sent this long after the data (R-12). The
+// time starts with the peer's Pong to a Ping that was sent after the data. Before that Pong the data may still be in kernel
+// buffers, and the end would arrive right behind it.
 const LEGACY_END_DELAY_MS = 300
 const PONG_POLL_MS = 100
 const DONE: Promise<void> = Promise.resolve()
@@ -19,7 +19,7 @@ interface Writer {
   reject(error: Error): void
 }
 
-/** Outgoing direction of one channel: our data until it ends or the peer stops reading (protocol 2.5, 2.7). */
+/** Outgoing direction of a channel: our data until its end or until the peer stops reading (protocol 2.5, 2.7). */
 export class ChannelOutput implements DataSource, WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -27,9 +27,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
   onWritable: (() => void) | undefined = undefined
   /** The peer has stopped reading. */
   hasPeerStopped = false
-  /** ChannelClosed was sent: this side sends no more. */
+  /** ChannelClosed was sent: this side has ended its data. */
   hasSentEnd = false
-  /** The data are answers of actions. */
+  /** True if the data are answers of actions. */
   isAnswers = false
   /** Data was sent since the peer's last Adjust, so its next Adjust is a reaction to that data. */
   hasSentSinceAdjust = false
@@ -77,7 +77,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return this.#queue === undefined ? 0 : this.#queue.length
   }
 
-  /** Adds credit; false when a counter overflows. */
+  /** Adds credit. Returns false when a counter overflows. */
   receiveAdjust(frames: number, bytes: number): boolean {
     this.hasSentSinceAdjust = false
     if (!this.#window.add(frames, bytes)) return false
@@ -87,21 +87,21 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return true
   }
 
-  /** Notes that the peer reads no more, and ends our direction in reply. */
+  /** Handles that the peer has stopped reading, and ends our direction in reply. */
   receiveStop(): void {
     this.hasPeerStopped = true
     this.#fail()
     this.#sendEnd()
   }
 
-  /** Fails pending writes: the link is gone. */
+  /** Fails pending writes after the link ended. */
   linkEnded(): void {
     this.#core.host.wheel.cancel(this)
     this.#fail()
     this.#resolveEndSent?.()
   }
 
-  /** Sends one queued frame; true when credit and data for another remain. */
+  /** Sends one queued frame. Returns true when credit and data for another remain. */
   sendFrame(): boolean {
     const queue = this.#queue
     const length = queue === undefined ? 0 : Math.min(this.#window.sendable, queue.length)
@@ -169,7 +169,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     if (this.queuedBytes === 0) this.#finish()
   }
 
-  /** Ends at once, without what is queued. */
+  /** Drops queued data and ends this direction at once. */
   abort(): void {
     this.#isEnding = true
     this.#drop()
@@ -179,7 +179,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #hasRoom(): boolean {
     const { limits, outgoing } = this.#core.host
     const { queuedBytes } = this
-    // Other channels' queues must not block this one for good, so a channel with nothing queued may always write.
+    // The queues of other channels must not block this one forever, so a channel without queued data may always write.
     const isLow = queuedBytes < limits.channelHighWaterBytes && (queuedBytes === 0 || outgoing.hasRoom)
     if (this.canWrite && isLow) return true
     this.#owesWritable = true
@@ -251,7 +251,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   /**
    * True when an end right behind the data could make the peer discard unread data. Executor channels are exempt: a
    * server ends only after its client did, and a client only after reading its answers. For current peers the end is
-   * sent at once, because they must get the channel back: their channels are few (R-14).
+   * sent at once, because it frees the channel, and they allow only a few (R-14).
    */
   get #mayLoseData(): boolean {
     const { peerAge } = this.#core.host

@@ -13,7 +13,7 @@ const end = (peer: RawPeer): void => peer.send({ type: 'ChannelClosed', receiver
 const stop = (peer: RawPeer): void => peer.send({ type: 'ChannelClose', receiverId: 1, reason: none })
 
 describe('reading', () => {
-  it('gives what arrived in order, then undefined, then null at the end', () => {
+  it('returns the data in order, then undefined, then null at the end', () => {
     const [peer, channel] = serve()
     expect(channel.tryRead()).toBeUndefined()
     peer.sendData(1, Uint8Array.of(1, 2))
@@ -54,7 +54,7 @@ describe('reading', () => {
     expect(seen).toEqual([Uint8Array.of(1), Uint8Array.of(2), null])
   })
 
-  it('calls onReadable also while earlier bytes lie unread', () => {
+  it('calls onReadable even while earlier bytes are unread', () => {
     const [peer, channel] = serve()
     let calls = 0
     channel.onReadable = () => calls++
@@ -64,7 +64,7 @@ describe('reading', () => {
     expect(channel.tryRead()).toEqual(Uint8Array.of(1, 2))
   })
 
-  it('says so when the link breaks off the data, after what had arrived', async () => {
+  it('reports truncated data after the received bytes when the link ends', async () => {
     const [peer, channel] = serve()
     peer.sendData(1, Uint8Array.of(1))
     peer.link.transportClosed('gone')
@@ -78,7 +78,7 @@ describe('reading', () => {
     await expect(read).rejects.toThrow('link ended: LocalClose')
   })
 
-  it('is complete when the link ends after the data did', async () => {
+  it('is complete when the link ends after the end of the data', async () => {
     const [peer, channel] = serve()
     peer.sendData(1, Uint8Array.of(1))
     end(peer)
@@ -88,7 +88,7 @@ describe('reading', () => {
     expect(await channel.read()).toBeNull()
   })
 
-  it('can be iterated, and stops reading when the loop is left', async () => {
+  it('can iterate, and stops reading when the loop is left', async () => {
     const [peer, channel] = serve()
     peer.sendData(1, Uint8Array.of(1))
     const pieces: Uint8Array[] = []
@@ -109,7 +109,7 @@ describe('reading', () => {
     expect(other.sent()).toEqual([])
   })
 
-  it('drops what is unread after stopReading(), gives null, and returns no more credit', async () => {
+  it('drops unread bytes after stopReading(), returns null, and grants no more credit', async () => {
     const [peer, channel] = serve()
     const waiting = channel.read()
     channel.stopReading()
@@ -140,7 +140,7 @@ describe('reading', () => {
 })
 
 describe('writing', () => {
-  it('sends within credit at once, and the rest as credit comes', () => {
+  it('sends within credit at once, and the rest when credit arrives', () => {
     const [peer, channel] = serve({}, { frames: 3, bytes: 1000 })
     expect(channel.tryWrite(bytes(400))).toBe(true)
     expect(lengths(peer.sent())).toEqual([400])
@@ -156,7 +156,7 @@ describe('writing', () => {
     expect(channel.queuedBytes).toBe(0)
   })
 
-  it('puts small writes that had to wait into one frame', () => {
+  it('merges small queued writes into one frame', () => {
     const [peer, channel] = serve({}, { frames: 0, bytes: 10_000 })
     for (let i = 0; i < 100; i++) channel.tryWrite(Uint8Array.of(i))
     peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 0 })
@@ -165,7 +165,7 @@ describe('writing', () => {
     ])
   })
 
-  it('resolves write() at once below the high-water mark, and above it when half has left', async () => {
+  it('resolves write() at once below the high-water mark, and above it when half was sent', async () => {
     const [peer, channel] = serve({ limits: { channelHighWaterBytes: 1000 } }, { frames: 100, bytes: 0 })
     await channel.write(bytes(900))
     await channel.write(none)
@@ -182,7 +182,7 @@ describe('writing', () => {
     expect(channel.queuedBytes).toBe(410)
   })
 
-  it('calls onWritable once after tryWrite() said false', () => {
+  it('calls onWritable once after tryWrite() returned false', () => {
     const [peer, channel] = serve({ limits: { channelHighWaterBytes: 100 } }, { frames: 100, bytes: 0 })
     let calls = 0
     channel.onWritable = () => calls++
@@ -198,7 +198,7 @@ describe('writing', () => {
     expect(channel.tryWrite(none)).toBe(true)
   })
 
-  it('goes on from onWritable without nesting', () => {
+  it('can write from onWritable without recursion', () => {
     const credit = { frames: 5000, bytes: 0 }
     const [peer, channel] = serve({ limits: { channelHighWaterBytes: 100 } }, credit, 'Current')
     let written = 200
@@ -216,7 +216,7 @@ describe('writing', () => {
     expect(frames.at(-1)?.type).toBe('ChannelClosed')
   })
 
-  it('fails once it was ended, the peer stopped, or the link ended', async () => {
+  it('fails after end(), after the peer stopped reading, or after the link ended', async () => {
     const [, ended] = serve()
     ended.end()
     ended.end()
@@ -243,7 +243,7 @@ describe('writing', () => {
     expect(broken.queuedBytes).toBe(0)
   })
 
-  it('ends the link as ConsumerTooSlow when writers go on against the signs', async () => {
+  it('ends the link as ConsumerTooSlow when writers ignore back-pressure', async () => {
     const [peer, channel] = serve({ limits: { maxQueuedBytes: 100_000 } })
     let writes = 0
     while (peer.link.isOpen && writes < 1000) {
@@ -265,7 +265,7 @@ describe('writing', () => {
 })
 
 describe('ends', () => {
-  it('are independent: data flows one way after the other way ended', () => {
+  it('are independent: data flows in one direction after the other has ended', () => {
     const [peer, channel] = serve()
     channel.end()
     peer.sendData(1, Uint8Array.of(1))
@@ -288,7 +288,7 @@ describe('ends', () => {
     expect(peer.sentTypes()).toEqual(['ChannelData', 'ChannelClosed'])
   })
 
-  it('close() drops queued and unread data and says both', async () => {
+  it('close() drops queued and unread data and sends both end frames', async () => {
     const [peer, channel] = serve({ limits: { channelHighWaterBytes: 10 } }, { frames: 10, bytes: 10 })
     const { closed } = channel
     const write = channel.write(bytes(50))
@@ -306,7 +306,7 @@ describe('ends', () => {
     expect(peer.link.channelCount).toBe(0)
   })
 
-  it('close() adds what is missing after a half-close', () => {
+  it('close() sends the missing end frame after a half-close', () => {
     const [peer, channel] = serve()
     channel.stopReading()
     channel.close()
@@ -319,7 +319,7 @@ describe('ends', () => {
     expect(other.link.channelCount).toBe(0)
   })
 
-  it('the channel keeps its place until the end of data was read', () => {
+  it('keep the channel open until the end of data was read', () => {
     const [peer, channel] = serve()
     peer.sendData(1, bytes(3))
     end(peer)
@@ -331,7 +331,7 @@ describe('ends', () => {
     expect(peer.link.channelCount).toBe(0)
   })
 
-  it('tolerate what was on its way, within the old credit', () => {
+  it('tolerate data in flight within the old credit', () => {
     const [peer, channel] = serve()
     peer.sendData(1, bytes(384))
     channel.close()
@@ -367,7 +367,7 @@ describe('ends', () => {
     expect(late.link.end?.kind).toBe('Violation')
   })
 
-  it('close channels of a link that ended, and resolve closed', async () => {
+  it('of the link close its channels and resolve `closed`', async () => {
     const [peer, channel] = serve()
     const { closed } = channel
     peer.link.close()
@@ -435,7 +435,7 @@ describe('hooks', () => {
 })
 
 describe('several channels', () => {
-  it('take turns when the transport is full, behind frames other than data', async () => {
+  it('send in rotation when the transport is full, after frames other than data', async () => {
     const far: Channel[] = []
     const pair = connectedLinks({ isManual: true, b: { onRequest: request => far.push(request.accept()) } })
     const opening = [0, 1, 2].map(() => pair.a.open('x'))
@@ -447,7 +447,7 @@ describe('several channels', () => {
         while (channel.tryRead()) received.push(index)
       }
     })
-    // Let the windows grow, so that the transport is what limits.
+    // Lets the windows grow, so that only the transport limits the rate.
     for (let i = 0; i < 40; i++) {
       for (const channel of near) channel.tryWrite(bytes(60_000))
       pair.transports.flush()

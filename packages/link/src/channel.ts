@@ -3,8 +3,8 @@ import type { ChannelCore } from './channel-core.ts'
 let readCore: (channel: Channel) => ChannelCore
 
 /**
- * One end of a channel: a byte stream in each direction, each with its own end (protocol 2.6, 2.7). The `on…` hooks are
- * called synchronously while frames are handled. If a hook throws, the channel is closed.
+ * A channel on this side of a link: a byte stream in each direction, each with its own end (protocol 2.6, 2.7). The `on…`
+ * hooks are called synchronously while frames are handled. If a hook throws, the channel is closed.
  */
 export class Channel {
   readonly #core: ChannelCore
@@ -23,9 +23,9 @@ export class Channel {
   }
 
   /**
-   * The next bytes, in pieces of any size, or null at the end of the peer's data and after stopReading() or
-   * close(). Rejects with LinkEndedError when the link ended before the peer's data did, after everything
-   * received was delivered. One read at a time.
+   * Resolves to the next bytes, in pieces of any size, or to null at the end of the peer's data and after stopReading()
+   * or close(). If the link ended before the peer's data did, rejects with LinkEndedError after all received bytes were
+   * delivered. Only one read may be pending.
    */
   read(): Promise<Uint8Array | null> {
     return this.#core.input.read()
@@ -45,8 +45,8 @@ export class Channel {
   }
 
   /**
-   * Called when bytes arrived or the data ended; read with tryRead() until it returns undefined or null. Read once
-   * right after setting it, because it is not called for data that arrived earlier.
+   * Called when bytes arrived or the data ended. Read with tryRead() until it returns undefined or null. Read once right
+   * after setting the hook, because it is not called for data that arrived earlier.
    */
   get onReadable(): (() => void) | undefined {
     return this.#core.input.onReadable
@@ -57,25 +57,25 @@ export class Channel {
   }
 
   /**
-   * Queues bytes for the peer, in order; the array belongs to the channel from then on. Resolves when there
-   * is room for more; rejects with ChannelClosedError when the data cannot be delivered: the channel was
-   * ended or closed here, the peer reads no more, or the link ended.
+   * Queues bytes for the peer. The array belongs to the channel from then on. Resolves when there is room for more.
+   * Rejects with ChannelClosedError when the data cannot be delivered: the channel was ended or closed here, the peer
+   * stopped reading, or the link ended.
    */
   write(bytes: Uint8Array): Promise<void> {
     return this.#core.output.write(bytes)
   }
 
   /**
-   * Like write() without a promise. The bytes are queued unless `canWrite` is false. False means: write no more until
-   * `onWritable` is called. If writing continues nevertheless and more than `maxQueuedBytes` wait on the link, the link
-   * ends as ConsumerTooSlow.
+   * Like write() without a promise. The bytes are queued unless `canWrite` is false. After it returned false, the caller
+   * should not write until `onWritable` is called. If it writes nevertheless and more than `maxQueuedBytes` are queued on
+   * the link, the link ends as ConsumerTooSlow.
    */
   tryWrite(bytes: Uint8Array): boolean {
     return this.#core.output.tryWrite(bytes)
   }
 
   /**
-   * Called when there is room again after tryWrite() returned false, and when the peer or the link ends the writing.
+   * Called when there is room again after tryWrite() returned false, and when the peer stops reading or the link ends.
    */
   get onWritable(): (() => void) | undefined {
     return this.#core.output.onWritable
@@ -85,7 +85,7 @@ export class Channel {
     this.#core.output.onWritable = hook
   }
 
-  /** False once nothing more can be written. */
+  /** False once writing is no longer possible. */
   get canWrite(): boolean {
     return this.#core.output.canWrite
   }
@@ -95,12 +95,12 @@ export class Channel {
     return this.#core.output.queuedBytes
   }
 
-  /** True once the peer reads no more. Public peers send that only when they drop the whole channel (R-13). */
+  /** True once the peer has stopped reading. Public peers send this only when they drop the whole channel (R-13). */
   get hasPeerStopped(): boolean {
     return this.#core.output.hasPeerStopped
   }
 
-  /** Called once when the peer reads no more. Data that it sent before can still be read. */
+  /** Called once when the peer stops reading. Data that it sent before can still be read. */
   get onPeerStopped(): (() => void) | undefined {
     return this.#core.onPeerStopped
   }
@@ -110,8 +110,8 @@ export class Channel {
   }
 
   /**
-   * Ends our data once everything queued has left. Old peers discard unread data when its end arrives, so towards them
-   * the end is delayed by a few hundred milliseconds (R-12).
+   * Ends our data once all queued bytes were sent. Old peers discard unread data when the end arrives, so for them the end
+   * is delayed by a few hundred milliseconds (R-12).
    */
   end(): void {
     this.#core.output.end()
@@ -122,17 +122,17 @@ export class Channel {
     return this.#core.output.endSent
   }
 
-  /** Sends the peer that this side reads no more, and drops unread bytes. */
+  /** Drops unread bytes and sends the peer ChannelClose: this side has stopped reading. */
   stopReading(): void {
     this.#core.input.stop()
   }
 
-  /** Ends both directions at once; queued and unread bytes are dropped. */
+  /** Ends both directions at once. Queued and unread bytes are dropped. */
   close(): void {
     this.#core.close()
   }
 
-  /** Resolves when both directions are over on this side, or the link ended. */
+  /** Resolves when both directions have ended on this side, or the link ended. */
   get closed(): Promise<void> {
     return this.#core.closed
   }

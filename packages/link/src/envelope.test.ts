@@ -12,7 +12,7 @@ it('R-1: emits exactly two keys', () => {
   )
 })
 
-it('R-19: says RateLimited only to peers that know it', () => {
+it('R-19: sends RateLimited only to peers that know it', () => {
   expect(errorEnvelope('RateLimited', 'slow')).toContain('"kind":"Internal"')
   expect(errorEnvelope('RateLimited', 'slow', { knowsRateLimited: false })).toContain('"kind":"Internal"')
   expect(errorEnvelope('RateLimited', 'slow', { knowsRateLimited: true })).toContain('"kind":"RateLimited"')
@@ -46,7 +46,7 @@ it('refuses everything else, extra keys included', () => {
   for (const text of bad) expect(() => parseEnvelope(text), text).toThrow(ProtocolError)
 })
 
-it('errors say whether trying again makes sense', () => {
+it('shouldRetry() is true for errors that may be temporary', () => {
   expect(new RemoteActionError('RateLimited', '').shouldRetry()).toBe(true)
   expect(new RemoteActionError('Internal', '').shouldRetry()).toBe(true)
   expect(new RemoteActionError('Forbidden', '').shouldRetry()).toBe(false)

@@ -1,8 +1,8 @@
 /**
  * Reason of a link's end: `LocalClose` after our close(); `PeerClose` after the peer's Close frame; `TransportClosed`
- * when the transport ended without one; `Violation` when the peer broke the protocol; `Timeout` when a Hello or Pong
- * did not come; `ConsumerTooSlow` when the peer took our data too slowly for the bounded queue, or none for 30 s
- * (protocol 2.8 to 2.11).
+ * when the transport ended without a Close frame; `Violation` when the peer broke the protocol; `Timeout` when a Hello or
+ * Pong did not arrive in time; `ConsumerTooSlow` when the peer read too slowly for the bounded queue, or not at all for
+ * 30 s (protocol 2.8 to 2.11).
  */
 export interface LinkEnd {
   readonly kind: 'LocalClose' | 'PeerClose' | 'TransportClosed' | 'Violation' | 'Timeout' | 'ConsumerTooSlow'
@@ -50,12 +50,12 @@ export class ChannelRejectedError extends Error {
   }
 }
 
-/** The channel accepts no more data: it was ended here, the peer reads no more, or the link ended (`cause`). */
+/** The channel accepts no more data: it was ended here, the peer stopped reading, or the link ended (`cause`). */
 export class ChannelClosedError extends Error {
   override name = 'ChannelClosedError'
 }
 
-/** The peer sent bytes on an executor channel that are no valid response (protocol 3.2). */
+/** The peer sent bytes on an executor channel that are not a valid response (protocol 3.2). */
 export class ProtocolError extends Error {
   override name = 'ProtocolError'
 }

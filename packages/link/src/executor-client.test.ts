@@ -41,7 +41,7 @@ describe('invoke', () => {
     expect(await result).toEqual({ actor: 1 })
   })
 
-  it('runs calls one after the other, in order, whatever their size', async () => {
+  it('runs calls of any size one after the other, in order', async () => {
     const names: string[] = []
     const client = await served(async (name, input) => {
       names.push(name)
@@ -56,12 +56,12 @@ describe('invoke', () => {
     expect(names).toEqual(['n0', 'n1', 'n2', 'n3', 'n4'])
   })
 
-  it('takes large answers', async () => {
+  it('accepts large answers', async () => {
     const client = await served(() => okEnvelope('y'.repeat(8_000_000)))
     expect(await client.invoke('x', undefined)).toHaveLength(8_000_000)
   })
 
-  it('rejects with the error of the peer and goes on', async () => {
+  it('rejects with the error of the peer, and later calls work', async () => {
     const client = await served(name => (name === 'bad' ? errorEnvelope('Forbidden', 'no') : okEnvelope(1)))
     await expect(client.invoke('bad', {})).rejects.toMatchObject({
       name: 'RemoteActionError',
@@ -71,7 +71,7 @@ describe('invoke', () => {
     expect(await client.invoke('good', {})).toBe(1)
   })
 
-  it('rejects what is over the limits without sending it', async () => {
+  it('rejects a call over the limits without sending it', async () => {
     const client = await served(() => okEnvelope(1))
     await expect(client.invoke('n'.repeat(256), {})).rejects.toThrow('action name over 255 bytes')
     await expect(client.invoke('n', 'x'.repeat(8 * 1024 * 1024))).rejects.toThrow('action input over 8 MiB')
@@ -84,7 +84,7 @@ describe('invoke', () => {
     await Promise.allSettled(calls)
   })
 
-  it('rejects one call for an answer that is no envelope, and goes on', async () => {
+  it('rejects one call whose answer is not an envelope, and later calls work', async () => {
     const [peer, client] = await rawClient()
     const bad = [Buffer.from([0xff]), '{}', 'x']
     for (const each of bad) {
@@ -98,7 +98,7 @@ describe('invoke', () => {
   })
 })
 
-it('rejects one call for an answer that finds no memory, and goes on', async () => {
+it('rejects one call whose answer exceeds the memory budget, and later calls work', async () => {
   const [peer, client] = await rawClient({ budget: new ByteBudget(1000) })
   const calls = [client.invoke('a', {}), client.invoke('b', {})]
   const large = answer(okEnvelope('x'.repeat(100_000)))
@@ -108,8 +108,8 @@ it('rejects one call for an answer that finds no memory, and goes on', async () 
   expect(await calls[1]).toBe(2)
 })
 
-describe('the end of an executor client', () => {
-  it('follows from answers without a request', async () => {
+describe('an executor client ends', () => {
+  it('after an answer without a request', async () => {
     const [peer, client] = await rawClient()
     peer.sendData(1, answer(okEnvelope(1)))
     await expect(client.invoke('a', {})).rejects.toThrow('a response without a request')
@@ -123,14 +123,14 @@ describe('the end of an executor client', () => {
     expect(other.link.isOpen).toBe(true)
   })
 
-  it('follows from an answer over 8 MiB', async () => {
+  it('after an answer over 8 MiB', async () => {
     const [peer, client] = await rawClient()
     const call = client.invoke('a', {})
     peer.sendData(1, Uint8Array.of(0, 0x80, 0, 1))
     await expect(call).rejects.toThrow('a response over 8 MiB')
   })
 
-  it('follows from an answer that stays incomplete for 30 s', async () => {
+  it('after an answer that stays incomplete for 30 s', async () => {
     const [peer, client] = await rawClient({})
     const call = client.invoke('a', {})
     const pass = (ms: number): void => {
@@ -149,14 +149,14 @@ describe('the end of an executor client', () => {
     expect(peer.link.channelCount).toBe(0)
   })
 
-  it('follows from a missing answer when a time is set', async () => {
+  it('after a missing answer if a timeout is set', async () => {
     const [peer, client] = await rawClient({ answerTimeoutMs: 1000 })
     const call = client.invoke('a', {})
     peer.clock.advance(1000)
     await expect(call).rejects.toThrow('the response took too long')
   })
 
-  it('follows from the ends that the peer sends', async () => {
+  it('after the peer ends the channel', async () => {
     const [peer, client] = await rawClient()
     const call = client.invoke('a', {})
     peer.send({ type: 'ChannelClosed', receiverId: 1, reason: none })
@@ -169,7 +169,7 @@ describe('the end of an executor client', () => {
     expect(other.link.channelCount).toBe(0)
   })
 
-  it('follows from the end of the link', async () => {
+  it('after the link ends', async () => {
     const [peer, client] = await rawClient()
     const calls = [client.invoke('a', {}), client.invoke('b', {})]
     peer.link.transportClosed('gone')
@@ -177,7 +177,7 @@ describe('the end of an executor client', () => {
     await expect(client.invoke('c', {})).rejects.toThrow('link ended: TransportClosed: gone')
   })
 
-  it('may have come before the client was made', async () => {
+  it('at once if the channel had ended before', async () => {
     const peer = new RawPeer()
     const opening = peer.link.open('executor')
     peer.accept(1, 1)
@@ -186,14 +186,14 @@ describe('the end of an executor client', () => {
     await expect(client.invoke('a', {})).rejects.toThrow('the peer closed the executor')
   })
 
-  it('comes when somebody closes the channel itself', async () => {
+  it('when the channel itself is closed', async () => {
     const [, client, channel] = await rawClient()
     const call = client.invoke('a', {})
     channel.close()
     await expect(call).rejects.toThrow('the executor was closed')
   })
 
-  it('comes with close(), which says both ends and rejects what waits', async () => {
+  it('with close(), which sends both end frames and rejects pending calls', async () => {
     const [peer, client] = await rawClient()
     const call = client.invoke('a', {})
     peer.sent()

@@ -74,7 +74,7 @@ export class ExecutorClient implements WheelEntry {
     })
   }
 
-  /** Closes the channel; calls without an answer reject with ChannelClosedError. */
+  /** Closes the channel. Calls without an answer reject with ChannelClosedError. */
   close(): void {
     this.#fail(new ChannelClosedError('the executor was closed'))
   }
@@ -103,7 +103,7 @@ export class ExecutorClient implements WheelEntry {
     }
   }
 
-  /** Feeds the next piece; false when none has arrived or none will. */
+  /** Feeds the next piece. Returns false when none has arrived or the data has ended. */
   #read(): boolean {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) return false

@@ -8,7 +8,7 @@ export const EXECUTOR = {
   bodyTimeoutMs: 30_000,
 } as const
 
-/** The bytes of one request. Throws RangeError for a name or an input over the limits. */
+/** Encodes a request. Throws RangeError for a name or an input over the limits. */
 export function encodeRequest(name: string, input: string): Uint8Array {
   const nameBytes = encodeText(name)
   if (nameBytes.length > EXECUTOR.maxNameBytes) throw new RangeError('action name over 255 bytes')

@@ -37,7 +37,7 @@ function encode(name: string | Uint8Array, input: string | Uint8Array): Buffer {
 interface Served {
   readonly peer: RawPeer
   readonly service: ExecutorService
-  /** Sends bytes as data frames of at most `size` bytes, giving credit for the answers. */
+  /** Sends bytes as data frames of at most `size` bytes, and grants credit for the answers. */
   say(bytes: Uint8Array, size?: number): void
   /** Answers received since the last call. */
   answers(): string[]
@@ -120,7 +120,7 @@ describe('vectors', () => {
 })
 
 describe('requests', () => {
-  it('are put together from arbitrary pieces, pipelined or not', () => {
+  it('are assembled from arbitrary pieces, pipelined or not', () => {
     const request = fc.record({ name: fc.string({ maxLength: 60 }), input: fc.string({ maxLength: 300 }) })
     fc.assert(
       fc.property(fc.array(request, { maxLength: 8 }), fc.nat(40), (requests, size) => {
@@ -183,7 +183,7 @@ describe('requests', () => {
     ])
   })
 
-  it('with unknown names are read completely and passed to the handle', () => {
+  it('with unknown names are read completely and passed to `handle`', () => {
     const served = serve(name => errorEnvelope('Invalid', `unknown action: ${name}`))
     served.say(encode('nonsense', 'x'.repeat(100_000)))
     served.say(encode('other', ''))
@@ -218,7 +218,7 @@ describe('requests', () => {
     expect(served.peer.link.isOpen).toBe(true)
   })
 
-  it('that are complete have no deadline', async () => {
+  it('have no deadline once they are complete', async () => {
     let finish: ((answer: string) => void) | undefined
     const served = serve(
       () =>
@@ -258,7 +258,7 @@ describe('requests', () => {
 })
 
 describe('answers', () => {
-  it('are Internal without details when the handle throws or rejects', async () => {
+  it('are Internal without details when `handle` throws or rejects', async () => {
     const errors: unknown[] = []
     const served = serve(
       name => {
@@ -303,7 +303,7 @@ describe('answers', () => {
     expect(served.answers()).toHaveLength(200)
   })
 
-  it('hold back the next request until there is room', () => {
+  it('delay the next request until there is room', () => {
     let calls = 0
     const served = serve(
       () => {
@@ -353,7 +353,7 @@ describe('the end', () => {
     await served.service.ended
   })
 
-  it('half way through a request closes the channel', () => {
+  it('in the middle of a request closes the channel', () => {
     const served = serve(echo)
     served.peer.sendData(1, GET_ACTOR.subarray(0, 10))
     served.peer.send(end)
@@ -361,7 +361,7 @@ describe('the end', () => {
     expect(served.peer.link.isOpen).toBe(true)
   })
 
-  it('R-13: by ChannelClose alone, as old peers do it, is the end too', async () => {
+  it('R-13: by ChannelClose alone, as sent by old peers, counts too', async () => {
     let finish: ((answer: string) => void) | undefined
     const served = serve(
       () =>
@@ -396,7 +396,7 @@ describe('the end', () => {
     await busy.service.ended
   })
 
-  it('may have come before the channel was served', async () => {
+  it('is handled even if it came before the channel was served', async () => {
     const peer = new RawPeer({
       onRequest: request => {
         const channel = request.accept()
@@ -414,7 +414,7 @@ describe('the end', () => {
   })
 })
 
-describe('a peer that sends requests on every channel and reads nothing', () => {
+describe('a peer that sends requests on every channel and does not read', () => {
   const ask = (
     handle: () => string | Promise<string>,
   ): { peer: RawPeer; begun: () => number; queuedBytes: () => number } => {
@@ -439,7 +439,7 @@ describe('a peer that sends requests on every channel and reads nothing', () => 
     }
   }
 
-  it('causes no further answers when 256 KiB wait, and is closed with code 1013 after 30 s (R7)', () => {
+  it('causes no further answers when 256 KiB are queued, and is closed with code 1013 after 30 s (R7)', () => {
     const { peer, begun, queuedBytes } = ask(() => 'x'.repeat(100_000))
     peer.sent()
     expect(begun()).toBe(4)
@@ -456,7 +456,7 @@ describe('a peer that sends requests on every channel and reads nothing', () => 
     expect(peer.transport.closeCode).toBe(1013)
   })
 
-  it('gets every answer when it reads after all, and does not block other channels', () => {
+  it('gets every answer when it reads later, and does not block other channels', () => {
     const { peer, begun, queuedBytes } = ask(() => 'x'.repeat(100_000))
     let received = 0
     for (let round = 0; round < 1000 && received < 32 * 100_004; round++) {
@@ -470,14 +470,14 @@ describe('a peer that sends requests on every channel and reads nothing', () => 
     expect(peer.link.isOpen).toBe(true)
   })
 
-  it('ends at once when answers begun together exceed the queue limit', async () => {
+  it('is disconnected at once when concurrent answers exceed the queue limit', async () => {
     const { peer } = ask(() => Promise.resolve('x'.repeat(8 * 1024 * 1024)))
     expect(await peer.link.ended).toMatchObject({ kind: 'ConsumerTooSlow' })
     expect(peer.transport.closeCode).toBe(1013)
   })
 })
 
-it('a peer that holds up forwards still gets its answers', () => {
+it('a peer that does not read its forwards still gets its answers', () => {
   const held: Channel[] = []
   const peer = new RawPeer({
     onRequest: request => {

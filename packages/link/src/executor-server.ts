@@ -7,7 +7,7 @@ import { EXECUTOR } from './executor-format.ts'
 import { RequestReader } from './request-reader.ts'
 import type { WheelEntry } from './wheel.ts'
 
-/** The answer of an action: its envelope as JSON text or its bytes. */
+/** The answer of an action: its envelope as JSON text, or the bytes of that text. */
 export type ExecutorAnswer = string | Uint8Array
 
 /** Runs one action. `input` is raw JSON bytes, valid until the answer is returned. */
@@ -22,17 +22,17 @@ export interface ExecutorOptions {
    * `Internal`.
    */
   readonly answerStarved?: (() => ExecutorAnswer | undefined) | undefined
-  /** Receives errors that `handle` threw; the peer only gets `Internal`. */
+  /** Receives errors that `handle` threw. The peer only gets `Internal`. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** A served executor channel. */
 export interface ExecutorService {
-  /** Resolves when the channel is over, whichever side ended it; never rejects. */
+  /** Resolves when the channel has ended on either side. Never rejects. */
   readonly ended: Promise<void>
 }
 
-// One frame can hold thousands of tiny requests. After this many the event loop serves other channels first.
+// A frame can hold thousands of tiny requests. After this many, the server yields to the event loop.
 const REQUESTS_PER_TURN = 64
 
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
@@ -75,7 +75,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 
   #run(): void {
     while (!this.#isBusy && !this.#isWaiting && !this.#isOver) {
-      // A peer that does not read its answers may not start further actions: its requests stay unread in its own
+      // A peer that does not read its answers may not start further actions. Its requests stay unread, so they fill its own
       // buffers.
       if (this.#requests.isBetweenRequests && !this.#core.host.mayAnswer(() => this.#resumeReading())) {
         this.#isWaiting = true
@@ -98,7 +98,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     this.#run()
   }
 
-  /** Feeds the next piece; false when none has arrived or none will. */
+  /** Feeds the next piece. Returns false when none has arrived or the data has ended. */
   #read(): boolean {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) {

@@ -5,7 +5,7 @@ import { emptyBytes } from './bytes.ts'
 // than this.
 const FREE_BYTES = 64 * 1024
 
-/** Cuts fields of known length out of a stream of pieces. A field that lies within one piece is not copied. */
+/** Reads fields of known length from a stream of pieces. A field within one piece is not copied. */
 export class FieldReader {
   /** True when the budget had no room for a field, which was dropped. */
   isStarved = false
@@ -21,7 +21,7 @@ export class FieldReader {
     this.#budget = budget
   }
 
-  /** Adds the next piece; the previous one must be used up. */
+  /** Adds the next piece. All bytes of the previous one must have been taken. */
   feed(piece: Uint8Array): void {
     this.#piece = piece
     this.#offset = 0
@@ -32,7 +32,7 @@ export class FieldReader {
     return this.#offset < this.#piece.length || this.#filled > 0 || this.#skipped > 0
   }
 
-  /** The next `length` bytes. If undefined, feed more and call again with the same length. */
+  /** Takes the next `length` bytes. If it returns undefined, feed more and call again with the same length. */
   take(length: number): Uint8Array | undefined {
     const available = this.#piece.length - this.#offset
     if (this.isStarved) return this.#skip(length, available)

@@ -122,7 +122,7 @@ describe('decodeFrame', () => {
     expect(() => decodeFrame(frame)).toThrow('channel id out of range')
   })
 
-  it('gives back every frame that was encoded', () => {
+  it('decodes every encoded frame', () => {
     const id = fc.maxSafeNat()
     const u32 = fc.nat(0xffffffff)
     const bytes = fc.uint8Array({ maxLength: 64 })

@@ -44,7 +44,7 @@ export const TAG = {
   pong: 0x21,
 } as const
 
-/** One frame. `ChannelClose` means "I will read no more", `ChannelClosed` "I will send no more" (protocol 2.2, 2.7). */
+/** A frame. `ChannelClose` means "I will read no more", `ChannelClosed` "I will send no more" (protocol 2.2, 2.7). */
 export type Frame =
   | { readonly type: 'Hello'; readonly magic: Uint8Array; readonly info: Uint8Array }
   | { readonly type: 'Close'; readonly reason: Uint8Array }
@@ -78,7 +78,7 @@ export type Frame =
 const ID_HIGH_STEP = 0x1_0000_0000
 const MAX_ID_HIGH = 0x1f_ffff
 
-/** Reads a big-endian u32; the caller has checked the length. */
+/** Reads a big-endian u32. The caller must have checked the length. */
 export function readU32(bytes: Uint8Array, offset: number): number {
   return (
     bytes[offset]! * 0x1000000 + ((bytes[offset + 1]! << 16) | (bytes[offset + 2]! << 8) | bytes[offset + 3]!)
@@ -108,7 +108,7 @@ function writeId(bytes: Uint8Array, offset: number, id: number): void {
   writeU32(bytes, offset + 4, id)
 }
 
-/** Makes a ChannelData frame whose payload (`length` bytes from offset 9) the caller fills in. */
+/** Allocates a ChannelData frame. The caller fills in the payload, `length` bytes from offset 9. */
 export function allocateData(receiverId: number, length: number): Uint8Array {
   const frame = allocate(FRAME.dataHeaderBytes + length)
   frame[0] = TAG.channelData
@@ -134,7 +134,7 @@ function encodeWithId(tag: number, id: number, rest: Uint8Array): Uint8Array {
   return frame
 }
 
-/** Encodes one frame as one transport message. */
+/** Encodes a frame as a transport message. */
 export function encodeFrame(frame: Frame): Uint8Array {
   switch (frame.type) {
     case 'Hello': {
@@ -190,7 +190,7 @@ function requireLength(bytes: Uint8Array, min: number): void {
 }
 
 /**
- * Decodes one transport message. Variable-length parts are views into it; bytes after a fixed-size frame are ignored
+ * Decodes a transport message. Variable-length parts are views into it. Bytes after a fixed-size frame are ignored
  * (protocol 2.1). Throws FrameError for an unknown tag, a short frame or an id beyond 2^53-1.
  */
 export function decodeFrame(bytes: Uint8Array): Frame {

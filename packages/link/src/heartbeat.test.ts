@@ -3,7 +3,7 @@ import { Heartbeat } from './heartbeat.ts'
 
 const make = (): Heartbeat => new Heartbeat(5000, 15_000, 30_000)
 
-it('pings every interval while Pongs come, and smooths the round trip', () => {
+it('pings at every interval while Pongs arrive, and smooths the round trip', () => {
   const heartbeat = make()
   expect(heartbeat.check(50, 5000, 1, true)).toBe('SendPing')
   heartbeat.flushed(50)
@@ -25,7 +25,7 @@ it('refuses a Pong without a Ping', () => {
   expect(heartbeat.pong(2)).toBe(false)
 })
 
-it('gives a silent peer 15 s from the moment the Ping left', () => {
+it('gives a silent peer 15 s after the Ping was flushed', () => {
   const heartbeat = make()
   expect(heartbeat.check(50, 0, 1, false)).toBe('SendPing')
   expect(heartbeat.nextCheck(50, 1)).toBe(10)
@@ -38,7 +38,7 @@ it('gives a silent peer 15 s from the moment the Ping left', () => {
   expect(heartbeat.check(220, 0, 1, true)).toBe('NoPong')
 })
 
-it('gives a peer that sends other things four times as long', () => {
+it('gives a peer that sends other frames four times as long', () => {
   const heartbeat = make()
   heartbeat.check(50, 0, 1, true)
   heartbeat.flushed(50)
@@ -54,7 +54,7 @@ it('ends when a Ping cannot be flushed for 30 s', () => {
   expect(heartbeat.check(350, 0, 350, false)).toBe('NotFlushed')
 })
 
-it('pings a peer that sends by itself less often, and one that falls silent as soon as any other', () => {
+it('pings a peer that sends frames less often, but one that falls silent as soon as any other', () => {
   const heartbeat = new Heartbeat(5000, 15_000, 30_000, 30_000)
   expect(heartbeat.check(301, 0, 300, true)).toBe('SendPing')
   expect(heartbeat.pong(10)).toBe(true)
@@ -69,7 +69,7 @@ it('pings a peer that sends by itself less often, and one that falls silent as s
   expect(heartbeat.check(690, 0, 688, true)).toBe('SendPing')
 })
 
-it('O12: pings a peer that pings by itself 1.5 intervals after its last frame, the first time one interval after its Hello', () => {
+it('O12: pings a peer that sends Pings 1.5 intervals after its last frame, but first one interval after its Hello', () => {
   const heartbeat = new Heartbeat(5000, 15_000, 30_000, 60_000)
   expect(heartbeat.begin(10)).toBe(50)
   heartbeat.peerPinged()

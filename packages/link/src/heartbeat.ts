@@ -1,6 +1,6 @@
 import { TICK_MS } from './wheel.ts'
 
-/** Result of a heartbeat check: the next step, or the reason to end the link. */
+/** Result of a heartbeat check: the next step, or a reason to end the link. */
 export type HeartbeatStep = 'SendPing' | 'Wait' | 'NoPong' | 'NotFlushed'
 
 const POLL_TICKS = 1000 / TICK_MS
@@ -33,9 +33,9 @@ export class Heartbeat {
   #pingAtMs = 0
 
   /**
-   * The first Ping is due `intervalMs` after the peer's Hello. A later Ping is due `intervalMs` after both the last
-   * Ping and the peer's last frame; for a peer that pings by itself, after 1.5 times that. It is due `maxIntervalMs`
-   * after the last Ping at the latest.
+   * The first Ping is due `intervalMs` after the peer's Hello. A later Ping is due `intervalMs` after both the last Ping
+   * and the peer's last frame, or 1.5 times as long for a peer that sends Pings too. It is due `maxIntervalMs` after the
+   * last Ping at the latest.
    */
   constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number, maxIntervalMs = intervalMs) {
     this.#intervalTicks = Math.max(1, Math.ceil(intervalMs / TICK_MS))
@@ -45,7 +45,7 @@ export class Heartbeat {
     this.#flushTicks = Math.max(1, Math.ceil(flushMs / TICK_MS))
   }
 
-  /** Notes the peer's Hello; returns the ticks to the first check. */
+  /** Notes the peer's Hello. Returns the ticks until the first check. */
   begin(tick: number): number {
     this.#pingTick = tick
     return this.#intervalTicks
@@ -62,9 +62,9 @@ export class Heartbeat {
   }
 
   /**
-   * Decides at a check. `isFlushed` is true once the outstanding Ping has left the transport's buffer. The timeout of
-   * the Pong starts then, because a slow line with data ahead of the Ping is not dead. Any other frame extends that
-   * timeout up to four times, because old peers queue their Pong behind bulk data.
+   * Returns the step for a check. `isFlushed` is true once the outstanding Ping has left the transport's buffer. The
+   * timeout of the Pong starts then, because a slow line with data ahead of the Ping is not dead. Any other frame extends
+   * that timeout, up to four times its length, because old peers queue their Pong behind bulk data.
    */
   check(tick: number, nowMs: number, lastReceivedTick: number, isFlushed: boolean): HeartbeatStep {
     if (!this.#isWaiting) {
@@ -105,7 +105,7 @@ export class Heartbeat {
       : Math.max(1, Math.min(next, this.#pongDeadline(lastReceivedTick) - tick))
   }
 
-  /** Handles a Pong; false when no Ping was outstanding, which is fatal. */
+  /** Handles a Pong. Returns false when no Ping was outstanding, which is fatal. */
   pong(nowMs: number): boolean {
     if (!this.#isWaiting) return false
     this.#isWaiting = false

@@ -6,7 +6,7 @@ export interface LinkLimits {
   readonly maxChannels: number
   /** Requests of the peer that wait for accept() or reject(); further ones are rejected. */
   readonly maxPendingRequests: number
-  /** Milliseconds to decide a request of the peer; then it is rejected. */
+  /** Milliseconds to decide a request of the peer. Afterwards it is rejected. */
   readonly requestDecisionMs: number
   /** Channels open or requested by this side; further opens wait. */
   readonly maxOpenedChannels: number
@@ -14,7 +14,7 @@ export interface LinkLimits {
   readonly maxOpensInFlight: number
   /** Rate of opens of this side, with a burst of half of it; further ones wait. */
   readonly opensPerSecond: number
-  /** Opens that wait; further ones are rejected at once. */
+  /** Waiting opens; further ones are rejected at once. */
   readonly maxWaitingOpens: number
   /** Requests of the peer per second; fatal. */
   readonly requestsPerSecond: number
@@ -44,7 +44,7 @@ export interface LinkLimits {
   readonly channelHighWaterBytes: number
   /**
    * Above this many queued bytes of the whole link, including the transport's buffer, a channel accepts more only if it
-   * has nothing queued, and no further action is begun.
+   * has no queued bytes, and no further action is started.
    */
   readonly linkHighWaterBytes: number
   /** Largest receive window of one channel, in frames and in bytes. */
@@ -52,7 +52,7 @@ export interface LinkLimits {
   readonly maxReceiveBytes: number
 }
 
-/** The limits of a current public peer (protocol 2.10), and R-17 for what this side opens. */
+/** The limits of a current public peer (protocol 2.10), and those of R-17 for channels that this side opens. */
 export const DEFAULT_LIMITS: LinkLimits = {
   maxChannels: 32,
   maxPendingRequests: 16,
@@ -79,7 +79,7 @@ export const DEFAULT_LIMITS: LinkLimits = {
 
 const merged = new WeakMap<Partial<LinkLimits>, LinkLimits>()
 
-/** The limits with defaults filled in; links given the same object share the result. */
+/** Fills in the default limits. Links that are given the same object share the result. */
 export function resolveLimits(limits: Partial<LinkLimits> | undefined): LinkLimits {
   if (limits === undefined) return DEFAULT_LIMITS
   let result = merged.get(limits)

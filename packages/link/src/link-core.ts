@@ -29,7 +29,7 @@ const CURRENT_PING_TICKS = 5000 / TICK_MS
 
 // Bounds of the round trip that decides about window growth. Without the minimum, windows would stay at 16 KiB before
 // the first Pong and on a local network. A busy peer would then get so many Adjusts that it ends the link (2.10). Round
-// trips above the maximum come from our own data queued on a slow line, which larger windows would only lengthen.
+// trips above the maximum are caused by our own data queued on a slow line. Larger windows would only lengthen that queue.
 const MIN_ROUND_TRIP_MS = 25
 const MAX_ROUND_TRIP_MS = 1000
 
@@ -168,7 +168,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     const isTooSlow = end.kind === 'ConsumerTooSlow'
     const canHear = end.kind === 'LocalClose' || end.kind === 'Violation' || isTooSlow
     this.#waitingExecutors = undefined
-    // If the peer reads nothing, queued frames are not handed to the transport any more.
+    // If the peer does not read, queued frames are dropped instead of handed to the transport.
     if (isTooSlow || !canHear) this.outgoing.stop()
     if (canHear) {
       const words = end.kind === 'Violation' ? `protocol violation: ${end.reason}` : end.reason
@@ -219,7 +219,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.#waitingExecutors === undefined) {
       this.#waitingExecutors = []
       this.#answerTick = this.wheel.tick
-      // The next check may be far off; the wait for queued answers has to be checked from the next tick.
+      // The next check may be far off, but the wait for queued answers has to be checked from the next tick on.
       this.wheel.scheduleTicks(this, 1)
     }
     this.#waitingExecutors.push(resume)
@@ -302,7 +302,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     try {
       this.#options.onError?.(error)
     } catch {
-      // An error hook that throws has no other place to report to.
+      // If the error hook itself throws, there is nowhere else to report the error.
     }
   }
 
@@ -320,7 +320,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#check()
   }
 
-  /** Performs the step that the heartbeat asks for. */
+  /** Performs the next step of the heartbeat. */
   #check(): void {
     const tick = this.wheel.tick
     const now = this.#clock.now()
@@ -354,7 +354,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.wheel.scheduleTicks(this, next)
   }
 
-  /** Ticks during which answers were queued and none left. */
+  /** Ticks during which answers were queued and none was sent. */
   get #stalledTicks(): number {
     return this.#waitingExecutors === undefined ? 0 : this.wheel.tick - this.#answerTick
   }
@@ -439,7 +439,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (message.length < 17) throw new FrameError('frame too short')
     const localId = readId(message, 1)
     const channel = this.#channels?.get(localId)
-    // Adjusts after data are as many as that data requires, so their rate is not limited.
+    // The data that was sent bounds the number of Adjusts that answer it, so their rate is not limited.
     if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
     if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
     // 0/0 adds nothing and old peers may send it, so it is tolerated. It was counted above.

@@ -18,11 +18,11 @@ export interface LinkOptions {
   /** Milliseconds between Pings (protocol 2.9), 5,000 by default. */
   readonly pingIntervalMs?: number | undefined
   /**
-   * Milliseconds between Pings to a peer whose own frames show that it is alive; `pingIntervalMs` by default. A hub
-   * with many idle devices, which ping by themselves, can save most of its Pings. A peer that pings by itself counts as
-   * silent after 1.5 times `pingIntervalMs`, so that its own Ping comes before ours.
+   * Milliseconds between Pings to a peer whose own frames show that it is alive; `pingIntervalMs` by default. A hub with
+   * many idle devices can save most of its Pings, because devices send Pings too. A peer that sends Pings counts as silent
+   * after 1.5 times `pingIntervalMs`, so that its Ping arrives before ours is due.
    */
   readonly maxPingIntervalMs?: number | undefined
-  /** Milliseconds for a Pong from a peer that sends nothing else, 15,000 by default. */
+  /** Milliseconds until the Pong of a peer that sends no other frames, 15,000 by default. */
   readonly pongTimeoutMs?: number | undefined
 }

@@ -141,7 +141,7 @@ describe('violations', () => {
   })
 })
 
-describe('limits of rate', () => {
+describe('rate limits', () => {
   const perSecond = (
     send: (peer: RawPeer, index: number) => void,
     limit: number,
@@ -209,7 +209,7 @@ describe('limits of rate', () => {
 })
 
 describe('channel requests', () => {
-  it('rejects an over-long endpoint and goes on', () => {
+  it('rejects an over-long endpoint and keeps the link', () => {
     const peer = new RawPeer(acceptAll)
     peer.request(1, long)
     expect(peer.sent()).toMatchObject([
@@ -228,7 +228,7 @@ describe('channel requests', () => {
     expect(nobody.sent()).toMatchObject([{ receiverId: 1, reason: Buffer.from('unknown endpoint') }])
   })
 
-  it('keeps at most 16 undecided and 32 channels in both directions', () => {
+  it('allows 16 undecided requests, and 32 channels in both directions', () => {
     const requests: ChannelRequest[] = []
     const peer = new RawPeer({ onRequest: request => requests.push(request) })
     for (let i = 1; i <= 17; i++) peer.request(i, 'x')
@@ -277,7 +277,7 @@ describe('channel requests', () => {
     expect(peer.sent()).toEqual([])
   })
 
-  it('gives a closed channel when the application accepts too late', async () => {
+  it('returns a closed channel when the application accepts too late', async () => {
     const requests: ChannelRequest[] = []
     const peer = new RawPeer({
       onRequest: request => requests.push(request),
@@ -326,7 +326,7 @@ describe('channel requests', () => {
 })
 
 describe('the end of a link', () => {
-  it('is sent to the peer with the reason when it is ours', async () => {
+  it('is sent to the peer with its reason after close()', async () => {
     const peer = new RawPeer()
     const { ended } = peer.link
     peer.link.close('maintenance')
@@ -345,7 +345,7 @@ describe('the end of a link', () => {
     expect(peer.transport.closed).toBe('Graceful')
   })
 
-  it('is TransportClosed without one', () => {
+  it('is TransportClosed without a Close frame', () => {
     const peer = new RawPeer()
     peer.link.transportClosed('code 1006')
     expect(peer.link.end).toEqual({ kind: 'TransportClosed', reason: 'code 1006' })

@@ -11,9 +11,9 @@ import { wheelOf } from './wheel.ts'
 const NO_OPTIONS: LinkOptions = {}
 
 /**
- * One multiplexed connection: channels in both directions over a transport (protocol 2). The owner of the transport
- * passes its messages to receive(), calls drained() when its buffer drained and transportClosed() when it ended. A peer
- * that breaks the rules ends only its own link.
+ * A multiplexed connection: channels in both directions over a transport (protocol 2). The owner of the transport passes
+ * its messages to receive(), calls drained() when its buffer has drained, and transportClosed() when it ended. A peer that
+ * breaks the protocol ends only its own link.
  */
 export class Link {
   readonly #core: LinkCore
@@ -59,22 +59,22 @@ export class Link {
     return this.#core.open(endpoint, options)
   }
 
-  /** Sends Close to the peer and ends the link with its channels; data that has not left is dropped. */
+  /** Sends Close to the peer and ends the link with its channels. Unsent data is dropped. */
   close(reason = ''): void {
     this.#core.finish({ kind: 'LocalClose', reason })
   }
 
-  /** Resolves when the link ended; never rejects. */
+  /** Resolves when the link has ended. Never rejects. */
   get ended(): Promise<LinkEnd> {
     return this.#core.ended
   }
 
-  /** How the link ended, undefined while it is open. */
+  /** The reason of the link's end, undefined while it is open. */
   get end(): LinkEnd | undefined {
     return this.#core.end
   }
 
-  /** True until the link ended; also before the peer's Hello. */
+  /** True until the link ends, even before the peer's Hello. */
   get isOpen(): boolean {
     return this.#core.end === undefined
   }

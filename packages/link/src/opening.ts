@@ -27,7 +27,7 @@ export interface OpeningOwner {
   openingAborted(opening: Opening, reason: unknown): void
 }
 
-/** One open() without a channel yet: it waits for a slot, for the peer's answer, or for its next attempt. */
+/** A call of open() without a channel yet. It waits for a slot, for the peer's answer, or for its next attempt. */
 export class Opening implements WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -37,7 +37,7 @@ export class Opening implements WheelEntry {
   readonly deadlineTick: number
   /** The peer's last rejection that allows another attempt. */
   lastRefusal: ChannelRejectedError | undefined = undefined
-  /** True once the promise is settled; the peer may still answer. */
+  /** True once the promise is settled. The peer may still answer. */
   isSettled = false
   #retryMs = FIRST_RETRY_MS
   readonly #owner: OpeningOwner

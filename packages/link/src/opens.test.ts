@@ -6,7 +6,7 @@ const words = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text))
 const requestIds = (frames: Frame[]): number[] =>
   frames.flatMap(frame => (frame.type === 'ChannelRequest' ? [frame.senderId] : []))
 
-/** Answers Pings while time passes; returns the other frames. */
+/** Advances the clock and answers Pings. Returns the other frames. */
 function passTime(peer: RawPeer, ms: number): Frame[] {
   const frames: Frame[] = []
   for (let passed = 0; passed < ms; passed += 100) {
@@ -62,7 +62,7 @@ describe('open', () => {
     expect(peer.sent()).toEqual([])
   })
 
-  it('gives up after its timeout, and closes the channel that comes too late', async () => {
+  it('rejects after its timeout, and closes a channel that is accepted too late', async () => {
     const peer = new RawPeer()
     const opening = peer.link.open('x', { timeoutMs: 1000 })
     peer.clock.advance(1000)
@@ -83,7 +83,7 @@ describe('open', () => {
     expect(peer.link.isOpen).toBe(true)
   })
 
-  it('gives up after 30 s by default', async () => {
+  it('rejects after 30 s by default', async () => {
     const peer = new RawPeer()
     const opening = peer.link.open('x')
     passTime(peer, 29_900)
@@ -99,7 +99,7 @@ describe('open', () => {
     await expect(second).rejects.toThrow('channel rejected: too many channels are waiting')
   })
 
-  it('gives up when its signal is aborted', async () => {
+  it('rejects when its signal is aborted', async () => {
     const peer = new RawPeer({ limits: { maxOpensInFlight: 1 } })
     const [first, second] = [new AbortController(), new AbortController()]
     const inFlight = peer.link.open('a', { signal: first.signal })
@@ -136,7 +136,7 @@ describe('R-17: limits of opens', () => {
     await Promise.allSettled(openings)
   })
 
-  it('leaves room for channels of the peer', async () => {
+  it('leaves slots for channels of the peer', async () => {
     const peer = new RawPeer({
       limits: { maxChannels: 4, maxPendingRequests: 4 },
       onRequest: request => {
@@ -155,7 +155,7 @@ describe('R-17: limits of opens', () => {
     await Promise.allSettled(openings)
   })
 
-  it('sends well under 64 requests in any second', async () => {
+  it('sends far fewer than 64 requests in any second', async () => {
     const peer = new RawPeer({
       limits: { maxOpenedChannels: 1000, maxChannels: 1000, maxOpensInFlight: 1000 },
     })
@@ -173,7 +173,7 @@ describe('R-17: limits of opens', () => {
     await Promise.allSettled(openings)
   })
 
-  it('refuses to let more than 256 wait', async () => {
+  it('rejects further opens when 256 are waiting', async () => {
     const peer = new RawPeer({ limits: { maxOpensInFlight: 1 } })
     const openings = Array.from({ length: 258 }, () => peer.link.open('x'))
     await expect(openings[257]).rejects.toThrow('too many channels are waiting')
@@ -182,7 +182,7 @@ describe('R-17: limits of opens', () => {
   })
 
   it.each(['connection channel limit reached', 'too many concurrent TCP forwardings'])(
-    'tries again after "%s"',
+    'retries after "%s"',
     async reason => {
       const peer = new RawPeer()
       const opening = peer.link.open('x')
@@ -197,7 +197,7 @@ describe('R-17: limits of opens', () => {
     },
   )
 
-  it('stops trying at the deadline, with the last reason, and when aborted', async () => {
+  it('stops retrying at the deadline, with the last reason, and when aborted', async () => {
     const peer = new RawPeer()
     const controller = new AbortController()
     const opening = peer.link.open('x', { timeoutMs: 1000 })

@@ -32,7 +32,7 @@ export interface OpensHost {
 
 /**
  * Channels requested by this side. The limits of requests in flight, open channels and requests per second are those
- * that devices accept (R-17). Further opens wait, and so do opens that the peer rejected only for the moment.
+ * that devices accept (R-17). Further opens wait, and so do opens that the peer rejected because of too many channels.
  */
 export class Opens implements OpeningOwner, WheelEntry {
   wheelTick = 0
@@ -77,13 +77,13 @@ export class Opens implements OpeningOwner, WheelEntry {
     })
   }
 
-  /** Handles a ChannelAccept; false when no request was outstanding, which is fatal. */
+  /** Handles a ChannelAccept. Returns false when no request was outstanding, which is fatal. */
   accepted(localId: number, accepted: AcceptedChannel): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
     const channel = this.#host.adoptChannel(opening.endpointText, localId, accepted)
     if (opening.isSettled) {
-      // The caller has given up meanwhile.
+      // The caller's promise was rejected meanwhile.
       channel.close()
       this.pump()
     } else {
@@ -92,7 +92,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     return true
   }
 
-  /** Handles a ChannelReject; false when no request was outstanding, which is fatal. */
+  /** Handles a ChannelReject. Returns false when no request was outstanding, which is fatal. */
   rejected(localId: number, reason: string): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
@@ -139,7 +139,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     }
   }
 
-  /** Rejects every open: the link is gone. */
+  /** Rejects every open after the link ended. */
   linkEnded(end: LinkEnd): void {
     this.#host.wheel.cancel(this)
     for (const opening of [...this.#waiting, ...this.#resting, ...this.#inFlight.values()]) {

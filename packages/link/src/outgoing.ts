@@ -3,13 +3,13 @@ import type { Transport } from './transport.ts'
 
 /** A channel with data to send. */
 export interface DataSource {
-  /** Sends one frame; true when credit and data for another are there. */
+  /** Sends one frame. Returns true when there are credit and data for another. */
   sendFrame(): boolean
 }
 
 /**
- * Output queue of one link. The transport's own buffer is kept short. Behind it wait first the frames other than data,
- * then the channels with data, which send one frame each in rotation (protocol 2.5 R-9, 2.9 R-16).
+ * Output queue of a link. The transport's own buffer is kept short. Queued control frames are sent first, then the
+ * channels with data send one frame each in rotation (protocol 2.5 R-9, 2.9 R-16).
  */
 export class Outgoing {
   /** Data bytes waiting in channels. */
@@ -57,7 +57,7 @@ export class Outgoing {
     return this.queuedBytes + this.#transport.bufferedBytes < this.#limits.linkHighWaterBytes
   }
 
-  /** Hands a frame to the transport at once: data when the channel is next, Pings and Pongs. */
+  /** Hands a frame to the transport at once: Pings, Pongs, and data of the channel whose turn it is. */
   send(frame: Uint8Array): void {
     this.#sentBytes += frame.length
     this.#transport.send(frame)
@@ -119,7 +119,7 @@ export class Outgoing {
     this.#isPumping = false
   }
 
-  /** Hands all queued frames other than data to the transport, forgets the channels, and sends nothing more. */
+  /** Hands all queued control frames to the transport, then stops this queue for good. Queued data is dropped. */
   stop(lastFrame?: Uint8Array): void {
     const control = this.#control
     this.#control = undefined
@@ -135,7 +135,7 @@ export class Outgoing {
     const source = sources[this.#nextSource]!
     sources[this.#nextSource++] = undefined
     if (source.sendFrame()) sources.push(source)
-    // The call may have stopped this queue for good.
+    // sendFrame() may have stopped this queue.
     if (this.#sources !== sources) return
     if (this.#nextSource === sources.length) {
       this.#sources = undefined

@@ -1,7 +1,7 @@
 import { FRAME } from './frames.ts'
 import type { LinkLimits } from './limits.ts'
 
-/** How far a receive window may grow, in frames and in bytes. */
+/** Largest receive window, in frames and in bytes. */
 type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
 
 /**
@@ -27,7 +27,7 @@ export class ReceiveWindow {
     return this.leftFrames > 0 && this.leftBytes > 0
   }
 
-  /** Charges one frame; false when the peer had no credit for it, which is fatal. */
+  /** Charges one frame. Returns false when the peer had no credit for it, which is fatal. */
   arrived(length: number): boolean {
     if (this.leftFrames < 1 || this.leftBytes < length) return false
     this.leftFrames--
@@ -35,7 +35,7 @@ export class ReceiveWindow {
     return true
   }
 
-  /** Notes consumed frames and bytes; true when it is time to call grant(). */
+  /** Notes consumed frames and bytes. Returns true when it is time to call grant(). */
   consumed(frames: number, bytes: number): boolean {
     this.#usedFrames += frames
     this.#usedBytes += bytes

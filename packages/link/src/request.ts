@@ -5,7 +5,7 @@ import type { WheelEntry } from './wheel.ts'
 export interface ChannelRequest {
   /** Requested endpoint, for instance `executor` (protocol 3.1); always valid UTF-8. */
   readonly endpoint: string
-  /** False once it was decided, timed out, or the link ended. */
+  /** False once the request was decided or timed out, or the link ended. */
   readonly isPending: boolean
   /**
    * Creates the channel. After the link's end or the request's timeout the returned channel is already closed. Throws

@@ -25,7 +25,7 @@ export interface RequestsHost {
 export class Requests implements RequestOwner {
   readonly #host: RequestsHost
   readonly #options: Pick<LinkOptions, 'onRequest'>
-  // Created on demand: most links have no pending request for most of their life.
+  // Created on demand, because links rarely have a pending request.
   #pending: Set<IncomingRequest> | undefined = undefined
 
   constructor(host: RequestsHost, options: Pick<LinkOptions, 'onRequest'>) {
@@ -55,7 +55,7 @@ export class Requests implements RequestOwner {
     else this.#pass(new IncomingRequest(this, endpoint, frame))
   }
 
-  /** Drops all pending requests: the link is gone. */
+  /** Drops all pending requests after the link ended. */
   linkEnded(): void {
     for (const request of this.#pending ?? []) this.#forget(request)
   }

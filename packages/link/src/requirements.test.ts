@@ -6,7 +6,7 @@ import { ManualClock } from './testing/manual-clock.ts'
 import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
 import { HELLO, RawPeer, serve } from './testing/raw-peer.ts'
 
-// The numbered requirements of docs/protocol.md. Those of executors (R-1, R-14, R-19) and of opens (R-17) are tested
+// Tests of the numbered requirements of docs/protocol.md. The tests of executors (R-1, R-14, R-19) and of opens (R-17) are
 // beside their modules.
 
 const none = new Uint8Array(0)
@@ -93,7 +93,7 @@ describe('R-10', () => {
 })
 
 describe('R-11', () => {
-  it('returns credit when half of the window was consumed, not when data arrives', () => {
+  it('returns credit when half of the window was consumed, and not on arrival of data', () => {
     const [peer, channel] = serve()
     peer.sendData(1, bytes(8191))
     peer.sendData(1, bytes(8193))
@@ -159,14 +159,14 @@ describe('R-11', () => {
 })
 
 describe('R-12', () => {
-  it('delays the end after data towards old peers', () => {
+  it('delays the end after data for old peers', () => {
     const [peer, channel] = serve({}, undefined, 'Legacy')
     expect(peer.link.peerAge).toBe('Legacy')
     channel.tryWrite(bytes(10))
     channel.end()
     expect(peer.transport.bufferedBytes).toBeGreaterThan(0)
     peer.clock.advance(1000)
-    // Data may lie in buffers until the peer answers the Ping behind them.
+    // Until the peer answers the Ping, data that was sent before it may still be in buffers.
     expect(peer.sentTypes()).toEqual(['ChannelData', 'Ping'])
     peer.clock.advance(1000)
     expect(peer.sent()).toEqual([])
@@ -200,7 +200,7 @@ describe('R-12', () => {
     expect(peer.sentTypes()).toContain('ChannelClosed')
   })
 
-  it('ends at once when nothing was sent, when the peer reads no more, and towards newer peers', () => {
+  it('ends at once when no data was sent, when the peer stopped reading, and for newer peers', () => {
     const [quiet, silent] = serve({}, undefined, 'Legacy')
     silent.end()
     expect(quiet.sentTypes()).toEqual(['ChannelClosed'])
@@ -222,7 +222,7 @@ describe('R-12', () => {
     expect(closing.sent()).toEqual([])
   })
 
-  it('I1: knows old peers by a Ping within 3 s of their Hello, whatever came before it', () => {
+  it('I1: recognizes old peers by a Ping within 3 s of their Hello, even if other frames came first', () => {
     const ageAfter = (ms: number, ping: boolean, hasRequested = false) => {
       const peer = new RawPeer({ onRequest: request => void request.accept() })
       if (hasRequested) peer.request(1, 'x')
@@ -279,7 +279,7 @@ describe('R-12', () => {
     expect(pings).toBeLessThanOrEqual(6)
   })
 
-  it('I1: keeps the delay while the age is unknown, and no longer than that', () => {
+  it('I1: applies the delay only while the age is unknown', () => {
     const [peer, channel] = serve()
     channel.tryWrite(bytes(10))
     channel.end()
@@ -302,7 +302,7 @@ describe('R-12', () => {
 })
 
 describe('R-13', () => {
-  it('delivers what came before ChannelClose and fails later writes', async () => {
+  it('delivers data received before ChannelClose and fails later writes', async () => {
     const [peer, channel] = serve({}, undefined, 'Current')
     let stops = 0
     channel.onPeerStopped = () => stops++
@@ -318,7 +318,7 @@ describe('R-13', () => {
     expect(channel.tryRead()).toHaveLength(8)
   })
 
-  it('takes it as the end of data from old peers, which send nothing else', async () => {
+  it('treats ChannelClose of old peers as the end of data, because they send no other end', async () => {
     const [peer, channel] = serve({}, undefined, 'Legacy')
     peer.sendData(1, bytes(7))
     peer.send(stop)
@@ -328,7 +328,7 @@ describe('R-13', () => {
     expect(peer.link.channelCount).toBe(0)
   })
 
-  it('I1: takes it as the end of data from peers of unknown age after 300 ms without data', async () => {
+  it('I1: treats ChannelClose of peers of unknown age as the end of data after 300 ms without data', async () => {
     const [peer, channel] = serve()
     peer.sendData(1, bytes(7))
     peer.send(stop)
@@ -351,7 +351,7 @@ describe('R-13', () => {
     expect(ended.tryRead()).toBeNull()
   })
 
-  it('I1: does not count the silence of a peer without credit, nor that of a blocked process', () => {
+  it('I1: does not count time in which the peer has no credit or this process is blocked', () => {
     const [peer, channel] = serve()
     peer.send(stop)
     peer.sendData(1, bytes(16_384))
@@ -366,7 +366,7 @@ describe('R-13', () => {
     expect(channel.tryRead()).toHaveLength(10)
   })
 
-  it('I1: all of 1 MiB arrives that a new peer sends after ChannelClose within its first second', () => {
+  it('I1: receives all of 1 MiB that a new peer sends after ChannelClose in its first second', () => {
     const [peer, channel] = serve()
     let received = 0
     channel.onReadable = () => {
@@ -389,7 +389,7 @@ describe('R-13', () => {
   })
 })
 
-it('R-14: answers the end of the peer with both ends once nothing is left to send', async () => {
+it('R-14: answers the end of the peer with both end frames once all data was sent', async () => {
   const [peer, channel] = serve()
   peer.send(end)
   expect(await channel.read()).toBeNull()
@@ -400,7 +400,7 @@ it('R-14: answers the end of the peer with both ends once nothing is left to sen
   expect(peer.link.channelCount).toBe(0)
 })
 
-it('R-15: sends Close before closing the transport, behind frames that still wait', () => {
+it('R-15: sends Close after the queued frames and before closing the transport', () => {
   const peer = new RawPeer({ limits: { transportBufferBytes: 30 } })
   const openings = [peer.link.open('a'), peer.link.open('b')]
   peer.link.close('bye')
@@ -410,7 +410,7 @@ it('R-15: sends Close before closing the transport, behind frames that still wai
 })
 
 describe('R-16', () => {
-  it('answers each Ping with one Pong, ahead of bulk data and of everything else that waits', () => {
+  it('answers each Ping with one Pong, ahead of all queued frames', () => {
     const [peer, channel] = serve({ limits: { transportBufferBytes: 20_000 } }, { frames: 1e6, bytes: 1e8 })
     channel.tryWrite(bytes(1_000_000))
     peer.send({ type: 'Ping' }, { type: 'Ping' })
@@ -440,7 +440,7 @@ describe('R-16', () => {
     expect(peer.clock.now() - peer.link.lastReceivedAt).toBeLessThanOrEqual(5000)
   })
 
-  it.each(['Legacy', 'Current'])('O12: a %s peer that pings by itself gets one Ping a minute', age => {
+  it.each(['Legacy', 'Current'])('O12: sends one Ping a minute to a %s peer that sends Pings', age => {
     const peer = new RawPeer({ maxPingIntervalMs: 60_000 })
     let pings = 0
     const answer = () => {
@@ -453,7 +453,7 @@ describe('R-16', () => {
     if (age === 'Legacy') peer.send({ type: 'Ping' })
     for (let minute = 1; minute <= 10; minute++) {
       for (let n = 0; n < 12; n++) {
-        // The peer's timer runs as late as ours, and slightly later than that.
+        // The peer's timer fires slightly later than ours.
         peer.clock.advance(5_000)
         answer()
         peer.clock.advance(30)
@@ -462,7 +462,7 @@ describe('R-16', () => {
       }
       expect(pings).toBe(minute)
     }
-    // The peer falls silent: a Ping follows after 7.5 s, the end 15 s later.
+    // The peer falls silent. A Ping is sent after 7.5 s, and the link ends 15 s later.
     peer.clock.advance(7_600)
     expect(peer.sentTypes()).toEqual(['Ping'])
     peer.clock.advance(15_100)
@@ -481,7 +481,7 @@ describe('R-16', () => {
     expect(peer.sent()).toEqual([])
   })
 
-  it('tolerates a late Pong while other frames come, for a minute', () => {
+  it('tolerates a late Pong for a minute while other frames arrive', () => {
     const [peer] = serve()
     peer.clock.advance(5000)
     peer.sent()
@@ -501,7 +501,7 @@ describe('R-16', () => {
     expect(late.sentTypes()).toEqual(['Ping'])
   })
 
-  it('drops a peer that reads nothing for 30 s', () => {
+  it('drops a peer that does not read for 30 s', () => {
     const peer = new RawPeer()
     peer.clock.advance(5000)
     peer.clock.advance(29_900)
@@ -516,7 +516,7 @@ describe('R-16', () => {
     expect(peer.link.end).toEqual({ kind: 'Violation', reason: 'pong without ping' })
   })
 
-  it('runs one timer for any number of links, and none after their end', () => {
+  it('uses one timer for any number of links, and none after they have ended', () => {
     const clock = new ManualClock()
     let pings = 0
     const transport = (): MemoryTransport => {
@@ -542,7 +542,7 @@ describe('R-16', () => {
 })
 
 describe('the outgoing queue (2.10)', () => {
-  it('a peer that reads nothing ends as ConsumerTooSlow once too many frames wait', () => {
+  it('ends the link as ConsumerTooSlow when too many frames are queued for a peer that does not read', () => {
     const peer = new RawPeer({
       limits: { transportBufferBytes: 100, controlFramesPerSecond: 1e6, requestsPerSecond: 1e6 },
     })
@@ -553,7 +553,7 @@ describe('the outgoing queue (2.10)', () => {
     expect(requests).toBeLessThan(1100)
   })
 
-  it('a peer that reads nothing ends as ConsumerTooSlow once too many bytes wait', () => {
+  it('ends the link as ConsumerTooSlow when too many bytes are queued for a peer that does not read', () => {
     const peer = new RawPeer({
       limits: { transportBufferBytes: 100, maxQueuedBytes: 50_000, requestsPerSecond: 1e6 },
       onRequest: request => request.reject('x'.repeat(4096)),
@@ -564,7 +564,7 @@ describe('the outgoing queue (2.10)', () => {
     expect(requests).toBeLessThan(16)
   })
 
-  it('queued frames leave in order when the peer reads again', () => {
+  it('sends queued frames in order when the peer reads again', () => {
     const peer = new RawPeer({ limits: { transportBufferBytes: 100, requestsPerSecond: 1e6 } })
     for (let id = 1; id <= 500; id++) peer.request(id, 'x')
     const order = peer.sentAll().map(frame => (frame.type === 'ChannelReject' ? frame.receiverId : 0))
@@ -572,7 +572,7 @@ describe('the outgoing queue (2.10)', () => {
   })
 })
 
-it('no data overtakes the Accept of its channel, even before the transport says that it has room', () => {
+it('sends no data ahead of the Accept of its channel, even before the transport reports room', () => {
   const peer = new RawPeer({
     limits: { transportBufferBytes: 10 },
     onRequest: request => request.accept().tryWrite(bytes(3)),

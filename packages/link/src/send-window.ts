@@ -21,7 +21,7 @@ export class SendWindow {
     this.bytes -= length
   }
 
-  /** Adds granted credit; false when a counter would pass 2^32-1, which is fatal. */
+  /** Adds granted credit. Returns false when a counter would exceed 2^32-1, which is fatal. */
   add(frames: number, bytes: number): boolean {
     this.frames += frames
     this.bytes += bytes

@@ -2,18 +2,18 @@ import type { Socket } from 'node:net'
 import type { Channel } from './channel.ts'
 
 /**
- * Pipes bytes both ways between a channel and a local socket until both directions ended, each on its own; the slower
- * side holds up the faster one. A failure on one side ends the other (protocol 3.3). A stream that breaks off resets
- * the socket, so that truncated data does not look complete. Resolves when both directions are over, never rejects. The
- * socket must have `allowHalfOpen`.
+ * Pipes bytes both ways between a channel and a local socket. The directions end independently, and back-pressure slows
+ * the faster side. A failure on one side ends the other (protocol 3.3). Truncated data from the channel resets the socket,
+ * so that it does not look complete. Resolves when both directions have ended. Never rejects. The socket must have
+ * `allowHalfOpen`.
  */
 export async function pipeSocket(channel: Channel, socket: Socket): Promise<void> {
   const { promise: socketClosed, resolve } = Promise.withResolvers<void>()
   // Every 'error' is followed by 'close', which is handled below.
   socket.on('error', () => {})
   socket.once('close', () => {
-    // After the service's regular end, queued data still goes to the hub first. The hub takes "read no more" as the end
-    // of everything (R-13).
+    // After the service's regular end, queued data must be sent first: the hub treats ChannelClose as the end of the whole
+    // channel (R-13).
     if (socket.readableEnded) void channel.endSent.then(() => channel.stopReading())
     else channel.close()
     resolve()
@@ -27,7 +27,7 @@ export async function pipeSocket(channel: Channel, socket: Socket): Promise<void
 
 function pipeToChannel(socket: Socket, channel: Channel): void {
   socket.on('data', (bytes: Buffer) => {
-    // The hub may have stopped reading but still be sending: then the service's data is dropped.
+    // If the hub has stopped reading but is still sending, the service's data is dropped.
     if (channel.canWrite && !channel.tryWrite(bytes)) socket.pause()
   })
   socket.once('end', () => channel.end())
@@ -42,7 +42,7 @@ function pipeToSocket(channel: Channel, socket: Socket): void {
   let isOver = false
   const finish = () => {
     isOver = true
-    // A hub that also stopped reading is gone: end the connection to the service (R-13).
+    // A hub that has also stopped reading has dropped the channel, so the connection to the service is closed (R-13).
     if (channel.hasPeerStopped) socket.end(() => socket.destroy())
     else socket.end()
   }

@@ -1,6 +1,6 @@
 import { TICK_MS } from './wheel.ts'
 
-/** Limits a rate, with a burst of half a second's worth. Time is counted in ticks of the wheel. */
+/** Rate limiter with a burst of half a second. Time is counted in ticks of the wheel. */
 export class TokenBucket {
   readonly #perTick: number
   readonly #capacity: number
@@ -14,7 +14,7 @@ export class TokenBucket {
     this.#tick = tick
   }
 
-  /** Takes one token; false when none is left. */
+  /** Takes one token. Returns false when none is left. */
   take(tick: number): boolean {
     this.#tokens = Math.min(this.#capacity, this.#tokens + (tick - this.#tick) * this.#perTick)
     this.#tick = tick

@@ -12,7 +12,7 @@ interface Tombstone {
 }
 
 /**
- * Recently ended channels, so that frames which the peer sent before it knew of the end are not taken for violations.
+ * Recently ended channels. Frames that the peer sent before it knew of the end must not count as violations.
  */
 export class Tombstones {
   readonly #tombstones = new Map<number, Tombstone>()

@@ -1,15 +1,15 @@
 /** Connection below one link: an ordered stream of byte messages, for example a WebSocket. */
 export interface Transport {
   /**
-   * Sends one binary message. Never throws and never calls back into the link; after the end it does nothing. The
-   * message must not be changed, because some messages are shared between links.
+   * Sends one binary message. Never throws, never calls back into the link, and does nothing after the end. The message
+   * must not be changed, because some messages are shared between links.
    */
   send(message: Uint8Array): void
   /** Bytes accepted by send() and not yet taken by the operating system. */
   readonly bufferedBytes: number
   /**
-   * Ends the transport; with `abort` at once, without delivering buffered data. The code is a WebSocket close code:
-   * 1000 by default, 1013 (try again later) for a peer that was too slow.
+   * Closes the transport; with `abort` at once, without delivering buffered data. The code is a WebSocket close code: 1000
+   * by default, 1013 (try again later) for a peer that was too slow.
    */
   close(abort?: boolean, code?: 1000 | 1013): void
 }

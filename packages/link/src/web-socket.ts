@@ -17,7 +17,7 @@ interface WebSocketLike {
   on(event: 'close', listener: (code: number, reason: Uint8Array) => void): unknown
 }
 
-/** Types in which a WebSocket delivers a message. */
+/** Types of the messages that a WebSocket delivers. */
 type WebSocketData = ArrayBuffer | Buffer | Buffer[]
 
 /** The TCP or TLS socket below a WebSocket. */
@@ -35,15 +35,15 @@ const LINK = Symbol('link')
 type Delivering = { [LINK]?: Link }
 
 /**
- * A WebSocket as the transport of a link (protocol 2.1). Frames sent in one turn of the event loop leave in one write,
- * which makes many small acknowledgements cheap.
+ * A WebSocket as the transport of a link (protocol 2.1). All frames of one event-loop turn are sent in one write, which
+ * makes many small acknowledgements cheap.
  */
 export class WebSocketTransport implements Transport {
   readonly #webSocket: WebSocketLike
   readonly #socket: SocketLike
   #isCorked = false
 
-  /** Both must be connected; `socket` is the one below the WebSocket. */
+  /** `socket` is the TCP or TLS socket below the WebSocket. Both must be connected. */
   constructor(webSocket: WebSocketLike, socket: SocketLike) {
     this.#webSocket = webSocket
     this.#socket = socket

@@ -7,7 +7,7 @@ function entry(onDeadline: () => void): WheelEntry {
   return { wheelTick: 0, wheelNext: undefined, wheelPrevious: undefined, onDeadline }
 }
 
-it('calls each entry once at its deadline, also many rotations of the wheel later', () => {
+it('calls each entry once at its deadline, even many rotations of the wheel later', () => {
   const clock = new ManualClock(0)
   const wheel = new Wheel(clock)
   const fired: string[] = []
@@ -63,7 +63,7 @@ it('lets entries cancel and schedule each other while they are called', () => {
   expect(fired).toEqual(['killer', 'again@100', 'again@51300', 'again@102500'])
 })
 
-it('runs one interval of the clock, and none while nothing is scheduled', () => {
+it('uses one interval of the clock, and none while no entry is scheduled', () => {
   const clock = new ManualClock(0)
   const wheel = new Wheel(clock)
   expect(clock.intervalCount).toBe(0)
@@ -110,7 +110,7 @@ it('is shared by all users of a clock', () => {
   expect(wheelOf(clock)).not.toBe(wheelOf(systemClock))
 })
 
-it('works on the system clock, which counts from the epoch and does not hold the process', async () => {
+it('works with the system clock, which counts from the epoch and does not keep the process alive', async () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(2000)
   const { promise, resolve } = Promise.withResolvers<void>()
   wheelOf(systemClock).schedule(entry(resolve), 1)
@@ -126,7 +126,7 @@ it('works on the system clock, which counts from the epoch and does not hold the
   expect(calls).toBe(1)
 })
 
-it('I1: lets no deadline come early after a blocked event loop', () => {
+it('I1: fires no deadline early after a blocked event loop', () => {
   const clock = new ManualClock()
   const wheel = new Wheel(clock)
   const fired: string[] = []

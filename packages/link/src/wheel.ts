@@ -4,8 +4,8 @@ import type { Clock } from './clock.ts'
 export const TICK_MS = 100
 
 const SLOTS = 512
-// Limit of ticks made up after the process was blocked or suspended. Bytes that arrived meanwhile are still unread
-// then, so the lost time must not count as the peer's silence.
+// Limit of the time that is caught up after the process was blocked or suspended, in milliseconds. Bytes that arrived
+// meanwhile are still unread then, so the lost time must not count as silence of the peer.
 const MAX_CATCH_UP_MS = 1000
 
 /** An object with one deadline. The fields belong to the wheel, so that scheduling allocates nothing. */
@@ -20,11 +20,11 @@ export interface WheelEntry {
 
 /** One timer for the deadlines of all links that share a clock. */
 export class Wheel {
-  /** Ticks since the wheel was made. */
+  /** Ticks since the wheel was created. */
   tick = 1
   /**
-   * Number of times that the timer fired. A blocked process makes up for several ticks in one round, before it reads
-   * its sockets.
+   * Number of times that the timer fired. After a blocked event loop, one round runs several ticks before the sockets are
+   * read.
    */
   rounds = 1
   readonly #clock: Clock

@@ -38,7 +38,7 @@ describe('ReceiveWindow', () => {
     return [window.grantedFrames, window.grantedBytes]
   }
 
-  it('charges on arrival and refuses what exceeds either credit', () => {
+  it('charges on arrival and refuses a frame that exceeds either credit', () => {
     const window = new ReceiveWindow()
     for (let i = 0; i < 128; i++) expect(window.arrived(0)).toBe(true)
     expect(window.arrived(0)).toBe(false)
@@ -84,7 +84,7 @@ describe('ReceiveWindow', () => {
     expect(window.leftBytes).toBe(1024 * 1024)
   })
 
-  it('never shrinks a window when the limits are below the start', () => {
+  it('never shrinks a window if the limits are below its initial size', () => {
     const window = new ReceiveWindow()
     for (let i = 0; i < 3; i++) {
       consume(window, 1, 8192)

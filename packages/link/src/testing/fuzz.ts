@@ -60,11 +60,12 @@ const CORPUS: Uint8Array[] = [
   ).map(frame => encodeFrame(frame)),
 ]
 
-// Indexes of requests, data, Adjusts and ends: frames that a link usually survives.
+// Corpus indexes of requests, data, Adjusts and ends: frames that a link usually survives.
 const HARMLESS = [1, 4, 5, 6, 9, 9, 10, 10, 11, 11, 13, 14, 15, 16, 17]
 
 /**
- * A random frame, often damaged. With `isGentle` most are harmless, so that links live long enough to build up state.
+ * Returns a random frame, often damaged. With `isGentle` most are harmless, so that links live long enough to build up
+ * state.
  */
 export function mutatedFrame(random: Random, isGentle: boolean): Uint8Array {
   const index = isGentle && random(50) > 0 ? HARMLESS[random(HARMLESS.length)]! : random(CORPUS.length)
@@ -109,8 +110,8 @@ export function liveBytes(): number {
 }
 
 /**
- * Feeds `count` mutated frames to links in memory, a new link after each end. Resolves to the number of links and how
- * they ended. Calls `onFrame` with the index of every thousandth frame.
+ * Feeds `count` mutated frames to in-memory links, with a new link after each end. Resolves to the number of links and the
+ * reasons of their ends. Calls `onFrame` with the index of every thousandth frame.
  */
 export async function fuzzLinks(
   count: number,

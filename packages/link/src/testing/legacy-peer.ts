@@ -5,7 +5,7 @@ import { HELLO } from './raw-peer.ts'
 /** Order of a legacy peer's first frames. Real ones race their first Ping against their first request (protocol 1.7). */
 export type FirstPing = 'BeforeRequest' | 'AfterRequest'
 
-/** One end of a channel of a LegacyPeer. */
+/** The LegacyPeer's side of a channel. */
 export interface LegacyChannel {
   readonly localId: number
   remoteId: number
@@ -34,7 +34,7 @@ export class LegacyPeer {
   /** Encoded frames for the other side. */
   readonly sent: Uint8Array[] = []
   readonly channels = new Map<number, LegacyChannel>()
-  /** Bytes discarded unread because the end came too soon. */
+  /** Unread bytes that were discarded because the end arrived too soon. */
   discardedBytes = 0
   #nextId = 1
   #owesPing = false
@@ -60,13 +60,13 @@ export class LegacyPeer {
     return channel
   }
 
-  /** Queues bytes; they leave as credit allows. */
+  /** Queues bytes and sends them as credit allows. */
   write(channel: LegacyChannel, bytes: Uint8Array): void {
     channel.outbox = Buffer.concat([channel.outbox, bytes])
     this.#pump(channel)
   }
 
-  /** Reads one frame's payload; undefined when none has arrived. */
+  /** Reads one frame's payload. Returns undefined when none has arrived. */
   read(channel: LegacyChannel): Uint8Array | undefined {
     const payload = channel.inbox.shift()
     if (payload === undefined) return undefined
@@ -83,19 +83,19 @@ export class LegacyPeer {
     return payload
   }
 
-  /** Ends this side's data; queued data must have left before. */
+  /** Ends this side's data. All queued data must have been sent before. */
   end(channel: LegacyChannel): void {
     channel.hasEnded = true
     this.#send({ type: 'ChannelClosed', receiverId: channel.remoteId, reason: emptyBytes() })
   }
 
-  /** Drops the channel; the other side gets only ChannelClose. */
+  /** Drops the channel and sends only ChannelClose. */
   drop(channel: LegacyChannel): void {
     this.channels.delete(channel.localId)
     this.#send({ type: 'ChannelClose', receiverId: channel.remoteId, reason: emptyBytes() })
   }
 
-  /** Handles one message; throws where a real peer would end the connection or panic. */
+  /** Handles a message. Throws where a real peer would end the connection or panic. */
   receive(message: Uint8Array): void {
     const frame = decodeFrame(message)
     switch (frame.type) {

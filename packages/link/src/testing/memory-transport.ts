@@ -2,11 +2,11 @@ import { Link } from '../link.ts'
 import type { LinkOptions } from '../link-options.ts'
 import type { Transport } from '../transport.ts'
 
-/** One direction of an in-memory connection: sent messages wait until they are delivered. */
+/** A direction of an in-memory connection. Sent messages are queued until they are delivered. */
 export class MemoryTransport implements Transport {
   /** Messages sent and not delivered yet. */
   readonly pending: Uint8Array[] = []
-  /** How the transport was closed, if it was. */
+  /** The way in which the transport was closed, undefined while it is open. */
   closed: 'Graceful' | 'Abort' | undefined = undefined
   /** The code with which it was closed. */
   closeCode: number | undefined = undefined
@@ -41,14 +41,14 @@ export class MemoryTransport implements Transport {
     this.#peer = peer
   }
 
-  /** Takes messages out without delivering them, like a transport that wrote them to a socket. */
+  /** Removes messages without delivering them, like a transport that wrote them to a socket. */
   take(count = this.pending.length): Uint8Array[] {
     const taken = this.pending.splice(0, count)
     for (const message of taken) this.#bufferedBytes -= message.length
     return taken
   }
 
-  /** Delivers up to `count` messages in order, and the end once none is left; true if it delivered anything. */
+  /** Delivers up to `count` messages in order, and the end once none is left. Returns true if it delivered anything. */
   deliver(count = this.pending.length): boolean {
     const messages = this.take(count)
     for (const message of messages) this.#peer?.receive(message)
@@ -67,7 +67,7 @@ export class MemoryTransport implements Transport {
 export interface MemoryTransportPair {
   readonly a: MemoryTransport
   readonly b: MemoryTransport
-  /** Sets the links; `a` is the one made with the transport `a`. */
+  /** Sets the links. `a` is the one that was created with the transport `a`. */
   connect(a: Link, b: Link): void
   /** Delivers in both directions until no message is left. */
   flush(): void

@@ -10,7 +10,7 @@ import { MemoryTransport } from './memory-transport.ts'
 /** The Hello that every known peer sends. */
 export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: emptyBytes() }
 
-/** A link under test whose peer is the test itself, frame by frame, on a manual clock. */
+/** A link under test on a manual clock. The test itself is the peer and sends each frame. */
 export class RawPeer {
   readonly clock = new ManualClock()
   readonly transport = new MemoryTransport()
@@ -56,7 +56,7 @@ export class RawPeer {
     })
   }
 
-  /** Frames that the link sent since the last call; they count as delivered. */
+  /** Returns the frames that the link sent since the last call. They count as delivered. */
   sent(): Frame[] {
     const frames = this.transport.take().map(message => decodeFrame(message))
     this.link.drained()
