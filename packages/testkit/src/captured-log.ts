@@ -1,6 +1,6 @@
 import { createLog, type LOG_LEVELS, type Logger } from '@muster/hub/log'
 
-/** One parsed line of the hub's log. */
+/** A parsed line of the hub's log. */
 export type LogLine = { level: string; msg: string; [field: string]: unknown }
 
 /** A log of the hub whose lines are available to a test. */

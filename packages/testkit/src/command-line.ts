@@ -11,7 +11,7 @@ export type Ran = { code: number | null; out: string; err: string }
 /** The command line as a separate process. Its working folder is also its home and is removed on disposal. */
 export type Muster = AsyncDisposable & {
   folder: string
-  /** Runs a command to its end; `input` is its standard input. */
+  /** Runs a command to its end. `input` is its standard input. */
   run(argv: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ran>
   /** Runs a command that must succeed, and parses its output of `--json`. */
   json<T>(...argv: string[]): Promise<T>

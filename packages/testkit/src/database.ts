@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Test files run in parallel, each with up to three hubs and sessions of its own. */
+/** Connection limit of the test server. Test files run in parallel, each with up to three hubs and its own sessions. */
 const MAX_CONNECTIONS = 200
 
 /**
@@ -23,8 +23,8 @@ const MAX_CONNECTIONS = 200
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'))
-  // As root the server runs under another account, which must be able to enter the folder; otherwise it would use
-  // another one and leave it behind.
+  // As root the server runs under another account, which must be able to enter the folder. Otherwise it would use another
+  // folder, which would not be removed.
   await chmod(folder, 0o755)
   const log = createLog('error')
   const database = await startEmbeddedDatabase(folder, log, { maxConnections: MAX_CONNECTIONS })

@@ -62,8 +62,8 @@ export async function devicePage(hub: TestHub, server: Pick<Server, 'address'>):
 }
 
 /**
- * Handles a forward like an agent: connects to the port of this machine or rejects; each direction ends on its own, at
- * the pace of the slower side.
+ * Handles a forward like an agent: connects to the port of this machine or rejects. Each direction ends independently and
+ * has the pace of the slower side.
  */
 export function forwardLocally(wish: ChannelRequest): void {
   const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])

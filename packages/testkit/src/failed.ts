@@ -1,6 +1,6 @@
 import type { ActionError } from '@muster/actions'
 
-/** Resolves to the error of a call that must fail; rejects when it succeeds. */
+/** Resolves to the error of a call that must fail. Rejects if the call succeeds. */
 export function failed(call: Promise<unknown>): Promise<ActionError> {
   return call.then(
     () => Promise.reject(new Error('it succeeded')),

@@ -7,7 +7,7 @@ import { ExecutorClient, Link, type LinkOptions } from '@muster/link'
 import { X509CertificateGenerator } from '@peculiar/x509'
 import { WebSocket } from 'ws'
 
-/** Fingerprint and certificate, by which the hub recognises a device. */
+/** Fingerprint and certificate by which the hub recognizes a device. */
 export type DeviceIdentity = {
   fingerprint: string
   certificatePem: string

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 const FROM = 20_000
 const BEFORE = 32_000
 
-/** A free port, for programs that cannot choose one themselves. */
+/** Finds a free port, for programs that cannot choose one. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FROM, BEFORE)

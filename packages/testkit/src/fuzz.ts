@@ -3,9 +3,9 @@ import { HELLO, mutatedFrame, seededRandom } from '@muster/link/testing'
 import type { WebSocket } from 'ws'
 import { deviceHeaders, deviceIdentity, openWebSocket, socketOf } from './fake-device.ts'
 
-/** Frames sent together, after which the hub must have read them: frames behind a fatal one are never read. */
+/** Frames sent together. The hub must read them before more are sent, because frames after a fatal one are never read. */
 const FRAMES_A_TURN = 32
-/** One write in this many is junk below the level of WebSocket frames. */
+/** A write in this many is junk below the level of WebSocket frames. */
 const JUNK_EVERY = 2_000
 
 type FuzzOptions = {
@@ -39,8 +39,7 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
     const random = seededRandom(seed + index)
     const identity = await deviceIdentity()
     while (!isOver()) {
-      // One connection in ten is the device's registered one; the others are unregistered, for which the hub writes no
-      // rows.
+      // A tenth of the connections are registered. For the others the hub writes no rows.
       const headers = deviceHeaders({ url, token, register: random(10) === 0 }, identity)
       const { webSocket } = await openWebSocket(url, headers)
       webSocket.on('error', () => {})

@@ -18,7 +18,7 @@ export type MailServer = AsyncDisposable & {
   refuseNext(count: number, status: number): void
   /** Accepts mails and never answers. */
   hang(): void
-  /** Stops the server; its port then refuses connections. */
+  /** Stops the server. Its port then refuses connections. */
   stop(): Promise<void>
 }
 

@@ -7,7 +7,7 @@ type Program = {
   debian: readonly string[]
 }
 
-/** Programs of other projects that tests run. `npm run test:setup` installs them; tests never do. */
+/** External programs that tests run. `npm run test:setup` installs them, tests never do. */
 export const PROGRAMS = {
   caddy: { path: '/usr/bin/caddy', debian: ['caddy'] },
   curl: { path: '/usr/bin/curl', debian: ['curl'] },

@@ -9,20 +9,20 @@ import {
   openWebSocket,
 } from './fake-device.ts'
 
-/** A device whose frames are sent by the test; it answers nothing automatically. */
+/** A device whose frames are sent by the test. It sends no automatic answers. */
 export type RawDevice = AsyncDisposable & {
   identity: DeviceIdentity
   webSocket: WebSocket
   /** Frames received from the hub. */
   received: Frame[]
   send(...frames: Frame[]): void
-  /** Sends Hello and requests an executor channel; resolves to its number at the hub. */
+  /** Sends Hello and requests an executor channel. Resolves to the channel's number on the hub's side. */
   openExecutor(senderId?: number): Promise<number>
   /** Resolves when the connection was closed. */
   closed: Promise<void>
 }
 
-/** Connects such a device. Rejects with `ConnectionRefused`. */
+/** Connects a `RawDevice`. Rejects with `ConnectionRefused`. */
 export async function rawDevice(options: FakeDeviceOptions): Promise<RawDevice> {
   const identity = options.identity ?? (await deviceIdentity())
   const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity))

@@ -30,7 +30,7 @@ export function hasS3Server(): boolean {
   return process.getuid?.() === 0 && hasPrograms('swift')
 }
 
-/** Starts OpenStack Swift with its S3 interface and an empty bucket: one disk, one replica, four processes. */
+/** Starts OpenStack Swift with its S3 interface and an empty bucket, as four processes with one disk and one replica. */
 export async function s3Server(): Promise<S3Server> {
   const folder = mkdtempSync(join(tmpdir(), 'muster-swift-'))
   mkdirSync(join(folder, 'disks/sda'), { recursive: true })
@@ -41,7 +41,7 @@ export async function s3Server(): Promise<S3Server> {
     freePort(),
   ])
   const backends = { account, container, object }
-  // Each port was free when checked, but the same port may have been returned twice: then try again.
+  // Each port was free when it was checked, but the same port may have been returned twice. In that case, starts again.
   if (new Set([port, ...Object.values(backends)]).size < 4) return s3Server()
   writeFileSync(join(folder, 'swift.conf'), '[swift-hash]\nswift_hash_path_suffix = muster\n')
   for (const [kind, at] of Object.entries(backends)) {

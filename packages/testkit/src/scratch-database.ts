@@ -10,7 +10,7 @@ export type ScratchDatabase = AsyncDisposable & {
   query: (text: string) => Promise<unknown[]>
 }
 
-/** Makes a database that is dropped on disposal: empty, or migrated with the template `muster`. */
+/** Creates a database that is dropped on disposal: an empty one, or with the template `muster` a migrated one. */
 export async function scratchDatabase(
   template: 'template0' | 'muster' = 'template0',
 ): Promise<ScratchDatabase> {
@@ -28,7 +28,7 @@ export async function scratchDatabase(
   }
 }
 
-/** Makes a database for a test; the caller has to drop it. */
+/** Creates a database for a test. The caller has to drop it. */
 export async function makeDatabase(template: 'template0' | 'muster') {
   const database = `test_${randomUUID().replaceAll('-', '')}`
   const server = inject('database')

@@ -1,4 +1,4 @@
-// Forked by `silent-connections.ts`: opens connections, sends Hello on each, and answers nothing.
+// Forked by `silent-connections.ts`: opens connections, sends Hello on each, and never answers.
 import { encodeFrame } from '@muster/link'
 import { HELLO } from '@muster/link/testing'
 import { openWebSocket } from './fake-device.ts'

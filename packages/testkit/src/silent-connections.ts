@@ -1,15 +1,15 @@
 import { fork } from 'node:child_process'
 import type { SilentOrder, SilentState } from './silent-connections-process.ts'
 
-/** Connections that send Hello and nothing else. */
+/** Connections that send Hello and no other frame. */
 export type SilentConnections = Disposable & {
   /** Number of connections that the hub has closed. Throws when one was refused. */
   closed(): number
 }
 
 /**
- * Opens the connections from a separate process, because one process may lack file descriptors for both ends of ten
- * thousand.
+ * Opens the connections from a separate process, because a single process may lack file descriptors for both ends of ten
+ * thousand connections.
  */
 export function silentConnections(order: SilentOrder): SilentConnections {
   const child = fork(new URL('./silent-connections-process.ts', import.meta.url), { execArgv: [] })

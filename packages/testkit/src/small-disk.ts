@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Mounts a small file system that every account may enter; undefined where mounting is not allowed. `inodes` limits the
- * number of files and folders.
+ * Mounts a small file system that every account may enter. Returns undefined where mounting is not allowed. `inodes`
+ * limits the number of files and folders.
  */
 export async function smallDisk(
   mebibytes: number,

@@ -20,7 +20,7 @@ export type TestHub = Hub & {
   /** Origin of the hub's listener, for sockets. */
   url: string
   dataDir: string
-  /** Mails to an address in the outbox, oldest first; waits until there are `count`. */
+  /** Waits for `count` mails to an address in the outbox, and returns them, oldest first. */
   mailsTo(address: string, count?: number): Promise<ReceivedMail[]>
   /** Queues a job and waits until it has ended, successfully or not. */
   runJob<N extends JobName>(job: N, data: JobData[N]): Promise<ActionOutput<'jobs_Query'>['jobs'][number]>
@@ -58,7 +58,7 @@ export type TestHub = Hub & {
   }>
 }
 
-/** Starts a real hub on its own database and a free port; stopped on disposal. */
+/** Starts a real hub with its own database on a free port. It is stopped on disposal. */
 export async function testHub(
   settings: Partial<Config> = {},
   log: Logger = createLog('silent'),

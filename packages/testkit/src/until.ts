@@ -1,6 +1,6 @@
 /**
- * Polls until a condition holds and returns its value. Throws after a timeout that suits a busy machine and is shorter
- * than that of a test. Use it instead of sleeping.
+ * Polls until a condition holds and returns its value. Throws after a timeout that is long enough for a busy machine and
+ * shorter than the timeout of a test. Use it instead of sleeping.
  */
 export async function until<T>(
   what: string,

@@ -30,7 +30,7 @@ export function askUpgrade(url: string, headers: Record<string, string>): Promis
     asked.once('error', failed)
     asked.once('upgrade', (_response, socket: Socket) => {
       socket.on('error', () => {})
-      // Read what the hub sends; otherwise its end would not be noticed.
+      // Reads and drops the hub's data. Otherwise the end of the socket would not be noticed.
       socket.resume()
       done({ status: 101, body: undefined, retryAfterSecs: undefined, socket })
     })

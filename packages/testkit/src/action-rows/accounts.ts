@@ -21,7 +21,7 @@ export const accountRows: Rows<typeof accounts> = {
       defaultSort: '-createdAt',
       hasText: true,
       named: 'displayName',
-      add: addNothing, // The same people as the members of the organization.
+      add: addNothing, // This list shows the members of the organization too.
     },
   },
   users_GetDetails: { input: (_, { userId }) => ({ userId }), may: ONESELF_OR_ADMIN },
@@ -203,7 +203,7 @@ export const accountRows: Rows<typeof accounts> = {
   },
 }
 
-/** Address of a new account that was not activated. */
+/** Registers an account without activating it. Resolves to its email address. */
 async function registered({ hub, plant }: AuditWorld): Promise<string> {
   const email = newEmail()
   await hub.anonymous('users_Register', { email, password: plant(), consentedToTerms: true })

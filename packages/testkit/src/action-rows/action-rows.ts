@@ -9,8 +9,8 @@ import { repositoryRows } from './repositories.ts'
 import type { Row } from './row.ts'
 
 /**
- * One row for each action, read by the tests of permissions, hostile input, the audit log and lists. An action without a row does
- * not compile.
+ * The rows of all actions, for the tests of permissions, hostile input, the audit log and lists. A missing row is a compile
+ * error.
  */
 export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...accountRows,

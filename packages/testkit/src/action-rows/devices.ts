@@ -4,7 +4,7 @@ import { addNothing, text, time, timeOf } from './list-items.ts'
 import { anotherCertificate, newFingerprint, someEvent } from './records.ts'
 import { ACTORS, MEMBERS, PEOPLE, READERS, type Rows } from './row.ts'
 
-/** Starts at 8: versions must be in order as numbers and not as texts. */
+/** Starts at 8, so that the versions cross 10: they must be sorted as numbers and not as texts. */
 let propertyVersion = 8
 
 export const deviceRows: Rows<typeof devices> = {
@@ -17,7 +17,7 @@ export const deviceRows: Rows<typeof devices> = {
       sorts: { deviceId: text('deviceId') },
       defaultSort: 'deviceId',
       hasText: false,
-      add: addNothing, // The same devices as in the project.
+      add: addNothing, // This list shows the devices of the project too.
     },
   },
   devices_GetDetails: { input: ({ deviceId }) => ({ deviceId }), may: READERS },

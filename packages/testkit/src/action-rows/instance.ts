@@ -6,7 +6,7 @@ export const instanceRows: Rows<typeof instance> = {
   cluster_GetDetails: { input: () => ({}), may: ['instanceAdmin'] },
   jobs_Query: {
     input: () => ({}),
-    may: ['instanceAdmin'], // Jobs come and go by themselves: `instance.test.ts` tests this list.
+    may: ['instanceAdmin'], // Scheduled jobs change this list at any time, so `instance.test.ts` tests it separately.
     list: null,
   },
 }

@@ -24,7 +24,7 @@ export const NAMES = [
   'x'.repeat(128),
 ]
 
-/** One day ago: retention does not delete the items. */
+/** Time of the first item in milliseconds: a day ago, so that retention does not delete the items. */
 export const FIRST_MS = Math.floor(Date.now() / 1000) * 1000 - 24 * 60 * 60 * 1000
 /** Every second item shares its time with the one before, so that ids decide their order. */
 export const timeOf = (index: number): Date => new Date(FIRST_MS + Math.floor(index / 2) * 1000)
@@ -35,7 +35,7 @@ export const time = (field: string) => (item: Item) => Date.parse(item[field] as
 export const createdAt = (idField: string) => (item: Item, world: World) =>
   world.createdAt.get(item[idField] as string)!
 
-/** For a list that shows the rows of another one. */
+/** Adds no item, for a list that shows the rows of another one. */
 export const addNothing = async (): Promise<void> => {}
 
 export async function addUser({ hub }: World, name: string, index: number): Promise<string> {

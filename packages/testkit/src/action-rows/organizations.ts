@@ -106,7 +106,7 @@ export const organizationRows: Rows<typeof organizations> = {
       id: 'invitationId',
       sorts: { createdAt: createdAt('invitationId'), email: text('email') },
       defaultSort: '-createdAt',
-      hasText: false, // An address is invited once, so no two names are alike.
+      hasText: false, // An address can be invited only once, so no two names are alike.
       add: (world, _name, index) => addInvitation(world, world.organizationId, newEmail(), index),
     },
   },

@@ -15,7 +15,7 @@ export const projectRows: Rows<typeof projects> = {
       sorts: { name: text('name') },
       defaultSort: 'name',
       hasText: true,
-      add: addNothing, // The same projects as in the organization.
+      add: addNothing, // This list shows the projects of the organization too.
     },
   },
   projects_Create: {
@@ -33,7 +33,7 @@ export const projectRows: Rows<typeof projects> = {
       items: 'devices',
       id: 'deviceId',
       sorts: {
-        // A device without a name stands where its host name would.
+        // A device without a name is sorted by its host name.
         name: item => (item.name ?? item.hostname ?? '') as string,
         deviceId: text('deviceId'),
         firstSeen: time('firstSeen'),
@@ -103,7 +103,7 @@ export const projectRows: Rows<typeof projects> = {
       defaultSort: 'name',
       hasText: true,
       add: async ({ hub, projectId, organizationId }) => {
-        // The same repositories as in the organization.
+        // Links all repositories of the organization.
         await hub.pool.query(
           `insert into project_repository (project_id, repository_id)
          select $1, repository_id from repository where organization_id = $2 on conflict do nothing`,

@@ -23,7 +23,7 @@ export function newDigest(): string {
   return `sha256_${randomBytes(32).toString('hex')}`
 }
 
-/** A name for a path that nothing has. */
+/** A random name that is valid in a path. */
 export function newName(): string {
   return randomBase58(12)
 }
@@ -32,7 +32,7 @@ export function newEmail(): string {
   return `${newId('u')}@test.example`
 }
 
-/** An account of somebody who cannot sign in, and their membership when an organization is named. */
+/** Inserts an account without a password and, if `organizationId` is given, its membership. */
 export async function anotherPerson(
   { hub }: World,
   organizationId?: string,
@@ -50,7 +50,7 @@ export async function anotherPerson(
   return { userId, email }
 }
 
-/** An organization with the world's administrator and somebody who has the role there that they have in the world's. */
+/** Inserts an organization with the world's administrator and a person who has the same role as in the world's organization. */
 export async function anotherOrganization(
   { hub, people, organizationId: like }: World,
   person?: Person,
@@ -188,7 +188,7 @@ export async function anotherCertificate(
   return certificateId
 }
 
-/** Secret of a new session, a day long unless told otherwise. */
+/** Inserts a session, valid for a day by default. Resolves to its secret. */
 export async function newSession(
   hub: TestHub,
   userId: string,

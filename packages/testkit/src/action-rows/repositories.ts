@@ -53,7 +53,7 @@ export const repositoryRows: Rows<typeof repositories> = {
       id: 'packageId',
       sorts: { name: text('name'), createdAt: time('createdAt') },
       defaultSort: 'name',
-      hasText: false, // A name is given once in a repository.
+      hasText: false, // Names are unique in a repository, so no two are alike.
       add: async ({ hub, repositoryId }, _name, index) => {
         await hub.db
           .insertInto('package')
@@ -78,7 +78,7 @@ export const repositoryRows: Rows<typeof repositories> = {
       hasText: false,
       add: async ({ hub, repositoryId }, _name, index) => {
         await assetRow(hub, repositoryId, {
-          // 8, 9, 10 …: sizes must be in order as numbers and not as texts; some exceed 32 bits.
+          // The sizes cross 10, because they must be sorted as numbers and not as texts. Some exceed 32 bits.
           size: index % 3 ? 8 + index : 2 ** 40 + index,
           createdAt: timeOf(index),
         })
@@ -95,7 +95,7 @@ export const repositoryRows: Rows<typeof repositories> = {
       defaultSort: 'name',
       hasText: true,
       add: async ({ hub, repositoryId, organizationId }) => {
-        // The same projects as in the organization.
+        // Links all projects of the organization.
         await hub.pool.query(
           `insert into project_repository (project_id, repository_id)
          select project_id, $1 from project where organization_id = $2 on conflict do nothing`,

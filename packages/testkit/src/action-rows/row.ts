@@ -20,26 +20,26 @@ export const ACTORS = [
 ] as const
 export type ActorName = (typeof ACTORS)[number]
 
-/** People of the organization. */
+/** Members of the organization. */
 export const MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin', 'userToken']
-/** People who may read in the organization. */
+/** Callers who may read in the organization. */
 export const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
-/** Everybody who is signed in. */
+/** All callers who are signed in or use a user token. */
 export const PEOPLE: readonly ActorName[] = [...READERS, 'stranger']
-/** People who manage the members of the organization. */
+/** Callers who may manage the members of the organization. */
 export const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
 /** Readers of a private repository that is linked to the project. */
 export const REPOSITORY_READERS: readonly ActorName[] = [...READERS, 'ownDevice', 'siblingDevice']
 export const ONESELF: readonly ActorName[] = ['member', 'userToken']
 export const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmin']
 
-/** A repository with what is in it. */
+/** Ids of a repository with a package, a version and an asset. */
 export type RepositoryIds = { repositoryId: string; packageId: string; versionId: string; assetId: string }
 
-/** An account, as far as rows need it. */
+/** The fields of an account that rows need. */
 export type Person = { userId: string; email: string }
 
-/** Records that the rows act on: an organization with people and one of everything that it can own. */
+/** Records that the rows act on: an organization with people and one record of each kind that it can own. */
 export type World = RepositoryIds & {
   hub: TestHub
   people: Record<'member' | 'organizationAdmin' | 'instanceAdmin' | 'stranger', TestUser>
@@ -64,7 +64,7 @@ export type AuditWorld = World & {
 
 export type Item = Record<string, unknown>
 
-/** A list: where its items and their ids are, and how one more is made. */
+/** Description of a list: the fields of its items and ids, its order, and a function that adds an item. */
 export type List = {
   /** Field of the output that holds the items. */
   items: string
@@ -77,13 +77,13 @@ export type List = {
   hasText: boolean
   /** Field of an item that holds its name; `name` by default. */
   named?: string
-  /** Logs are not counted: they may have millions of rows. */
+  /** True for logs. They may have millions of rows, so they have no total. */
   hasNoTotal?: boolean
-  /** Adds an item; does nothing where the rows of another list appear in this one. */
+  /** Adds an item. Does nothing if this list shows the rows of another one. */
   add: (world: World, name: string, index: number) => Promise<void>
 }
 
-/** An input without fields has every string as a key, so that case comes first. */
+/** Requires `list` for actions whose input has `sort`. An input without fields has every string as a key, so that case comes first. */
 type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
   ? { list?: never }
   : 'sort' extends keyof ActionInput<N>
@@ -91,16 +91,16 @@ type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
       { list: List | null }
     : { list?: never }
 
-/** All that the tests of the registry, the audit log and the lists need to know of an action. */
+/** Description of an action for the tests of the registry, the audit log and the lists. */
 export type Row<N extends ActionName> = ListOf<N> & {
   /**
-   * A valid input on records of the world's organization and of one person, the member by default. Records that the action deletes
-   * or changes for good are made for each call. An administrator of the instance and the organization succeeds with it.
+   * A valid input on records of the world's organization and of one person, the member by default. An administrator of the instance
+   * and the organization succeeds with it. Records that the action deletes or changes irreversibly are created for each call.
    */
   input: (world: World, oneself: Person) => ActionInput<N> | Promise<ActionInput<N>>
   /** Actors that may run it; all others are rejected. */
   may: readonly ActorName[]
-  /** Input for the audit test, where that needs secrets or a state that would cost the other tests too much. */
+  /** Input for the audit test if it needs secrets, or a state that takes too long to create for the other tests. */
   audited?: (world: AuditWorld, oneself: TestUser) => ActionInput<N> | Promise<ActionInput<N>>
 }
 

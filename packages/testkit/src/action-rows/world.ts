@@ -6,7 +6,7 @@ import type { TestHub } from '../test-hub.ts'
 import { filledRepository, linkRepository } from './records.ts'
 import type { World } from './row.ts'
 
-/** The hub must allow an S3 server on a loopback address. Dispose of `s3` at the end. */
+/** Creates the records of a `World`. The hub must allow an S3 server on a loopback address. The caller must dispose of `s3`. */
 export async function actionWorld(
   hub: TestHub,
   given: Partial<World['people']> & { s3?: FakeS3 } = {},

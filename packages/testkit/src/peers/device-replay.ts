@@ -73,7 +73,7 @@ export async function deviceReplay({ age, update, ...options }: ReplayOptions): 
       throw new Error(`the download of ${filename} was answered ${response.status}`)
     return Buffer.from(await response.arrayBuffer())
   }
-  /** First steps of every run of a script. */
+  /** Runs the first steps of every script. */
   async function begin(): Promise<void> {
     await getProperty(OTA_CONFIG[age])
     const stored = (await getProperty(OTA_STATUS)) as Record<string, unknown> | undefined

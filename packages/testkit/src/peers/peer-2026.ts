@@ -6,8 +6,8 @@ import type { Peer, PeerEnd, PeerRequest } from './peer.ts'
 const LIMITS = { maxPendingRequests: 32 }
 
 /**
- * The link of a public client of 2026 over a real WebSocket. It follows the rules of our link, with two more: an Adjust
- * of 0/0 ends it, and empty data ends the reader (protocol 2.5).
+ * The link of a public client of 2026 over a real WebSocket. It behaves like our link with two exceptions: an Adjust of
+ * 0/0 ends it, and empty data ends the reader (protocol 2.5).
  */
 export function peer2026(
   { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },

@@ -1,7 +1,7 @@
 import { RemoteActionError, type WireErrorKind } from '@muster/link'
 import type { Age, Peer, PeerChannel } from './peer.ts'
 
-/** The client could not parse an answer; its command fails with this message (protocol 7.2). */
+/** The client could not parse an answer. Its command fails with this message (protocol 7.2). */
 export class MalformedOutput extends Error {
   override readonly name = 'MalformedOutput'
 }
@@ -11,7 +11,7 @@ const KINDS: Record<Age, string[]> = {
   '2026': ['Invalid', 'Forbidden', 'Internal', 'RateLimited'],
 }
 
-/** Runs actions over one executor channel, strictly one after the other (protocol 3.2). */
+/** Runs actions over an executor channel, strictly one after the other (protocol 3.2). */
 export class PeerRpc {
   readonly #age: Age
   readonly #channel: PeerChannel

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 /** Ages of public clients (protocol 0.1): November 2025 and August 2026. */
 export type Age = '2025' | '2026'
 
-/** How the connection of a public client ended. The client itself never sends Close (protocol 2.8). */
+/** End of a public client's connection. The client itself never sends Close (protocol 2.8). */
 export type PeerEnd = {
   /**
    * `Close`: the hub sent Close. `Bare`: the WebSocket closed without it, after which clients of 2025 hang. `Panic`: a
@@ -41,7 +41,7 @@ export type Peer = AsyncDisposable & {
   panic(reason: string): void
 }
 
-/** Pipes bytes both ways between a channel and a socket; resolves when both directions are over (protocol 3.3, 3.4). */
+/** Pipes bytes both ways between a channel and a socket. Resolves when both directions have ended (protocol 3.3, 3.4). */
 export async function pipe(channel: PeerChannel, socket: Socket): Promise<void> {
   socket.on('error', () => {})
   const toSocket = async (): Promise<void> => {
@@ -58,7 +58,7 @@ export async function pipe(channel: PeerChannel, socket: Socket): Promise<void> 
   // A reset by the service, or a hub that stops reading, ends both directions.
   await Promise.all([toSocket(), toChannel()]).then(
     async () => {
-      // Wait for queued bytes: dropping the channel would discard them.
+      // Waits for queued bytes, because dropping the channel would discard them.
       while (channel.queuedBytes > 0) await new Promise(resolve => setTimeout(resolve, 5))
     },
     () => {},

@@ -27,7 +27,7 @@ export type PublicAgent = AsyncDisposable & {
   started: Promise<unknown[]>
   /** Runs one action like a one-shot command (protocol 3.8). */
   oneShot(action: string, input: object): Promise<unknown>
-  /** Runs a one-shot command of several actions; the device's id is added to each input. */
+  /** Runs a one-shot command of several actions. The device's id is added to each input. */
   command<T>(work: (run: (action: string, input: object) => Promise<unknown>) => Promise<T>): Promise<T>
   /** Resets the connection, like a power failure. */
   drop(): void
@@ -75,7 +75,7 @@ const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
 
 /**
  * Starts the public agent of an age: connects, queries its actor, and publishes its properties (protocol 3.7). Rejects
- * with `ConnectionRefused`; the real agent exits then and is restarted by systemd.
+ * with `ConnectionRefused`, after which a real agent exits and is restarted by systemd.
  */
 export async function publicAgent(options: PublicAgentOptions): Promise<PublicAgent> {
   const { age } = options
@@ -145,7 +145,7 @@ async function deviceIdOf(rpc: PeerRpc): Promise<string> {
   return actor.deviceId
 }
 
-/** Agents of 2025 accept first and connect then; those of 2026 connect first (protocol 3.3). */
+/** Handles a forward. Agents of 2025 accept before they connect, agents of 2026 connect first (protocol 3.3). */
 function forward(age: Age, peer: Peer, request: PeerRequest): void {
   const port = Number(FORWARD.exec(request.endpoint)?.[1])
   if (!(port <= 65_535)) {

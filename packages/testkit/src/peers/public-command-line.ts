@@ -44,7 +44,7 @@ export async function publicCommandLine({
     'x-register-connection': 'true',
     'x-user-token': userToken,
   })
-  // It rejects channel requests of the hub with an empty reason; the hub never sends any.
+  // Real command lines reject channel requests of the hub with an empty reason. The hub never sends any.
   const rejectAll = (request: PeerRequest): void => request.reject('')
   const peer = age === '2025' ? peer2025(opened, rejectAll, firstPing) : peer2026(opened, rejectAll)
   const rpc = await PeerRpc.open(age, peer)
