@@ -83,7 +83,7 @@ describe('runAgent', () => {
     expect(hub.calls.map(call => call.name)).toEqual(['actor_GetActor'])
   })
 
-  it('retries refused connections, logs what to do, and respects Retry-After', async () => {
+  it('retries refused connections, logs advice, and respects Retry-After', async () => {
     await using hub = await FakeHub.start()
     const body = (message: string) => JSON.stringify({ kind: 'Forbidden', message })
     hub.refusals.push(
@@ -105,7 +105,7 @@ describe('runAgent', () => {
     )
   })
 
-  it('comes back after a crash, after a Close and while the hub is unreachable', async () => {
+  it('reconnects after a crash, after a Close and after the hub was unreachable', async () => {
     await using hub = await FakeHub.start()
     const reasons: string[] = []
     await using agent = await startAgent(hub.url, {
@@ -160,7 +160,7 @@ describe('runAgent', () => {
     expect(reasons.length).toBeLessThanOrEqual(4)
   })
 
-  it('refuses to run with the token of a person', async () => {
+  it('refuses to run with a user token', async () => {
     await using hub = await FakeHub.start()
     hub.answers.actor_GetActor = '{"actor":{"actor":"UserToken","userId":"u_x","tokenId":"u_pk_x"}}'
     const reasons: string[] = []
@@ -197,7 +197,7 @@ describe('runAgent', () => {
     service.close()
   })
 
-  it('stops by its signal and sends Close to the hub', async () => {
+  it('sends Close to the hub when its signal is aborted', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { clock: instantClockThatWaits() })
     await expect.poll(() => agent.connected).toHaveLength(1)
@@ -207,7 +207,7 @@ describe('runAgent', () => {
     expect(agent.lines.at(-1)).toContain('stopped')
   })
 
-  it('stops at once while it waits or connects', async () => {
+  it('stops at once, even while it waits or connects', async () => {
     // A server that accepts connections and never answers.
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await once(mute, 'listening')

@@ -21,9 +21,9 @@ export type RunAgentOptions = AgentConfig & {
   clock?: Clock
   /** Returns a number from 0 to below 1, for the pauses between attempts. */
   random?: () => number
-  /** Called each time the hub has accepted this device. */
+  /** Called each time the hub accepts this device. */
   onConnected?: (device: { deviceId: string }) => void
-  /** Called each time a connection ended or failed, with the pause before the next attempt. */
+  /** Called each time a connection ends or fails, with the delay before the next attempt. */
   onDisconnected?: (cause: { reason: string; delayMs: number }) => void
 }
 
@@ -79,8 +79,8 @@ class Agent {
   }
 
   /**
-   * Loads renewed files from the disk, as public agents do, which restart for each connection: the device's certificate
-   * and, if the hub's certificate was not trusted, the system's authorities. Files that cannot be used are ignored.
+   * Loads renewed files from the disk: the device's certificate and, if the hub's certificate was not trusted, the system's
+   * authorities. Public agents restart for each connection and so read them too. Unusable files are ignored.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options
@@ -96,7 +96,7 @@ class Agent {
     }
   }
 
-  /** Runs one connection from start to end; returns the reason of its end or failure. */
+  /** Runs a connection from start to end. Returns the reason of its end or failure. */
   async #connectOnce(): Promise<unknown> {
     const { signal, onConnected } = this.#options
     try {

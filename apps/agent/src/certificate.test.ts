@@ -39,7 +39,7 @@ describe('loadDeviceCertificate', () => {
     return { ...folder, cert: join(folder.path, 'ssl', 'cert.pem'), key: join(folder.path, 'ssl', 'key.pem') }
   }
 
-  it('makes a pair for the owner only and finds it again', async () => {
+  it('creates a pair that only the owner may read, and finds it again', async () => {
     await using at = await paths()
     const made = await loadDeviceCertificate(at.cert, at.key)
     expect(await loadDeviceCertificate(at.cert, at.key)).toEqual(made)
@@ -47,7 +47,7 @@ describe('loadDeviceCertificate', () => {
     expect((await stat(at.key)).mode & 0o777).toBe(0o600)
   })
 
-  it('makes one pair for processes that start together', async () => {
+  it('creates a single pair for processes that start together', async () => {
     await using at = await paths()
     const all = await Promise.all(Array.from({ length: 6 }, () => loadDeviceCertificate(at.cert, at.key)))
     expect(new Set(all.map(each => each.certificatePem)).size).toBe(1)
@@ -61,7 +61,7 @@ describe('loadDeviceCertificate', () => {
     expect((await stat(at.key)).mode & 0o777).toBe(0o600)
   })
 
-  it('completes an interrupted start after the key, also when several start together', async () => {
+  it('completes a start that was interrupted after storing the key, even in several processes at once', async () => {
     await using at = await paths()
     const { keyPem } = await loadDeviceCertificate(at.cert, at.key)
     await unlink(at.cert)

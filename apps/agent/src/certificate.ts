@@ -50,7 +50,7 @@ export async function loadDeviceCertificate(
 ): Promise<DeviceCertificate> {
   const found = await readOrCreate(certificatePath, keyPath)
   check(found, certificatePath, keyPath)
-  // Restrict a key that other accounts may read. On a read-only file system this fails, which is the operator's choice.
+  // Restricts a key that other accounts may read. On a read-only file system this fails, which is the operator's choice.
   await chmod(keyPath, 0o600).catch(() => {})
   return found
 }
@@ -82,8 +82,8 @@ export function certificateFingerprint(pem: string): string {
  * agents that start together use the same pair.
  */
 async function readOrCreate(certificatePath: string, keyPath: string): Promise<DeviceCertificate> {
-  // Read the certificate before the key: a pair that another agent stores meanwhile then never looks like a certificate
-  // without its key.
+  // Reads the certificate before the key. Otherwise a pair that another agent stores meanwhile could look like a
+  // certificate without its key.
   const certificatePem = await readIfThere('ssl-cert', certificatePath)
   const found = await readIfThere('ssl-key', keyPath)
   if (certificatePem !== undefined) {
@@ -97,7 +97,7 @@ async function readOrCreate(certificatePath: string, keyPath: string): Promise<D
   return { certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key)), keyPem }
 }
 
-/** Stores a text unless the file exists; resolves to the stored text. */
+/** Stores a text unless the file exists. Resolves to the stored text. */
 async function storeOnce(key: string, path: string, text: string): Promise<string> {
   try {
     return (await createFileOnce(path, text)) ? text : await readFile(path, 'utf8')

@@ -98,7 +98,7 @@ describe('usage', () => {
     })
   })
 
-  it('looks up the home folder, which an account may lack, only when needed', async () => {
+  it('looks up the home folder only when needed, because an account may lack one', async () => {
     expect((await cli(['run', '--help'])).out.replace(/\s+/g, ' ')).toContain('~/.local/state/muster-agent')
   })
 
@@ -128,7 +128,7 @@ it('accepts the options of the public agent before its command', async () => {
   expect(await cli([...argv.slice(0, 5), 'off', 'run'])).toMatchObject({ code: 1 })
 })
 
-it('never shows a token, whichever option it was given to', async () => {
+it('never shows a token, even if it was passed to another option', async () => {
   for (const argv of [
     ['run', '--hub', TOKEN, '--token', 'https://hub.example.com'],
     ['run', '--config', TOKEN],

@@ -1,6 +1,6 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
 
-/** Source of time for the agent; tests use a fake one. */
+/** Source of time for the agent. Tests use a fake one. */
 export interface Clock {
   /** Milliseconds since any fixed moment, never going back. */
   elapsed(): number

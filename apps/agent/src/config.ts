@@ -7,7 +7,7 @@ import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
 import { codeOf } from './describe-error.ts'
 
-/** A web server on this device that the console may link to; published with the system information (protocol 4.2). */
+/** A web server on this device that the console may link to. It is published with the system information (protocol 4.2). */
 export type Export = { protocol: 'http'; name: string; port: number; path?: string }
 
 /** Complete configuration of an agent: its identity, its hub, and the information that it publishes. */
@@ -19,7 +19,7 @@ export type AgentConfig = {
   certificatePath: string
   keyPath: string
   dataDir: string
-  /** Allows `http://`, where the certificate is sent in a header that can be copied on the way. */
+  /** Allows `http://`, although the certificate is then sent in a header that others on the network can copy. */
   allowPlaintext: boolean
   /** Accepts any certificate of the hub. */
   acceptInvalidCertificates: boolean
@@ -92,7 +92,7 @@ export function parseConfig(text: string, path: string): AgentConfig {
   }
 }
 
-/** Makes a configuration from options. Throws `ConfigError` with the option, the found value and the expected one. */
+/** Creates a configuration from options. Throws `ConfigError` with the option, the found value and the expected one. */
 export function configFromOptions(options: ConfigOptions): AgentConfig {
   const table = new ConfigTable({ '--hub': options.hub, '--token': options.token }, '')
   const dataDir = resolve(options.data ?? defaultDataDir())

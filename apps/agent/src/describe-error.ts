@@ -1,4 +1,4 @@
-/** One line for people about an error. Errors of sockets can have an empty message; then the code is used. */
+/** Describes an error in a line for people. Socket errors with an empty message are described by their code. */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
   if (!(error instanceof Error)) return String(error)

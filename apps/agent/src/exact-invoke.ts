@@ -10,7 +10,7 @@ const OK_PREFIX = '{"result":"Ok","value":'
  */
 export async function invokeExactly(channel: Channel, action: string, input: JsonText): Promise<string> {
   try {
-    // Read and write together: the peer grants credit while the request is being sent.
+    // Reads and writes at the same time, because the peer grants credit while the request is being sent.
     const [output] = await Promise.all([readResponse(channel), channel.write(encodeRequest(action, input))])
     const value = parseEnvelope(output)
     return output.startsWith(OK_PREFIX) ? output.slice(OK_PREFIX.length, -1) : JSON.stringify(value)

@@ -40,7 +40,7 @@ describe('fingerprintOfScript', () => {
     expect(await run('#!/bin/sh\ncat\nprintf abc\n')).toBe(VECTORS[0]![1])
   })
 
-  it('refuses empty output, also of failing scripts', async () => {
+  it('refuses empty output, even from failing scripts', async () => {
     await expect(run('#!/bin/sh\nexit 0\n')).rejects.toThrow(/^fingerprint-script: found no output of/)
     await expect(run('#!/bin/sh\nexit 1\n')).rejects.toThrow(/found no output/)
   })

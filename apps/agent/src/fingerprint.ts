@@ -35,7 +35,7 @@ async function outputOf(path: string, signal: AbortSignal | undefined): Promise<
   } as const
   try {
     const running = promisify(execFile)(path, [], options)
-    // Close standard input, so that a script that reads from it does not wait for ever.
+    // Closes standard input, so that a script that reads from it does not wait forever.
     running.child.stdin?.on('error', () => {}).end()
     return (await running).stdout
   } catch (error) {

@@ -90,7 +90,7 @@ describe('ForwardService', () => {
     expect((await readAll(channel)).toString()).toBe('hello')
   })
 
-  it('still sends to a service that ended its data while the hub was not reading', async () => {
+  it('continues to send to a service that ended its data while the hub did not read', async () => {
     const received: Buffer[] = []
     const { hub, endpoint, sockets } = await forwarding(socket => {
       socket.end(Buffer.alloc(3_000_000))
@@ -131,7 +131,7 @@ describe('ForwardService', () => {
     await expect.poll(() => early.service.count).toBe(0)
   })
 
-  it('forwards megabytes both ways at once, unchanged', async () => {
+  it('forwards megabytes in both directions at once, unchanged', async () => {
     const bytes = randomBytes(3_000_000)
     const { hub, endpoint, service } = await forwarding(socket => socket.pipe(socket))
     const channel = await hub.open(endpoint)
@@ -184,7 +184,7 @@ describe('ForwardService', () => {
     await expect.poll(() => service.count).toBe(0)
   })
 
-  it('ends the connection to the service when the hub aborts, also while it sends', async () => {
+  it('ends the connection to the service when the hub aborts, even while data is sent', async () => {
     const { hub, endpoint, service, sockets } = await forwarding(socket => {
       const talk = setInterval(() => socket.write('more'), 5)
       socket.on('close', () => clearInterval(talk))

@@ -100,7 +100,7 @@ describe('connectToHub', () => {
     await expect(connect()).rejects.toMatchObject({ status: 500, reason: 'x'.repeat(200) })
   })
 
-  it('gives up by its signal and after its timeout', async () => {
+  it('rejects when its signal is aborted and after its timeout', async () => {
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await once(mute, 'listening')
     const hubUrl = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`

@@ -3,7 +3,7 @@ export const LOG_LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace'] as 
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Log of the agent for people: one line per call. */
+/** Log of the agent for people. Each call writes a line. */
 export type Log = Record<Exclude<LogLevel, 'off' | 'trace'>, (message: string) => void>
 
 type LogOptions = {

@@ -10,7 +10,7 @@ type Identity = { salt: string; machineId?: string }
 
 /**
  * The fingerprint of a device without a fingerprint script: its machine id, salted with random bytes stored in the data
- * folder.
+ * folder. Reasons:
  *
  * - The machine id is included, so that a copied disk image becomes another device once the copy has its own machine
  * id.
@@ -36,7 +36,7 @@ export async function machineFingerprint(
 
 async function createIdentity(path: string, machineIdPath: string): Promise<Identity> {
   const salt = randomBytes(32).toString('hex')
-  // Decide once whether a machine id exists: one that appears later must not change the fingerprint.
+  // Decides once whether the machine id is used, because a machine id that appears later must not change the fingerprint.
   const hasMachineId = (await readMachineId(machineIdPath)) !== undefined
   const identity: Identity = hasMachineId ? { salt } : { salt, machineId: randomBytes(16).toString('hex') }
   await createFileOnce(path, `${JSON.stringify(identity)}\n`)
@@ -60,7 +60,7 @@ async function readIdentity(path: string): Promise<Identity | undefined> {
 }
 
 async function readMachineId(path: string): Promise<string | undefined> {
-  // The file is empty or says "uninitialized" until the first boot is complete (machine-id(5)).
+  // The file is empty or contains "uninitialized" until the first boot is complete (machine-id(5)).
   const text = (await readIfThere(path))?.trim()
   return isHex(text, 32) ? text : undefined
 }

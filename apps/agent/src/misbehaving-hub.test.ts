@@ -219,7 +219,7 @@ const fatal: [string, RegExp, (connection: RawConnection) => unknown][] = [
 ]
 
 describe('a hub that sends', () => {
-  it.each(fatal)('%s loses its connection to an agent, which comes back', async (_what, reason, behave) => {
+  it.each(fatal)('%s is disconnected by the agent, which then reconnects', async (_what, reason, behave) => {
     await using agent = await withAgent(behave)
     await soon(() => expect(agent.hub.connections.length).toBeGreaterThan(1))
     expect(agent.reasons[0]).toMatch(reason)
@@ -274,7 +274,7 @@ describe('a hub that sends', () => {
     expect(agent.reasons).toEqual([])
   })
 
-  it('the end right after an answer still delivers the answer', async () => {
+  it('the end of data right after an answer still delivers the answer', async () => {
     await using agent = await withAgent(async hub => {
       await hub.admit()
       hub.send({ type: 'ChannelClosed', receiverId: 1, reason: EMPTY })

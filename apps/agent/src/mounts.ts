@@ -1,7 +1,7 @@
-/** One line of `/proc/mounts`. */
+/** A line of `/proc/mounts`. */
 export type Mount = { device: string; mountPoint: string; filesystem: string }
 
-/** File systems on local disks. Asking for the size of a network file system can block for ever. */
+/** File systems on local disks. Reading the size of a network file system can block forever. */
 const DISK_FILESYSTEMS = new Set([
   'bcachefs',
   'btrfs',

@@ -17,7 +17,7 @@ export type EventOptions = {
   emittedAt: string | undefined
 }
 
-/** Action of a one-shot command; returns the line to print. */
+/** Action of a one-shot command. Resolves to the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
 /**

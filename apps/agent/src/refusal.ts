@@ -4,7 +4,7 @@ import { describeError } from './describe-error.ts'
 const MAX_BODY_BYTES = 16 * 1024
 const BODY_TIMEOUT_MS = 5000
 
-/** The hub answered the connection request with another status than 101 (protocol 1.6). */
+/** The hub answered the connection request with a status other than 101 (protocol 1.6). */
 export class HubRefusedError extends Error {
   override readonly name = 'HubRefusedError'
   readonly status: number
@@ -30,7 +30,7 @@ export async function readRefusal(response: IncomingMessage, now = Date.now()): 
   )
 }
 
-/** One line for the log about a failed connection, with advice for people. */
+/** Describes a failed connection in a line for the log, with advice. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof HubRefusedError)) return describeError(error)
   const said = `${error.status}${error.reason === '' ? '' : ` "${error.reason}"`}`
@@ -59,7 +59,7 @@ function reasonOf(body: string): string {
     const { message } = JSON.parse(body) as { message?: unknown }
     if (typeof message === 'string') return message.slice(0, 500)
   } catch {
-    // The body is no error of the hub; a proxy may have sent it.
+    // The body is not an error of the hub. A proxy may have sent it.
   }
   return body.trimStart().startsWith('<') ? '' : body.trim().slice(0, 200)
 }
@@ -75,7 +75,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
       if (length > MAX_BODY_BYTES) break
     }
   } catch {
-    // Show the bytes that arrived before the connection broke.
+    // Uses the bytes that arrived before the connection broke.
   } finally {
     clearTimeout(timer)
     response.destroy()

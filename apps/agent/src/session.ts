@@ -11,7 +11,7 @@ export type Session = {
   drop(): void
 }
 
-/** The hub identified this connection as another actor than a device, because of its token. */
+/** The hub did not identify this connection as a device, because of its token. */
 class NotADeviceError extends Error {
   override readonly name = 'NotADeviceError'
 }
@@ -24,7 +24,7 @@ const EXECUTOR_OPTIONS = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
 
 /**
  * Connects and checks that the hub identifies a device (protocol 3.7). Rejects like `connectToHub`, with the link's
- * errors, or with `NotADeviceError`; the connection is closed then.
+ * errors, or with `NotADeviceError`. In each case the connection is closed.
  */
 export async function openSession(credentials: HubCredentials, options: ConnectOptions): Promise<Session> {
   const { link, drop } = await connectToHub(credentials, options)

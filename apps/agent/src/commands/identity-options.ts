@@ -31,8 +31,7 @@ export function withIdentityOptions(command: Command): Command {
 }
 
 /**
- * Reads the agent's configuration from the options; ends the command with a usage error when they contradict each
- * other.
+ * Reads the agent's configuration from the options. If they contradict each other, ends the command with a usage error.
  */
 export async function configOf(command: Command): Promise<AgentConfig> {
   const { config: path, hub, token, ...rest } = command.optsWithGlobals<IdentityOptions>()
@@ -65,7 +64,7 @@ const HUB_ONLY = {
   dangerousAcceptInvalidCertificates: '--dangerous-accept-invalid-certificates',
 }
 
-/** Makes a parser of an option or argument. `undefined` from `read` is a usage error that names the expected form. */
+/** Creates a parser of an option or argument. If `read` returns undefined, the parser throws a usage error with the expected form. */
 export function argument<T>(expected: string, read: (text: string) => T | undefined): (text: string) => T {
   return text => {
     const value = read(text)

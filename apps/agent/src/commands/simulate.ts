@@ -85,7 +85,7 @@ async function simulate(options: SimulateOptions, context: CommandContext, log: 
   return fleet.stats
 }
 
-/** A signal that is aborted when a stream ends; its bytes are discarded. */
+/** Returns a signal that is aborted when a stream ends. The stream's bytes are discarded. */
 function endOf(input: Readable): AbortSignal {
   const ended = new AbortController()
   const end = () => ended.abort(new Error('standard input ended'))

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { Channel } from '@muster/link'
 
-/** A channel as a Node stream, for code that expects a socket. */
+/** Wraps a channel as a Node stream, for code that expects a socket. */
 export class ChannelStream extends Duplex {
   readonly #channel: Channel
   #isWanted = false
@@ -45,7 +45,7 @@ export class ChannelStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    // After both ends the channel may still be sending queued data; it closes by itself.
+    // After both directions have ended, the channel may still be sending queued data, and then closes automatically.
     if (error !== null || !this.readableEnded || !this.writableFinished) this.#channel.close()
     callback(error)
   }

@@ -44,7 +44,7 @@ describe('simulateFleet', () => {
     await expect.poll(() => hub.connections.every(({ link }) => !link.isOpen)).toBe(true)
   })
 
-  it('is the same fleet at the next start', async () => {
+  it('simulates the same fleet at the next start', async () => {
     await using hub = await FakeHub.start()
     const identities = async () => {
       hub.requests.length = 0
@@ -90,7 +90,7 @@ describe('simulateFleet', () => {
     expect(fleet.stats.events).toBeLessThan(600)
   })
 
-  it('comes back after the hub crashed', async () => {
+  it('reconnects after the hub crashed', async () => {
     await using hub = await FakeHub.start()
     await using fleet = simulateFleet({ hubUrl: hub.url, token: TOKEN, count: 6, hasOutages: false })
     await fleet.allConnected
@@ -122,7 +122,7 @@ describe('simulateFleet', () => {
     expect(fleet.stats.actionErrors).toBeGreaterThanOrEqual(5)
   })
 
-  it('stops by its signal, also before the start and while the hub does not answer', async () => {
+  it('stops when its signal is aborted, even before the start and while the hub does not answer', async () => {
     await using hub = await FakeHub.start()
     const already = simulateFleet({ hubUrl: hub.url, token: TOKEN, count: 3, signal: AbortSignal.abort() })
     await already.ended

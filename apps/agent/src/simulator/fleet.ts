@@ -8,7 +8,7 @@ import { StatusPages } from './status-pages.ts'
 
 export type SimulateFleetOptions = {
   hubUrl: string
-  /** Deployment token. It should accept new certificates automatically; otherwise every device waits for approval. */
+  /** Deployment token. It should accept new certificates automatically. Otherwise every device waits for approval. */
   token: string
   count: number
   /** Determines names, hardware, fingerprints, certificates and the events of all devices. */
@@ -17,7 +17,7 @@ export type SimulateFleetOptions = {
   eventsPerMinute?: number
   /** Also send events of this many hours before the start, as devices do after being offline. */
   historyHours?: number
-  /** True lets devices lose their connection now and then, and reconnect. */
+  /** If true, devices lose their connection at random times and reconnect. */
   hasOutages?: boolean
   /** Limit of connections being opened at once. */
   parallelConnects?: number
@@ -26,7 +26,7 @@ export type SimulateFleetOptions = {
   signal?: AbortSignal
 }
 
-/** A running fleet; disposing of it ends all connections. */
+/** A running fleet. Its disposal ends all connections. */
 export type SimulatedFleet = AsyncDisposable & {
   /** Live counts. */
   readonly stats: Readonly<FleetStats>

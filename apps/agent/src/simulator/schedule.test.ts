@@ -55,7 +55,7 @@ it('runs no cancelled and no cleared callbacks', () => {
   expect(called).toEqual(['kept'])
 })
 
-it('moves its timer for earlier callbacks only', () => {
+it('moves its timer only for earlier callbacks', () => {
   const { schedule, timers, armed } = manual()
   schedule.at(10_000, () => {})
   schedule.at(20_000, () => {})

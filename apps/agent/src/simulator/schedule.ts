@@ -2,7 +2,7 @@ type Entry = { atMs: number; callback: (() => void) | undefined }
 
 type ScheduleOptions = {
   now?: () => number
-  /** Calls back once after about `ms` milliseconds; the returned function cancels. */
+  /** Calls back once after about `ms` milliseconds. The returned function cancels it. */
   after?: (ms: number, callback: () => void) => () => void
 }
 
@@ -23,7 +23,7 @@ export class Schedule {
     this.#after = after
   }
 
-  /** Calls back at a time, or soon if it has passed; the returned function cancels. */
+  /** Calls back at a time, or soon if it has passed. The returned function cancels it. */
   at(atMs: number, callback: () => void): () => void {
     const entry: Entry = { atMs, callback }
     this.#push(entry)
@@ -33,7 +33,7 @@ export class Schedule {
     }
   }
 
-  /** Cancels everything. */
+  /** Cancels all callbacks. */
   clear(): void {
     this.#heap.length = 0
     this.#timer?.cancel()

@@ -8,7 +8,7 @@ export type Random = {
   integer(min: number, max: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
-  /** One of the items, with a probability proportional to its weight. */
+  /** Picks an item with a probability proportional to its weight. */
   weighted<T>(items: readonly (readonly [T, number])[]): T
   base58(length: number): string
 }

@@ -28,7 +28,7 @@ export type FleetContext = {
   eventIntervalMs: number
   hasOutages: boolean
   startedAtMs: number
-  /** At the first connection events since this time are sent. */
+  /** Events since this time are sent on the first connection. */
   historyFromMs: number
   connects: FairLimiter
   schedule: Schedule
@@ -41,7 +41,7 @@ export type FleetContext = {
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 const MAX_EVENTS_PER_CALL = 50
 
-/** One simulated device: connects, publishes properties and events, has outages, and reconnects. */
+/** A simulated device. It connects, publishes properties and events, has outages, and reconnects. */
 export class SimulatedDevice {
   readonly profile: DeviceProfile
   readonly #fleet: FleetContext
@@ -105,7 +105,7 @@ export class SimulatedDevice {
     }
   }
 
-  /** Runs one connection from start to end; after an outage returns the time to reconnect. */
+  /** Runs a connection from start to end. After an outage, returns the time to reconnect. */
   async #live(session: Session): Promise<number | undefined> {
     const { stats } = this.#fleet
     const since = Date.now()
@@ -138,7 +138,7 @@ export class SimulatedDevice {
     return outage?.endMs
   }
 
-  /** Publishes changes and events until the connection ends or the next outage begins; returns that outage. */
+  /** Publishes changes and events until the connection ends or the next outage begins. Returns that outage. */
   async #publishUntilOutage(session: Session): Promise<Outage | undefined> {
     const { signal } = this.#fleet
     let outage = this.#nextOutage()
@@ -161,7 +161,7 @@ export class SimulatedDevice {
     await this.#set(session, PROPERTY.otaStatus, otaStatusOf(this.profile, this.#update))
   }
 
-  /** Publishes the current step of the update; returns it if it is new. */
+  /** Publishes the current step of the update, and returns it if it is new. */
   async #publishUpdate(session: Session): Promise<UpdateStep | undefined> {
     const due = this.#updates.findLast(step => this.#fleet.startedAtMs + step.offsetMs <= Date.now())
     if (!due || due === this.#update) return undefined
@@ -184,7 +184,7 @@ export class SimulatedDevice {
     this.#health = health
   }
 
-  /** Sends the events since the last acknowledged one, including those of times without a connection. */
+  /** Sends the events since the last acknowledged one, including events from times without a connection. */
   async #sendEvents({ executor, deviceId, link }: Session): Promise<void> {
     const { eventIntervalMs, stats } = this.#fleet
     const until = Date.now()
@@ -205,7 +205,7 @@ export class SimulatedDevice {
     if (isTaken) this.#fleet.stats.properties++
   }
 
-  /** Runs an action. An error of the hub is counted and gives false; other failures are thrown. */
+  /** Runs an action. Counts an error of the hub and returns false. Throws other failures. */
   async #invoke(executor: Session['executor'], action: string, input: object): Promise<boolean> {
     try {
       await executor.invoke(action, input)

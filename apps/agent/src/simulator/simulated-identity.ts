@@ -9,8 +9,8 @@ const SPKI_HEADER = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d0301070
 
 /**
  * Fingerprint and certificate of a simulated device. Both are derived from seed and number, including the signature, so
- * the same seed gives the same devices on any machine without stored state. Anybody who knows the seed can impersonate
- * all of them.
+ * the same seed gives the same devices on any machine without stored state. Knowing the seed is enough to impersonate all
+ * of them.
  */
 export function simulatedIdentity(
   seed: string,

@@ -3,7 +3,7 @@ import { type ChannelRequest, Link, type Transport } from '@muster/link'
 /** Two links connected in memory. */
 export type LinkedPair = { hub: Link; agent: Link }
 
-/** Makes two connected links; `onRequest` decides on channels requested by the hub. */
+/** Creates two connected links. `onRequest` decides on channels requested by the hub. */
 export function linkedPair(onRequest: (request: ChannelRequest) => void): LinkedPair {
   const links: { hub?: Link; agent?: Link } = {}
   const transportTo = (peer: 'hub' | 'agent'): Transport => {

@@ -12,7 +12,7 @@ export const CREDIT = { frameCredit: 128, byteCredit: 16_384 }
 const DEVICE =
   '{"result":"Ok","value":{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}}'
 
-/** One connection of a hub whose frames are sent by the test. */
+/** A connection of a hub whose frames are sent by the test. */
 export class RawConnection {
   readonly webSocket: WebSocket
   readonly socket: Socket
