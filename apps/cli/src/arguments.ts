@@ -1,7 +1,7 @@
 import { isJsonObject, parseExact } from '@muster/actions/exact-json'
 import { InvalidArgumentError } from 'commander'
 
-/** Parser of an option that is a whole number of at least `min`. */
+/** Returns a parser for an option that is a whole number from `min` to `max`. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return text => {
     const value = Number(text)
@@ -12,7 +12,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   }
 }
 
-/** Parses any JSON of an argument or option; numbers are sent as written. */
+/** Parses any JSON of an argument or option. Numbers are sent as written. */
 export function json(text: string): unknown {
   try {
     return parseExact(text)

@@ -124,7 +124,7 @@ function asHomeless(...argv: string[]) {
 const hasHomeless = process.getuid?.() === 0 && asHomeless('--version').status === 0
 
 describe('access', () => {
-  it('is missing: 2 without a hub, 3 without a token, one line with what to do', async () => {
+  it('is missing: exits with 2 without a hub and 3 without a token, with a line of advice', async () => {
     expect(await signedOut.run(['projects', 'list'])).toEqual({
       code: 2,
       out: '',
@@ -143,7 +143,7 @@ describe('access', () => {
     })
   })
 
-  it('is refused: 3 for an unknown token, and for records of others', async () => {
+  it('is refused: exits with 3 for an unknown token and for records of others', async () => {
     const unknown = await signedOut.run(['projects', 'list', '--hub', hub.url, '--token', newId('u_sk')])
     expect(unknown).toMatchObject({ code: 3, err: expect.stringContaining('does not know this token') })
     const other = await hub.fleet()
@@ -177,7 +177,7 @@ describe('access', () => {
     )
   })
 
-  it('comes from the folder of the caller when npm starts the command elsewhere', async () => {
+  it("is read from the caller's folder when npm starts the command elsewhere", async () => {
     const folder = join(signedOut.folder, 'here')
     await mkdir(folder)
     await writeFile(join(folder, '.muster-cli.toml'), `hub-url = "${hub.url}"\ntoken = "${token}"\n`)
@@ -185,7 +185,7 @@ describe('access', () => {
     expect(await signedOut.run(['whoami'], { env })).toMatchObject({ code: 0 })
   })
 
-  it('is stored by login readable by its owner only, and sent to no other hub', async () => {
+  it('is stored by login in a file that only its owner may read, and sent to no other hub', async () => {
     await using person = await muster()
     const signedIn = await person.run(['login', '--hub', hub.url], { input: `${token}\n` })
     expect(signedIn).toMatchObject({ code: 0, out: expect.stringContaining(`Signed in at ${hub.url}`) })
@@ -209,7 +209,7 @@ describe('access', () => {
     })
   })
 
-  it('comes from the file of the public command line as well, and from a file named by an option', async () => {
+  it('is also read from the file of the public command line, and from a file named by an option', async () => {
     await using person = await muster()
     const config = `hub-url = "${hub.url}"\ntoken = "${token}"\n`
     await mkdir(join(person.folder, '.nexigon'))
@@ -264,7 +264,7 @@ describe('projects and devices', () => {
     ).toHaveLength(501)
   })
 
-  it('shows and renames, and lets no name control the terminal', async () => {
+  it('shows and renames, and escapes names that could control the terminal', async () => {
     expect(await cli.json('devices', 'info', device.deviceId)).toMatchObject({ deviceId: device.deviceId })
     expect(await cli.run(['devices', 'rename', device.deviceId, 'Pump 1'])).toMatchObject({
       code: 0,
@@ -281,7 +281,7 @@ describe('projects and devices', () => {
     expect(out).not.toContain('\u001b')
   })
 
-  it('sets, reads and removes properties, only over the expected version', async () => {
+  it('sets, reads and removes properties, and checks the expected version', async () => {
     const { deviceId } = device
     expect(await cli.run(['devices', 'properties', 'set', deviceId, 'colour', '{"r": 1}'])).toMatchObject({
       code: 0,
@@ -329,7 +329,7 @@ describe('projects and devices', () => {
 
   it('reads long text from standard input unchanged', async () => {
     const { deviceId } = device
-    // However pipes split it, some pieces end inside a character.
+    // With either of the two texts, some pieces of the pipe end inside a UTF-8 character.
     for (const value of ['é'.repeat(100_000), `x${'é'.repeat(100_000)}`]) {
       const input = JSON.stringify({ deviceId, name: 'long', value })
       expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
@@ -338,7 +338,7 @@ describe('projects and devices', () => {
     }
   })
 
-  it('lets no value printed as JSON control the terminal', async () => {
+  it('escapes values printed as JSON that could control the terminal', async () => {
     const { deviceId } = device
     const value = '\u009b31m\u202e\u007f'
     await device.invoke('devices_SetProperty', { deviceId, name: 'steer', value })
@@ -400,7 +400,7 @@ describe('projects and devices', () => {
     expect(flagsOf(holding)).toEqual({ autoAccept: false })
   })
 
-  it('lists the requested number of events, however large they are', async () => {
+  it('lists the requested number of events, even if they are large', async () => {
     const { deviceId } = device
     const body = 'x'.repeat(60_000)
     const at = new Date()
@@ -448,7 +448,7 @@ describe('every action', () => {
     expect(JSON.parse(out)).toMatchObject({ projectId })
   })
 
-  it('names the wrong field', async () => {
+  it('names the invalid field in its error', async () => {
     const { code, err } = await cli.run(['actions', 'projects_GetDetails'])
     expect(code).toBe(1)
     expect(err).toMatch(/^muster: The input is not valid: [^\n]*projectId[^\n]*\n$/)

@@ -16,7 +16,7 @@ import { printedJson } from './printed-json.ts'
 import { harmless, table } from './table.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Runs one command line, without the program's name; returns the exit code (errors.ts). */
+/** Runs a command line, without the program's name. Returns the exit code (errors.ts). */
 export async function runCli(argv: readonly string[], given: CliStreams): Promise<number> {
   const streams: CliStreams = { ...given, err: text => given.err(harmless(withoutSecrets(text))) }
   try {
@@ -44,7 +44,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
     .option('--token <token>', 'user token (MUSTER_TOKEN)')
     .option('--config <file>', 'configuration file with hub-url and token')
     .option('--json', 'print results as JSON')
-    // Accepted because scripts for the public command line may pass it (protocol 7.1); there is no log here.
+    // Accepted but ignored, because scripts for the public command line may pass it (protocol 7.1).
     .addOption(
       new Option('--log-level <level>')
         .choices(['off', 'error', 'warn', 'info', 'debug', 'trace'])
@@ -71,7 +71,7 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   const optionsOf = (command: Command) => command.optsWithGlobals<GlobalOptions>()
   const isJson = (command: Command) => optionsOf(command).json === true
   let found: Promise<Access> | undefined
-  // Read once per command, so that a file changed meanwhile cannot send parts of a command to another hub.
+  // Read once per command, so that a file that changes meanwhile cannot send parts of a command to another hub.
   const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
   const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
     trustSystemAuthorities(hubUrl)

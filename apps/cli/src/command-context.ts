@@ -10,7 +10,7 @@ export type CliStreams = {
   err: (text: string) => void
   /** Writes questions and typed characters to the person's terminal. */
   ask: (text: string) => void
-  /** Returns standard input; called only by commands that read it. */
+  /** Returns standard input. Only commands that read it call this. */
   input: () => Readable
   /** True when standard error is a terminal: shows progress bars instead of lines. */
   isTerminal: boolean

@@ -22,7 +22,7 @@ let device: FakeDevice
 let proxy: CuttingProxy
 let cli: Muster
 let token: string
-/** Echo server that stands for the device's service. */
+/** Echo server in the role of the device's service. */
 let service: Server
 let servicePort: number
 const served = new Set<Socket>()
@@ -63,7 +63,7 @@ async function forwarding(remotePort = servicePort, deviceId = device.deviceId) 
   return { ...started, localPort: forwards[0]!.localPort }
 }
 
-/** Bytes returned for these bytes. */
+/** Sends bytes to a port and resolves to the bytes that come back. */
 async function echoed(port: number, bytes: Buffer): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.end(bytes)
@@ -87,13 +87,15 @@ it('forwards many connections at once, unchanged, and exits cleanly with Ctrl-C'
 it('reports the refusal of a connection and continues', async () => {
   const { localPort, child, err, ended } = await forwarding(1)
   await echoed(localPort, Buffer.from('x')).catch(() => {})
-  await until('it tells', () => /^muster: port 1: connection refused by device: [^\n]+\n$/.test(err()))
+  await until('the refusal is printed', () =>
+    /^muster: port 1: connection refused by device: [^\n]+\n$/.test(err()),
+  )
   expect(child.exitCode).toBeNull()
   child.kill('SIGTERM')
   expect(await ended).toMatchObject({ code: 0 })
 })
 
-it('lets no refusal by a device control the terminal', async () => {
+it('escapes reasons of a device that could control the terminal', async () => {
   const { token, owner } = await hub.fleet()
   const onRequest = (request: ChannelRequest) =>
     request.reject('\u001b]0;owned\u0007\u009b2J\nmuster: connected again')
@@ -103,13 +105,13 @@ it('lets no refusal by a device control the terminal', async () => {
   await until('it listens', () => out().includes(']'))
   const { forwards } = JSON.parse(out()) as { forwards: { localPort: number }[] }
   await echoed(forwards[0]!.localPort, Buffer.from('x')).catch(() => {})
-  await until('it tells', () => err().includes('owned'))
+  await until('the refusal is printed', () => err().includes('owned'))
   expect(err()).toMatch(/^muster: port 80: connection refused by device: [^\p{Cc}]*\n$/u)
   child.kill('SIGTERM')
   await ended
 })
 
-it('reconnects after the hub was unreachable, and connections opened meanwhile wait', async () => {
+it('reconnects after the hub was unreachable, and delays connections opened meanwhile', async () => {
   const { localPort, child, err, ended } = await forwarding()
   proxy.down(true)
   await until('it notices', () => err().includes('connecting again'))
@@ -141,7 +143,7 @@ it.each(['hub', 'device'])('resets connections that break because the %s disconn
   await other[Symbol.asyncDispose]()
 })
 
-it('fails when the local port is taken, and for a device of others', async () => {
+it('fails if the local port is in use, and for a device of another organization', async () => {
   const taken = await cli.run(['forward', device.deviceId, `${servicePort}:80`])
   expect(taken).toMatchObject({
     code: 1,

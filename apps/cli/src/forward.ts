@@ -9,7 +9,7 @@ import { CliError, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { openLink } from './hub-link.ts'
 import { plain } from './table.ts'
 
-/** Listen on loopback only, so that no other machine can reach the device. */
+/** Address of the local ports: loopback only, so that no other machine can reach the device. */
 const LOCALHOST = '127.0.0.1'
 /** Longest pause between two attempts to reach the hub, in milliseconds. */
 const MAX_PAUSE_MS = 15_000
@@ -82,7 +82,7 @@ async function carry(socket: Socket, link: Promise<Link>, endpoint: string): Pro
   else await pipeSocket(channel, socket)
 }
 
-/** Opens a link, retrying while the hub is unreachable; a refusal is thrown. */
+/** Opens a link, retrying while the hub is unreachable. Throws when the hub refuses. */
 async function reconnect(access: Access, backoff: Backoff, signal: AbortSignal): Promise<Link> {
   for (;;) {
     await wait(backoff.nextDelayMs(), undefined, { signal })

@@ -18,7 +18,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   )
   process.exit(1)
 })
-// If standard error is closed its lines are lost; the command continues, and its exit code is still right.
+// If standard error is closed, its lines are lost, but the command continues and its exit code stays correct.
 process.stderr.on('error', () => {})
 
 process.exitCode = await runCli(process.argv.slice(2), {

@@ -13,11 +13,11 @@ export type Progress = {
 export type Transfer = {
   /** Sets the number of transferred bytes, counted from the start of the file. */
   at(doneBytes: number): void
-  /** Ends the transfer with a word about its outcome. */
+  /** Ends the transfer and shows its outcome. */
   end(outcome: string): void
 }
 
-/** On a terminal a bar for each transfer; in a log one line at the start and one at the end of each. */
+/** Creates the display of transfers: bars on a terminal, or in a log a line at the start and at the end of each transfer. */
 export async function createProgress({ err, isTerminal }: CommandContext): Promise<Progress> {
   if (!isTerminal) return { start: (name, totalBytes) => lines(err, name, totalBytes), stop: () => {} }
   const { MultiBar } = await import('cli-progress')

@@ -180,7 +180,7 @@ describe('an upload', () => {
       'Found an answer that is not from the hub (308: Permanent Redirect); check the proxy',
     ],
   ])(
-    'ends when a proxy refuses it early, %s, and leaves the connection open',
+    'ends when a proxy refuses it early, %s, but leaves the connection open',
     async (_how, status, body, message) => {
       let asked = 0
       const wall = createServer((_, response) => {
@@ -294,7 +294,7 @@ describe('a download', () => {
     expect(proxy.carried.down - before).toBeLessThan(4_000_000)
   })
 
-  it('continues what an earlier call left', async () => {
+  it('continues the partial file of an earlier call', async () => {
     await writeFile(join(cli.folder, 'left.raw.part'), bytes.subarray(0, 2_900_000))
     const before = proxy.carried.down
     await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'left.raw')
@@ -313,7 +313,7 @@ describe('a download', () => {
     expect((await readdir(cli.folder)).filter(left => left.endsWith('.part'))).toEqual([])
   })
 
-  it('starts again when the partial file is of another file, or too long', async () => {
+  it('starts again if the partial file belongs to another file or is too long', async () => {
     await writeFile(join(cli.folder, 'wrong.raw.part'), randomBytes(1_000_000))
     await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'wrong.raw')
     expect(sha256(await fileHere('wrong.raw'))).toBe(sha256(bytes))
@@ -337,7 +337,7 @@ describe('a download', () => {
   })
 })
 
-it('bytes of a repository in S3 are sent and read directly, also past failures of the store', async () => {
+it('transfers blobs in S3 directly, and retries after failures of the store', async () => {
   await using store = await fakeS3()
   const { endpoint, bucket, region, accessKeyId, secretAccessKey } = store
   const config = { endpoint, bucket, region, accessKeyId, secretAccessKey }
@@ -356,7 +356,7 @@ it('bytes of a repository in S3 are sent and read directly, also past failures o
 })
 
 it.skipIf(!hasPrograms('openssl'))(
-  'a hub whose certificate the operating system trusts is trusted: actions, files, forwards',
+  'trusts a hub whose certificate the operating system trusts: for actions, files and forwards',
   async () => {
     const [cert, key] = [join(cli.folder, 'hub.pem'), join(cli.folder, 'hub-key.pem')]
     const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=hub -addext'

@@ -1,7 +1,7 @@
 /** A column of a printed list. */
 export type Column<Row> = { title: string; of: (row: Row) => string | number | boolean | undefined }
 
-/** Rows as text in aligned columns; cells cannot control the terminal. */
+/** Formats rows as text in aligned columns. Control characters in cells are replaced. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const lines = [
     columns.map(column => column.title),
@@ -22,12 +22,12 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 /** Characters that can control a terminal, including line breaks. */
 const ORDERS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
-/** Removes control characters from text of others for a terminal; line breaks stay. */
+/** Replaces control characters except line breaks in untrusted text, so that it cannot control a terminal. */
 export function harmless(text: string): string {
   return text.replace(ORDERS, found => (found === '\n' ? found : '\ufffd'))
 }
 
-/** A value as text without control characters; a missing value is a dash. */
+/** Formats a value as text without control characters. A missing value becomes a dash. */
 export function plain(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-'
   return String(value).replace(ORDERS, '\ufffd')

@@ -8,7 +8,7 @@ import { type Muster, muster, type TestHub, testHub, until } from '@muster/testk
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
-/** Program that gives another program its own terminal. */
+/** Program that runs another program on a pseudo-terminal. */
 const SCRIPT = '/usr/bin/script'
 
 let hub: TestHub
@@ -66,8 +66,8 @@ describe.skipIf(!existsSync(SCRIPT))('on a terminal', () => {
 
   it.each([
     ['standard error goes to a file', ['2>err.txt'], {}],
-    ['the terminal is a plain one', [], { TERM: 'dumb' }],
-  ])('login asks there and does not show the token when %s', async (_when, redirection, env) => {
+    ['the terminal is a dumb one', [], { TERM: 'dumb' }],
+  ])('login asks on the terminal and does not show the token when %s', async (_when, redirection, env) => {
     const { child, screen } = onTerminal(['login', '--hub', hub.url, ...redirection], env)
     await until('it asks for the token', () => screen().includes('User token'))
     child.stdin.write(`${token}\r`)

@@ -4,7 +4,7 @@ let isDone = false
 
 /**
  * Makes this process also trust the operating system's certificate authorities, as the public command line does
- * (protocol 1.3, 7.2). Called before the first TLS connection only, because reading them takes time.
+ * (protocol 1.3, 7.2). Reading them takes time, so it is done only before the first TLS connection.
  */
 export function trustSystemAuthorities(url: string): void {
   if (isDone || !url.startsWith('https:')) return

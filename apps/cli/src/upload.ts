@@ -29,7 +29,7 @@ export type Uploaded = {
 }
 
 /**
- * Uploads a file into a repository as a blob. Bytes that the hub has already are not sent again, and an interrupted
+ * Uploads a file into a repository as a blob. If the hub has its bytes already, they are not sent again. An interrupted
  * transfer is repeated. The hub verifies size and digest before the blob becomes available (protocol 7.5).
  */
 export async function upload(
@@ -115,8 +115,8 @@ async function put(
   )
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
-    // This listener stays: a server may answer early and break off the upload, and its answer explains more than the
-    // broken pipe.
+    // The listener handles errors after the answer too. A server may answer early and abort the upload, and its answer explains
+    // more than the broken pipe.
     request.on('error', reject)
   })
   let sentBytes = 0

@@ -42,7 +42,7 @@ export function addCompletionCommand(program: Command, context: CommandContext):
     })
 }
 
-/** Words that may replace the last one; none where a file, an id or a text is expected. */
+/** Returns the words that may replace the last one. It is an empty list where a file, an id or a text is expected. */
 function candidates(program: Command, words: readonly string[]): string[] {
   const typed = words.at(-1) ?? ''
   let command = program

@@ -6,7 +6,7 @@ import { assetOf } from '../paths.ts'
 
 type Metadata = Record<string, unknown>
 
-/** A record that contains files (version or package): how its argument becomes an id, and its actions. */
+/** A kind of record that contains files, a version or a package: the parser of its argument, and its actions. */
 type FileHolder = {
   word: 'package' | 'version'
   description: string

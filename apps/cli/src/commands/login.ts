@@ -56,8 +56,7 @@ async function ask(
   const answers: Record<string, string> = {}
   if (Object.keys(questions).length === 0) return answers
   const stream = input()
-  // Typed input is not echoed by the terminal, also when standard error goes to a file; this code echoes all but the
-  // token.
+  // The terminal does not echo typed input, even when standard error is a file. This code echoes all of it but the token.
   const isTyped = 'isTTY' in stream && stream.isTTY === true
   let isSecret = false
   const echo = new Writable({

@@ -106,7 +106,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   })
 }
 
-/** `list` of versions. The public command line has it below its packages as well. */
+/** Adds `list` of versions. The public command line has it below its packages too. */
 export function addVersionListCommand(group: Command, context: CommandContext): void {
   group
     .command('list <package>')
