@@ -47,14 +47,14 @@ export default defineConfig({
               priority: 3,
             },
             { name: 'form', test: /@tanstack\/.*form/, priority: 3 },
-            // One file for what every page may load, public ones included, with everything that it imports.
+            // A file with the modules that every page may load, public ones included, and their imports.
             {
               name: 'public',
               test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|packages\/actions\//,
               priority: 2,
             },
-            // One file for what signed-in pages share. Without it, their dozens of small modules and icons would be
-            // dozens of requests.
+            // A file with the modules that signed-in pages share. Without it, their dozens of small modules and icons
+            // would be dozens of requests.
             {
               name: 'app',
               test: /console\/src\/\w+\/app\/|lucide-react\/.*\/icons\//,

@@ -167,7 +167,7 @@ const devices = createRoute({
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
-    // Cached pages and filtered lists are left to the page.
+    // Does not prefetch a cached or a filtered list. The page loads those.
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
   },
@@ -189,7 +189,7 @@ const tokens = createRoute({
   path: 'tokens',
   validateSearch: search => texts(search, 'q'),
   loader: ({ context, params: { projectId }, location }) => {
-    // A filtered list is left to the page.
+    // Does not prefetch a filtered list. The page loads it.
     if (Object.keys(location.search).length > 0) return
     void context.queryClient.prefetchInfiniteQuery(
       actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),

@@ -19,8 +19,8 @@ tabs.onmessage = ({ data }: MessageEvent<string>) => {
 }
 
 /**
- * Loads the session unless it is known already. Resolves to the user id; rejects when nobody is signed in or the hub
- * does not answer.
+ * Loads the session unless it is known already. Resolves to the user id. Rejects without a signed-in user, and when the
+ * hub does not answer.
  */
 export async function loadSession(queryClient: QueryClient): Promise<string> {
   const knownUserId = signedInUserId.get()
@@ -52,7 +52,7 @@ async function askActor() {
   }
 }
 
-/** The signed-in user. Suspends while the profile loads; throws outside of the authenticated routes. */
+/** The signed-in user. Suspends while the profile loads, and throws outside of the authenticated routes. */
 export function useSession(): Session {
   const userId = useSignedInUserId()
   if (!userId) throw new Error('User ID is not available')
@@ -74,7 +74,7 @@ export async function logIn(
   endSession(queryClient)
 }
 
-/** Signs out at the hub; if that fails, the session stays. The caller then leaves the page and calls `endSession`. */
+/** Signs out at the hub. If that fails, the session stays. After success the caller leaves the page and calls `endSession`. */
 export async function logOut(): Promise<void> {
   await post('logout')
 }

@@ -63,7 +63,7 @@ export function actionQuery<N extends ActionName>(name: N, input: ActionInput<N>
   })
 }
 
-/** The answer of a query. Suspends while it loads; throws when the first load fails. */
+/** The answer of a query. Suspends while it loads, and throws if the first load fails. */
 export function useAction<N extends ActionName>(name: N, input: ActionInput<N>): ActionOutput<N> {
   return useSuspenseQuery(actionQuery(name, input)).data
 }

@@ -1,4 +1,4 @@
-/** Polling interval of a query while its page is visible, and how long its answer is fresh. */
+/** Polling interval of a query while its page is visible, and the time for which its answer is fresh. */
 type Refresh = { intervalMs: number | false; staleMs: number }
 
 const STALE_MS = 30_000
@@ -19,7 +19,7 @@ const REFRESH: Record<string, Refresh> = {
   repositories_GetS3Config: everySecs(300),
 }
 
-/** How long `/api/config.json` is fresh; it is never polled. */
+/** Time for which `/api/config.json` is fresh, in milliseconds. It is never polled. */
 export const CONFIG_STALE_MS = 300_000
 
 /** Polling interval and stale time of an action, 60 s and 30 s by default. */

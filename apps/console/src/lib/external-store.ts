@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value that lives outside of components. */
+/** A value stored outside of components. */
 type ExternalStore<T> = ReturnType<typeof externalStore<T>>
 
-/** Stores a value outside of components; they follow it with `useExternalStore`. */
+/** Stores a value outside of components. They subscribe to it with `useExternalStore`. */
 export function externalStore<T>(value: T) {
   const listeners = new Set<() => void>()
   return {
@@ -19,7 +19,7 @@ export function externalStore<T>(value: T) {
   }
 }
 
-/** The value of a store; a change renders the component again. */
+/** The value of a store. A change renders the component again. */
 export function useExternalStore<T>({ subscribe, get }: ExternalStore<T>): T {
   return useSyncExternalStore(subscribe, get)
 }

@@ -18,7 +18,7 @@ it('C10: maps issues of the hub to the form fields that they concern', () => {
 it.each([
   ['is about a field that the form lacks', refusal('password', 'currentPassword')],
   ['names no field', new ActionError('Invalid', 'No.')],
-  ['is no answer of the hub', new TypeError('fetch failed')],
+  ['is not an answer of the hub', new TypeError('fetch failed')],
 ])('C10: leaves a failure to the whole form when it %s', (_what, error) => {
   expect(fieldRefusals(error, FIELDS)).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { lazyRouteComponent } from '@tanstack/react-router'
 
 /**
  * A page whose code loads on demand. While the hub is unreachable, loading fails like a request of the page. If the hub
- * answers but lacks the file (another version), the router reloads the document.
+ * answers but lacks the file, because it has another version, the router reloads the document.
  */
 export const lazyPage: typeof lazyRouteComponent = (importer, name) =>
   lazyRouteComponent(() => loadCode(importer), name)

@@ -1,4 +1,4 @@
-/** The text that this browser stores under a key; `undefined` without one, or if storage is forbidden. */
+/** The text that this browser stores under a key; `undefined` if there is none or storage is forbidden. */
 export function readLocalStorage(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined

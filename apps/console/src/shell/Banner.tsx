@@ -2,7 +2,7 @@ import { type ComponentType, lazy, Suspense } from 'react'
 import { useConfig } from '../api/config.ts'
 import { log } from '../lib/log.ts'
 
-// The sanitizer is loaded only for instances with a banner. If that fails, the page goes on without the banner.
+// The sanitizer is loaded only for instances with a banner. If loading fails, the page is shown without the banner.
 const BannerText = lazy(async (): Promise<{ default: ComponentType<{ html: string }> }> => {
   try {
     return { default: (await import('./lazy/BannerText.tsx')).BannerText }

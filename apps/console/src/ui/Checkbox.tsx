@@ -11,7 +11,7 @@ type CheckboxProps = {
   error?: string | undefined
 }
 
-/** A box to tick; its label is part of the target. */
+/** A checkbox. Its label is part of the click target. */
 export function Checkbox({ label, checked, onChange, required = false, error, ...rest }: CheckboxProps) {
   const id = useId()
   return (

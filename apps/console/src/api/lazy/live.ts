@@ -70,20 +70,20 @@ const RECONNECT_MS = [1_000, 2_000, 5_000, 10_000]
 /** Minimum time between two refetches of the same query. */
 const FLUSH_MS = 400
 /**
- * Pause after a refetch as a multiple of its duration, up to `MAX_REST_MS`, so that expensive queries do not run all
- * the time.
+ * Pause after a refetch as a multiple of its duration, up to `MAX_REST_MS`, so that expensive queries do not run
+ * continuously.
  */
 const REST_FACTOR = 5
 const MAX_REST_MS = 5_000
 
-/** Longest wait of a page load for its stream. Opening it takes as long as one request, so pages seldom wait. */
+/** Longest wait of a page load for its stream. Opening the stream takes as long as a request, so pages seldom wait. */
 const READY_WITHIN_MS = 1_000
 
 /** Subscription to live changes. */
 type Following = {
   /**
-   * Resolves when the stream is open, has failed, or belongs to another tab, and after 1 s in any case; never rejects.
-   * Queries that started earlier are refetched when the stream opens, because changes in between would be missed.
+   * Resolves when the stream is open, has failed, or belongs to another tab, and after 1 s in any case. Never rejects.
+   * Queries that started earlier are refetched when the stream opens, because the page did not receive changes before.
    */
   ready: Promise<void>
   stop: () => void

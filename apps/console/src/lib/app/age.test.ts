@@ -12,7 +12,7 @@ it('is as old as the oldest answer', () => {
   expect(ageOf([query(30), query(10), query(20)])).toEqual({ updatedAt: 10, failedAt: 0 })
 })
 
-it('reports the latest failure of any query, until that query is answered again', () => {
+it('reports the latest failure of any query until that query succeeds again', () => {
   expect(ageOf([query(30), query(10, 40), query(20, 25)])).toEqual({ updatedAt: 10, failedAt: 40 })
   expect(ageOf([query(30), query(50, 40), query(20)])).toEqual({ updatedAt: 20, failedAt: 0 })
 })

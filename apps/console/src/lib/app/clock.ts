@@ -37,7 +37,7 @@ function subscribe(listener: () => void) {
   }
 }
 
-/** The current time in milliseconds. One clock per page ticks every 10 s, and stops while the page is hidden. */
+/** The current time in milliseconds. All components share a clock that ticks every 10 s and stops while the page is hidden. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs)
 }

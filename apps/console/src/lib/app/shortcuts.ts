@@ -8,7 +8,7 @@ type Shortcut = {
   keys: string
   /** Description for the list of shortcuts. */
   words: string
-  /** Returns `false` if it has nothing to do; the browser then handles the key. */
+  /** Returns `false` if it has nothing to do. The browser then handles the key. */
   run: () => unknown
 }
 

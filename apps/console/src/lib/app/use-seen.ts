@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** Whether an element has been near the viewport at least once; `ref` belongs on the element. */
+/** Whether an element has been near the viewport at least once. The caller sets `ref` on the element. */
 export function useSeen<E extends Element>() {
   const ref = useRef<E>(null)
   const [isSeen, setSeen] = useState(false)

@@ -12,8 +12,8 @@ import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
 
 /**
- * Changes the password; asks for the current one if the hub requires it. The hub then ends all other sessions, and on
- * request all tokens.
+ * Changes the password, and asks for the current one if the hub requires it. The hub then ends all other sessions, and if
+ * requested all tokens.
  */
 export function PasswordSection() {
   const { userId, email } = useSession()

@@ -9,8 +9,8 @@ export function useCurrentPassword() {
   const isNeeded = problem !== undefined
 
   /**
-   * Runs an action, with the password if required. Resolves to `undefined` when the hub requires or rejects the
-   * password; the field shows which. Rejects with any other failure.
+   * Runs an action, with the password if required. If the hub requires or rejects the password, the field shows that and
+   * the promise resolves to `undefined`. Rejects with any other failure.
    */
   async function run<Output>(
     action: (password: { currentPassword?: string }) => Promise<Output>,

@@ -11,7 +11,7 @@ type NodeTableProps = {
   answeredAt: number
 }
 
-/** The nodes of the cluster. Their uptime counts on between answers. */
+/** The nodes of the cluster. Their uptime advances between answers. */
 export function NodeTable({ nodes, answeredAt }: NodeTableProps) {
   return (
     <Table caption="Cluster nodes" head={HEAD} busy={!nodes} dense rowsOnPhones>

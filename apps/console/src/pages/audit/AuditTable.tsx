@@ -37,7 +37,7 @@ type AuditTableProps = {
   onClear: () => void
 }
 
-/** Characters of the data that a cell renders; more would not be visible. */
+/** Limit of rendered characters of the data in a cell. Further ones would not be visible. */
 const DATA_PREVIEW_CHARS = 300
 
 /** A log in order of time, with a heading per day. Each row unfolds to its complete data. */

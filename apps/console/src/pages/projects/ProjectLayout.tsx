@@ -39,7 +39,7 @@ export function ProjectLayout() {
   )
 }
 
-/** The number of tokens, if the token list is in the query cache. It is not worth a request. */
+/** The number of tokens, if the token list is in the query cache. The number is not worth a request. */
 function useCachedTokenCount(projectId: string) {
   const { data } = useInfiniteQuery({
     ...actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),

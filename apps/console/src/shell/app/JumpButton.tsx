@@ -9,7 +9,7 @@ export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' :
 
 /** Opens the palette, as ⌘K and Ctrl K do on every page. */
 export function JumpButton() {
-  // The palette's code loads when it is first opened. If that fails, the rest of the page works on.
+  // The palette's code loads when it is first opened. If loading fails, the rest of the page continues to work.
   const [Palette, setPalette] = useState<ComponentType<{ onClose: () => void }>>()
   const close = () => setPalette(undefined)
   async function open() {

@@ -148,7 +148,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Filters again, because the answers may still be those of an earlier, shorter text. */
+/** Filters the options again, because the hub's answers may belong to an earlier, shorter text. */
 function isLike({ label, id = '', also = '' }: Option, text: string): boolean {
   return `${label}\n${id}\n${also}`.toLowerCase().includes(text.trim().toLowerCase())
 }

@@ -76,7 +76,7 @@ function PagesMenu({ organizationId, onShortcuts }: PagesMenuProps) {
   )
 }
 
-/** The menu of more organizations than this has a filter. */
+/** Limit of organizations for which the menu has no filter. */
 const MOST_WITHOUT_FILTER = 8
 
 function OrganizationMenu({ current }: { current: Organization }) {

@@ -2,7 +2,7 @@ import { ChevronDown } from 'lucide-react'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { describedBy, Field, IGNORED_BY_PASSWORD_MANAGERS } from '../Field.tsx'
 
-/** One option of the list. */
+/** An option of the list. */
 export type ComboOption = {
   value: string
   label: string
@@ -27,7 +27,7 @@ type ComboBoxProps = {
   onChoose: (option: ComboOption) => void
 }
 
-/** Chooses one of many options by a part of its name. Arrow keys move, Enter chooses, Escape closes. */
+/** Selects an option by a part of its name. Arrow keys move, Enter selects, Escape closes. */
 export function ComboBox({
   label,
   required,

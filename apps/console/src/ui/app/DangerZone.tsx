@@ -31,7 +31,7 @@ type DangerLineProps = {
   failure: string
 }
 
-/** One destructive action: name, consequence and button. */
+/** A destructive action with its name, its consequence and a button. */
 export function DangerLine(props: DangerLineProps) {
   const { name, consequence, icon, button = name, busyLabel, question, act, failure } = props
   const [isBusy, setBusy] = useState(false)

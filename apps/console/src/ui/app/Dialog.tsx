@@ -3,16 +3,16 @@ import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { IconButton } from './IconButton.tsx'
 
-/** How a person asked to close a dialog. */
+/** The way in which a person asked to close a dialog. */
 export type CloseReason = 'escape' | 'scrim' | 'button'
 
 type DialogProps = {
   title: string
   /** The parent unmounts the dialog, or ignores the request. */
   onClose: (reason: CloseReason) => void
-  /** While work is in flight nothing closes the dialog. */
+  /** Prevents closing the dialog while work is in flight. */
   busy?: boolean | undefined
-  /** After input only a button closes the dialog. */
+  /** Lets only a button close the dialog, after input. */
   dirty?: boolean
   children: ReactNode
 }

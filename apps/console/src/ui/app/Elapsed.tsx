@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { formatDuration } from '../../lib/app/format.ts'
 
-/** A duration that counts on between answers. `secs` is its value at `answeredAt` (milliseconds). */
+/** A duration that advances between answers. `secs` is its value at `answeredAt` (milliseconds). */
 export function Elapsed({ secs, answeredAt }: { secs: number; answeredAt: number }) {
   const [now, setNow] = useState(answeredAt)
   useEffect(() => {

@@ -18,7 +18,7 @@ type FormDialogProps = {
   children: ReactNode
 }
 
-/** A dialog with a form. Nothing closes it while the form is being sent; after input only its buttons do. */
+/** A dialog with a form. It cannot be closed while the form is being sent, and after input only by its buttons. */
 export function FormDialog({ title, form, submit, busyLabel, onClose, children }: FormDialogProps) {
   const { isSubmitting, isDirty } = useStore(form.store)
   return (

@@ -9,7 +9,7 @@ type LiveStampProps = {
   failedAt?: number
 }
 
-/** "Updated 12 s ago", or a warning that the last refresh failed. Screen readers hear only the failure and its end. */
+/** "Updated 12 s ago", or a warning that the last refresh failed. Screen readers announce only the failure and its end. */
 export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   const nowMs = useNow()
   const isFailing = failedAt > updatedAt

@@ -157,7 +157,7 @@ const EDGE = 8
 const GAP = 4
 const TYPE_AHEAD_MS = 600
 
-/** Keys that move from the filter box to the items; all others are input. */
+/** Whether a key moves from the filter box to the items. All other keys are input. */
 function isLeavingBox(key: string): boolean {
   return key === 'ArrowDown' || key === 'ArrowUp'
 }
@@ -233,7 +233,7 @@ type MenuAnchorProps = Omit<ComponentProps<'a'>, 'className'> & {
   count?: number | undefined
 }
 
-/** A menu link that the browser follows itself, for downloads. */
+/** A menu link that the browser follows without the router, for downloads. */
 export function MenuAnchor({ icon: Icon, checked, count, onClick, children, ...rest }: MenuAnchorProps) {
   const close = useContext(CloseMenu)
   return (

@@ -22,7 +22,7 @@ type PageHeadProps = {
   children?: ReactNode
 }
 
-/** The heading of a page; it is also the document title. A route change moves the focus to it. */
+/** The heading of a page, and its document title. A route change moves the focus to it. */
 export function PageHead({ title, count, children }: PageHeadProps) {
   return (
     <div className="phead">

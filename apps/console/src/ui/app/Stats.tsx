@@ -18,7 +18,7 @@ type StatProps = {
   note?: string | undefined
 }
 
-/** One number with its label. */
+/** A number with its label. */
 export function Stat({ label, mark, value, failure, note }: StatProps) {
   const isFailed = value === undefined && failure !== undefined
   return (

@@ -13,8 +13,8 @@ type VirtualRowsOptions = {
 }
 
 /**
- * The rows of a table to render. Up to 200 rows: all. More: the rows near the viewport, and the focused row even when
- * it has been scrolled away.
+ * The rows of a table to render. Up to 200 rows, all are rendered. Above that, only the rows near the viewport and the
+ * focused row.
  */
 export function useVirtualRows({ table, count, rowHeight, keyOf }: VirtualRowsOptions) {
   const [scrollMargin, setScrollMargin] = useState(0)

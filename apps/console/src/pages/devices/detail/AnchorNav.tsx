@@ -54,7 +54,7 @@ export function AnchorNav({ deviceId }: { deviceId: string }) {
   )
 }
 
-/** How long the section in the URL's hash is kept in view while sections above it load, in milliseconds. */
+/** Time for which the section in the URL's hash is kept in view while sections above it load, in milliseconds. */
 const LOADING_MS = 5_000
 
 /** Keeps the section in the URL's hash in view while sections above it load, until the user scrolls, clicks or types. */

@@ -39,7 +39,7 @@ const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
 
 const INVALIDATES = ['devices_GetDetails', 'projects_QueryDevices', 'projects_GetSummary'] as const
 
-/** The certificates of a device with buttons for the allowed changes. None asks for confirmation (docs/product.md 5). */
+/** The certificates of a device with buttons for the allowed changes, without confirmation (docs/product.md 5). */
 export function CertificatesSection({ deviceId }: { deviceId: string }) {
   return (
     <Section id="certs" title="Certificates" padded={false}>

@@ -92,7 +92,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
   )
 }
 
-/** Number of links that are not connections. One-shot commands of the agent open them, and the hub limits their number. */
+/** Number of unregistered links. The agent's one-shot commands open them, and the hub limits their number. */
 function UnregisteredLinks({ deviceId }: { deviceId: string }) {
   const { data } = useSuspenseQuery(actionQuery('devices_GetDetails', { deviceId }))
   const count = data.unregisteredLinks

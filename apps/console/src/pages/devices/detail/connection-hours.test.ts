@@ -39,7 +39,7 @@ describe('readHistory', () => {
     expect(history.hours.slice(-12)).toEqual([1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1])
   })
 
-  it('counts being disconnected as an interruption, and a change of connection not', () => {
+  it('counts being disconnected as an interruption, but not a change of connection', () => {
     const changed = [{ connectedAt: at(1) }, { connectedAt: at(200), endedAt: at(1) }]
     expect(readHistory(changed, NOW).interruptions).toBe(0)
     const ended = readHistory([{ connectedAt: at(200), endedAt: at(0.5) }], NOW)
@@ -60,7 +60,7 @@ describe('readHistory', () => {
 })
 
 describe('mergeHours', () => {
-  it('takes the lower share, and known before unknown hours', () => {
+  it('uses the lower share, and prefers known to unknown hours', () => {
     expect(mergeHours([1, 0.2, undefined, 1, undefined, undefined, 0])).toEqual([0.2, 1, undefined, 0])
   })
 })

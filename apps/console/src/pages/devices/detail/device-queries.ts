@@ -6,7 +6,7 @@ import { OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
 
 /** Number of events on the page (docs/product.md 9). */
 export const EVENT_LIMIT = 10
-/** Connection records for the seven-day strip and the list. 500 are one connection about every 20 minutes for seven days. */
+/** Limit of connection records for the seven-day strip and the list: a connection about every 20 minutes for seven days. */
 const CONNECTION_LIMIT = 500
 
 /** Input of the query for the latest events. */

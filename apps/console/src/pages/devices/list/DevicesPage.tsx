@@ -31,7 +31,7 @@ import { FleetSummary } from './FleetSummary.tsx'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
-/** Ticks to request; the strip merges those that do not fit. */
+/** Number of ticks to request. The strip merges ticks that do not fit. */
 const MAX_BINS = 200
 
 type Status = NonNullable<DeviceSearch['status']>

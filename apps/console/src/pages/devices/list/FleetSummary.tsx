@@ -64,7 +64,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
   )
 }
 
-/** A strip that fits its width: neighbouring devices share a tick if necessary. */
+/** A strip that fits its width. Neighbouring devices share a tick if necessary. */
 function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

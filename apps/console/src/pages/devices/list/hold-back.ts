@@ -3,8 +3,8 @@ type Row = { deviceId: string }
 type Page<R> = { devices: R[]; nextCursor?: string | undefined }
 
 /**
- * Splits rows into those to show and those to hold back, because they would move rows that are on screen: new rows
- * above or between `shown` ones.
+ * Splits rows into rows to show and rows to hold back. New rows above or between `shown` ones are held back, because they
+ * would move rows that are on screen.
  */
 export function holdBack<R extends Row>(rows: readonly R[], shown: ReadonlySet<string>) {
   const last = rows.findLastIndex(({ deviceId }) => shown.has(deviceId))
@@ -26,7 +26,7 @@ export async function upToItsEnd<P extends Page<Row>>(
   if (answer.nextCursor === undefined || endOf(answer) !== -1) return answer
   const more = await askFrom(answer.nextCursor)
   const end = endOf(more)
-  // The row is gone or has moved far away.
+  // The row was deleted or has moved far away.
   if (end === -1) return answer
   const isLast = before.nextCursor === undefined
   return {

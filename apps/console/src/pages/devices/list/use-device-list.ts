@@ -69,7 +69,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     },
   })
   const { data, isPlaceholderData, isFetching, hasNextPage, fetchNextPage, refetch } = query
-  // Pages and cursors of one list are invalid in the next.
+  // Pages and cursors of a list are invalid for another list.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the list changes
   useEffect(
     () => () => {
@@ -123,7 +123,7 @@ function rowsOf(list: string, all: readonly DeviceRow[], shownIds: ReadonlySet<s
 
 type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Promise<ListPage>
 
-/** Pause of scrolling before the cursor goes into the URL, because browsers limit how often the URL may change. */
+/** Pause of scrolling before the cursor is written to the URL, because browsers limit how often the URL may change. */
 const STILL_MS = 300
 
 /** Rows before the end at which the next page is loaded. */
