@@ -114,7 +114,7 @@ export function countEvents(hub: BenchHub): Promise<number> {
   return count(hub, 'select count(*) from device_event')
 }
 
-/** A request to the hub like a browser's. */
+/** Builds a POST request to the hub with the headers of a browser. */
 export function requestTo(hub: BenchHub, path: string, input: object, cookie?: string): HttpRequest {
   return {
     host: '127.0.0.1',

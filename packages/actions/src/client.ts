@@ -67,8 +67,8 @@ export function createClient({
 const MAX_FOREIGN_CHARS = 200
 
 /**
- * The error for an answer that the hub did not write: one sentence for people, with the status. Its `cause` holds the
- * beginning of the foreign text, because an object store explains its errors there.
+ * Creates the error for an answer that the hub did not write. Its message is a sentence for people, with the status. Its
+ * `cause` is the beginning of the foreign text, because an object store explains its errors there.
  */
 function foreignAnswer({ status, statusText, headers }: Response, text: string): ActionError {
   const retryAfterSecs = Number(headers.get('retry-after')) || undefined

@@ -161,7 +161,7 @@ export function query<Input extends z.ZodType, Output extends z.ZodType>(
   return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'query', audit: [] }
 }
 
-/** Declares an action that writes: one transaction with its audit events, and one audit row with the outcome. */
+/** Declares an action that writes. It runs in a transaction with its audit events and has an audit row with the outcome. */
 export function command<Input extends z.ZodType, Output extends z.ZodType>(
   definition: CommandDefinition<Input, Output>,
 ): Action<Input, Output> & { kind: 'command' } {

@@ -3,7 +3,7 @@ export const ERROR_STATUS = { Invalid: 400, Forbidden: 403, Internal: 500, RateL
 
 export type ErrorKind = keyof typeof ERROR_STATUS
 
-/** One problem of an input: the path of the field and the message. */
+/** A problem of an input, with the path of the field and a message. */
 export type InputIssue = { path: string; message: string }
 
 export type ActionErrorOptions = {

@@ -28,7 +28,7 @@ export interface LinkLimits {
   readonly maxFrameBytes: number
   /** Milliseconds for the peer's Hello; fatal. */
   readonly handshakeMs: number
-  /** Milliseconds for a Ping to leave the transport's buffer, and for any queued answer to leave; fatal. */
+  /** Milliseconds until a Ping has left the transport's buffer, and until any queued answer was sent; fatal. */
   readonly flushMs: number
   /**
    * Bytes queued to be sent, including the transport's buffer; fatal. Checked when a writer ignores tryWrite()

@@ -18,7 +18,7 @@ export interface WheelEntry {
   onDeadline(): void
 }
 
-/** One timer for the deadlines of all links that share a clock. */
+/** Timer wheel for the deadlines of all links that share a clock. */
 export class Wheel {
   /** Ticks since the wheel was created. */
   tick = 1

@@ -50,8 +50,8 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     }
     const text = textOf(request.body)
     const output = await pipeline.invoke(caller, name, text, request.id, request.remote, onOwnerProved)
-    // A foreign site could make a visitor's browser open a mailed link of the site's own account. That must not replace the known-browser
-    // cookie of the visitor.
+    // A foreign site could make a visitor's browser open a mailed link of the site's own account. The visitor's known-browser cookie must
+    // not be replaced then.
     if (ownerId !== undefined && !isForeignOrigin(request, cookie))
       await knownBrowsers.remember(reply, ownerId)
     reply

@@ -113,7 +113,7 @@ function isObject(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** One line of CSV (RFC 4180). */
+/** Formats a line of CSV (RFC 4180). */
 function csvLine(values: unknown[]): string {
   return `${values.map(csvField).join(',')}\r\n`
 }

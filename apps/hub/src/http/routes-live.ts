@@ -13,7 +13,7 @@ const PING_MS = 15_000
  * after at most this time.
  */
 const CHECK_MS = 2_000
-/** Most unsent bytes of a stream. A console that falls further behind is disconnected; it opens a new stream and reloads its data. */
+/** Limit of unsent bytes of a stream. A console that falls further behind is disconnected. It opens a new stream and reloads its data. */
 const MAX_BUFFERED_BYTES = 256 * 1024
 
 type Stream = {

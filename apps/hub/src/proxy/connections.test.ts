@@ -136,7 +136,7 @@ describe('requests to one port of a device', () => {
     const all = await holdAll()
     for (let n = 0; n < 3; n++) all.push(ask('/waiting'))
     all.push(ask('/waiting', { method: 'POST' }))
-    // Requests are handled in order of arrival. When this one is answered, all the others are in flight or queued.
+    // When this request is answered, all earlier ones are in flight or queued.
     expect(await ask('/', { headers: { host: 'none.localhost' } })).toMatchObject({ status: 421 })
     await page.device[Symbol.asyncDispose]()
     for (const answer of await Promise.all(all))
