@@ -20,11 +20,11 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-// Public agents and command lines of both ages, as the protocol describes them, against a real hub: nobody notices a difference.
+// Models of the public agents and command lines of 2025 and 2026 (docs/protocol.md) against a real hub. Both generations work fully.
 
 const captured = capturedLog()
 let hub: TestHub
-/** A service of the device that sends back what it gets, and a web application. */
+/** A TCP echo service of the device, and a web application of it. */
 let echo: Server
 let web: ReturnType<typeof createHttpServer>
 const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port
@@ -53,7 +53,7 @@ function event(body: unknown, at = new Date()) {
   return { eventId, category: 'ota', severity: 'Info', body, attributes: {}, emittedAt: at.toISOString() }
 }
 
-/** Sends bytes through a local port of a forward, ends, and reads what comes back. */
+/** Sends bytes through the local port of a forward, ends the writing side, and reads the answer. */
 async function exchange(localPort: number, bytes: Uint8Array): Promise<Buffer> {
   const socket: Socket = connect({ port: localPort, host: '127.0.0.1', allowHalfOpen: true })
   socket.end(bytes)
@@ -62,7 +62,7 @@ async function exchange(localPort: number, bytes: Uint8Array): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** A request of a browser to a device's own host. */
+/** Sends the request of a browser to the host name of a device. */
 async function browse(
   url: string,
   cookie?: string,
@@ -84,14 +84,14 @@ async function browse(
   }
 }
 
-/** Opens the device's pages through a link; gives a function that asks for one of them. */
+/** Opens the web pages of a device by an issued link. Returns a function that requests one page. */
 async function openPages(url: string): Promise<(path: string) => ReturnType<typeof browse>> {
   const { cookie } = await browse(url)
   return path => browse(new URL(path, url).href, cookie)
 }
 
 describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
-  it('connects, learns who it is, and tells what it is', async () => {
+  it('connects, reads its device id, and reports its system information', async () => {
     const { owner, projectId, token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     const { deviceId } = agent
@@ -130,7 +130,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(connections).toHaveLength(1)
   })
 
-  it('sets a property only as the version that it expects', async () => {
+  it('sets a property only at the version that it expects', async () => {
     const { token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     const set = (expectedVersion: number) =>
@@ -142,7 +142,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(await set(2)).toEqual({ result: 'Deleted' })
   })
 
-  it('emits events, each once however often it is sent', async () => {
+  it('emits events, which are stored once even when sent twice', async () => {
     const { owner, token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     const events = [event('checking for updates'), event({ any: ['json', null] })]
@@ -152,7 +152,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(stored.events.map(({ body }) => body).sort()).toEqual(events.map(({ body }) => body).sort())
   })
 
-  it('issues tokens that name it to others', async () => {
+  it('issues JWTs that identify it to other systems', async () => {
     const { token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     const input = { validForSecs: 60, claims: null }
@@ -164,17 +164,18 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     })
   })
 
-  it('makes a hundred one-shot commands in a row and leaves no channel behind', async () => {
+  it('runs many one-shot commands in a row and leaves no channel open', async () => {
     const { token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     await agent.started
-    // Connections of the older age each cost an upgrade; the newer one would run out of its 32 channels (R-14).
+    // Each command of a 2025 agent costs an upgrade, so 20 are enough. A 2026 agent has 32 channels, and would run out of them if the
+    // hub kept the finished ones open (R-14).
     for (let n = 0; n < (age === '2025' ? 20 : 100); n++)
       expect(await agent.oneShot('devices_SetProperty', { name: 'n', value: n })).toEqual({ result: 'Set' })
     await until('only the service is connected', () => hub.devices.sessions.length === 1)
   })
 
-  it('is told what is refused, with its connection unharmed', async () => {
+  it('gets an error for each refused action and stays connected', async () => {
     const { owner, token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     const { deviceId } = agent
@@ -189,7 +190,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(await agent.oneShot('devices_GetProperty', { name: 'kept' })).toMatchObject({ value: 1 })
   })
 
-  it('serves its web application to a browser, and says when nobody listens', async () => {
+  it('serves its web application to a browser, and answers 502 for a closed port', async () => {
     const { owner, token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     const { deviceId } = agent
@@ -204,18 +205,18 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     const refused = await (await openPages(closed.url))('/')
     expect(refused.status).toBe(502)
     expect(refused.body).toContain('listens')
-    // The one that must not be asked for strange things is still there.
+    // A 2025 agent exits on endpoints that it does not know (R-18). It is still running.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
   })
 
-  it('comes back after its connection broke, as the same device', async () => {
+  it('reconnects as the same device after its connection broke', async () => {
     const { owner, token } = await hub.fleet()
     const first = await publicAgent({ age, url: hub.url, token })
     const { deviceId, identity } = first
     first.drop()
     await using again = await publicAgent({ age, url: hub.url, token, identity })
     expect(again.deviceId).toBe(deviceId)
-    await until('the first one is known to be gone', async () => {
+    await until('the end of the first connection is recorded', async () => {
       const { connections } = await owner.invoke('devices_QueryConnections', { deviceId })
       return connections.length === 2 && connections.filter(({ endedAt }) => endedAt).length === 1
     })
@@ -223,7 +224,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(isConnected).toBe(true)
   })
 
-  it('gives way to a newer connection of itself, and is told so', async () => {
+  it('gets a Close frame with a reason when the same device connects again', async () => {
     const { token } = await hub.fleet()
     await using first = await publicAgent({ age, url: hub.url, token })
     await using second = await publicAgent({ age, url: hub.url, token, identity: first.identity })
@@ -234,7 +235,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(await second.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
   })
 
-  it('is refused until a person accepts it, and then let in at its next try', async () => {
+  it('is refused until a person accepts its certificate, then admitted', async () => {
     const { owner, projectId } = await hub.fleet()
     const { token } = await hub.token(owner, projectId, false)
     const identity = await deviceIdentity()
@@ -258,7 +259,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     })
   })
 
-  it('ends when its device is deleted, and is a new device afterwards', async () => {
+  it('is disconnected when its device is deleted, and then enrols as a new device', async () => {
     const { owner, token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     await owner.invoke('devices_Delete', { deviceId: agent.deviceId })
@@ -267,7 +268,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     expect(again.deviceId).not.toBe(agent.deviceId)
   })
 
-  it('is told when the hub stops', async () => {
+  it('gets a Close frame when the hub shuts down', async () => {
     const stopping = await testHub()
     const { token } = await stopping.fleet()
     await using agent = await publicAgent({ age, url: stopping.url, token })
@@ -282,7 +283,7 @@ describe.each<[Age, Age]>([
   ['2026', '2025'],
   ['2026', '2026'],
 ])('a command line of %s with an agent of %s', (age, agentAge) => {
-  it('forwards ports, byte for byte and each end on its own', async () => {
+  it('forwards a port byte for byte, and ends each direction independently', async () => {
     const { owner, token } = await hub.fleet()
     await using agent = await publicAgent({ age: agentAge, url: hub.url, token })
     await using cli = await publicCommandLine({ age, url: hub.url, userToken: await hub.userToken(owner) })
@@ -295,12 +296,12 @@ describe.each<[Age, Age]>([
     expect(digestOf(large!)).toBe(digestOf(bytes))
     expect(small.map(String)).toEqual(small.map((_, n) => `hello ${n}`))
     expect(forward.errors).toEqual([])
-    // Nobody of either age died of it.
+    // Both peers are still connected.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
     expect(await cli.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'UserToken' } })
   })
 
-  it('brings everything that a service says before it goes', async () => {
+  it('delivers everything that a service sends before it closes', async () => {
     const speech = randomBytes(200_000)
     const speaker = createServer(socket => socket.on('error', () => {}).end(speech)).listen(0, '127.0.0.1')
     await once(speaker, 'listening')
@@ -313,17 +314,17 @@ describe.each<[Age, Age]>([
     speaker.close()
   })
 
-  it('prints why a port cannot be reached, and goes on', async () => {
+  it('prints why a port cannot be reached, and stays connected', async () => {
     const { owner, token } = await hub.fleet()
     const agent = await publicAgent({ age: agentAge, url: hub.url, token })
     const { deviceId } = agent
     await using cli = await publicCommandLine({ age, url: hub.url, userToken: await hub.userToken(owner) })
     using closed = await cli.forward(deviceId, 1)
-    // The older agent accepts before it knows; the connection then ends without data.
+    // A 2025 agent accepts the channel before it connects to the port, so the connection ends without data.
     await exchange(closed.localPort, Buffer.from('x')).catch(() => {})
     if (agentAge === '2026') expect(closed.errors).toEqual([expect.stringContaining('unavailable')])
     await agent[Symbol.asyncDispose]()
-    await until('the hub knows it', () => !hub.devices.get(deviceId))
+    await until('the hub has removed the connection', () => !hub.devices.get(deviceId))
     await exchange(closed.localPort, Buffer.from('x')).catch(() => {})
     expect(closed.errors.at(-1)).toContain('device not connected')
     expect(await cli.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'UserToken' } })
@@ -367,14 +368,14 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
     expect(await cli.invoke('devices_RemoveProperty', { deviceId, name })).toEqual({ result: 'NotFound' })
   })
 
-  it('makes links to the web application of a device', async () => {
+  it('issues links to the web application of a device', async () => {
     await using here = await signedIn()
     const input = { deviceId: here.deviceId, port: portOf(web), validForSecs: 600 }
     const { url } = (await here.cli.invoke('devices_IssueHttpProxyToken', input)) as { url: string }
     expect((await (await openPages(url))('/?size=5')).body).toBe('xxxxx')
   })
 
-  it('is told by its error what it may not do, and can read it', async () => {
+  it('can parse the errors for forbidden and invalid calls', async () => {
     await using here = await signedIn()
     const stranger = await hub.fleet()
     await using theirs = await publicAgent({ age, url: hub.url, token: stranger.token })
@@ -385,7 +386,7 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
     })
   })
 
-  it('can read that it asks too often', async () => {
+  it('can parse the error for too many calls', async () => {
     await using here = await signedIn()
     let refusal: unknown
     const ask = async (): Promise<unknown> => {
@@ -397,13 +398,13 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
       return refusal
     }
     for (let n = 0; n < 40 && !refusal; n++) await ask()
-    // I1: until the age of a command line is known, 5 s after its Hello, it may not know RateLimited.
+    // I1: for up to 5 s after its Hello the hub does not know whether a command line understands `RateLimited`, and sends `Internal`.
     expect(refusal).toMatchObject({ kind: 'Internal' })
     if (age === '2026') await expect.poll(ask, { interval: 500 }).toMatchObject({ kind: 'RateLimited' })
     expect(refusal).not.toBeInstanceOf(MalformedOutput)
   })
 
-  it('ends with the user token', async () => {
+  it('is disconnected when its user token is deleted', async () => {
     await using here = await signedIn()
     await here.owner.invoke('users_DeleteToken', { tokenId: here.cli.actor.tokenId! })
     await here.cli.invoke('actor_GetActor', {}).catch(() => {})
@@ -490,8 +491,8 @@ describe('a command line of 2026', () => {
   })
 })
 
-// Older names of actions are one thing with the new ones (catalogue appendix B).
-it('answers an agent of before October 2025 under the names of its time', async () => {
+// Older names of actions are aliases of the current ones (docs/actions.md).
+it('accepts the action names of agents from before October 2025', async () => {
   const { token } = await hub.fleet()
   await using agent = await publicAgent({ age: '2025', url: hub.url, token })
   expect(await agent.oneShot('devices_SetDeviceProperty', { name: 'a', value: 1 })).toEqual({ result: 'Set' })
@@ -499,11 +500,11 @@ it('answers an agent of before October 2025 under the names of its time', async 
   expect(await agent.oneShot('devices_PublishDeviceEvents', { events: [event('x')] })).toEqual({})
 })
 
-it('keeps no state of peers that are gone', async () => {
-  await until('the last of them is gone', () => hub.devices.sessions.length === 0)
+it('keeps no state of disconnected peers', async () => {
+  await until('the last session has ended', () => hub.devices.sessions.length === 0)
   await using session = await databaseSession(hub)
-  // The ends of connections are written together, a moment later.
-  await until('it is written', async () => {
+  // The ends of connections are written in a batch, a moment later.
+  await until('the ends are written', async () => {
     const connected = await session.query('select device_id from device where is_connected')
     return connected.length === 0
   })

@@ -22,7 +22,7 @@ import { Refusal, type RefusalSubject, refuseWhenCrowded } from './refusal.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** Who connected: a device with the certificate it showed, or a person's command line. */
+/** An authenticated peer: a device with its certificate, or a person's command line. */
 export type Connected =
   | { kind: 'device'; caller: DeviceCaller; certificateId: string }
   | { kind: 'person'; caller: Caller & { actor: 'UserToken' }; userToken: string }
@@ -37,7 +37,7 @@ type AuthenticatorOptions = {
   remoteOf: (request: IncomingMessage) => string
   budget: EnrolmentBudget
   limits: LimitValues
-  /** Told after a device or certificate was seen for the first time. */
+  /** Called after a device or certificate was stored for the first time. */
   onEnrolled: (enrolled: Enrolled) => void
 }
 
@@ -54,7 +54,7 @@ type Known = {
   new_devices_per_hour: number | null
 }
 
-/** A device or certificate that is about to be made. */
+/** Input of an enrolment, which stores a new device or certificate. */
 type Enrolling = {
   request: IncomingMessage
   admission: Permit
@@ -65,15 +65,15 @@ type Enrolling = {
   about: RefusalSubject
 }
 
-/** Where a token lets devices in. */
+/** Project and organization of a deployment token. */
 type Place = { tokenId: string; organizationId: string; projectId: string }
 
-/** Tokens whose places are kept at most. */
+/** Limit of cached places, one per token. A full cache is cleared. */
 const MAX_PLACES = 10_000
 
 /**
- * Enrolments at once on a node, one per token: a device that shows ever new fingerprints would otherwise slow down everybody's events
- * to 4 times their p99 (`npm run bench -- hostile-device`). A token still enrols 50 to 100 devices a second.
+ * Limits of concurrent enrolments on a node. Without the limit per token, a device that keeps sending new fingerprints raised the p99
+ * of other devices' events fourfold (`npm run bench -- hostile-device`). A single token still enrols 50 to 100 devices a second.
  */
 const ENROLMENTS = { max: 8, maxPerOwner: 1, maxWaiting: 20_000, waitMs: 30_000 }
 
@@ -88,8 +88,8 @@ const LOOK_UP = `
    where t.token_id = $1`
 
 /**
- * Decides who connects before the connection is accepted (protocol 1.4): token, then fingerprint, then certificate; devices and
- * certificates are made at first sight. Releases the permit of its admission before an enrolment. Throws `Refusal`.
+ * Creates the function that authenticates an upgrade request before it is accepted (protocol 1.4): token, then fingerprint, then
+ * certificate. It stores unknown devices and certificates, and releases its admission permit before that. It throws `Refusal`.
  */
 export function createAuthenticator({
   db,
@@ -100,7 +100,7 @@ export function createAuthenticator({
   limits,
   onEnrolled,
 }: AuthenticatorOptions) {
-  /** By token: connections live long, and all of a fleet share these strings. */
+  /** Places by token id. All connections of a fleet share these strings, which saves memory while they live. */
   const places = new Map<string, Place>()
 
   function placeOf(
@@ -187,7 +187,7 @@ export function createAuthenticator({
     return { kind: 'device', caller, certificateId }
   }
 
-  /** Enrols a device that was not known. Whatever refuses it does so before anything is written. */
+  /** Enrols an unknown device. Limits are checked before any row of the device is written. */
   async function enrolNew(enrolling: Enrolling) {
     const { request, tokenId, known, about } = enrolling
     const address = remoteOf(request)
@@ -205,12 +205,12 @@ export function createAuthenticator({
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
-      // Another connection of the same device was faster, or the enrolment failed.
+      // Either another connection of the same device enrolled it first, or the enrolment failed.
       if (!isNewDevice) await budget.giveBack({ tokenId, address })
     }
   }
 
-  /** Makes what is missing of device and certificate. Two connections at once make one device. */
+  /** Creates the device and the certificate unless they exist. Concurrent connections of a device create it once. */
   async function enrol({ request, admission, tokenId, known, fingerprint, certificate, about }: Enrolling) {
     const { project_id: projectId, organization_id: organizationId } = known
     // Enrolments queue by token. Known devices must not wait behind them.
@@ -218,7 +218,8 @@ export function createAuthenticator({
     using _permit = await enrolments.enter({ owner: tokenId }).catch(refuseWhenCrowded)
     if (request.socket.destroyed) throw new Refusal(503, 'Internal', 'the device disconnected', about)
     const enrolled = await db.transaction().execute(async tx => {
-      // Locks the token, and so its project. After a concurrent delete nobody is enrolled, and a changed `auto_accept` takes effect.
+      // The lock holds off a concurrent delete of the token or its project; after such a delete no device is enrolled.
+      // `auto_accept` is read again because it may have changed since the look-up.
       const token = await tx
         .selectFrom('deployment_token')
         .where('token_id', '=', tokenId)
@@ -254,7 +255,8 @@ export function createAuthenticator({
         .select('certificate_id')
         .limit(1)
         .executeTakeFirst()
-      // Only the very first certificate of a device is accepted by itself; a later one needs a person (decisions).
+      // Only the first certificate that a device ever had is accepted automatically. A later one needs a person (decisions,
+      // "Certificates").
       const status: CertificateStatus = token.auto_accept && !before ? 'Active' : 'Pending'
       if (status === 'Pending' && !isNewDevice) {
         const subject = { ...scope, tokenId }
@@ -275,7 +277,7 @@ export function createAuthenticator({
   }
 }
 
-/** Public ids of what a request claims, checked or not, so that the log says who tried to get in. */
+/** Returns the public ids of the token and fingerprint in a request, verified or not. The log shows them for refused connections. */
 export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerprintId?: string } {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1] ?? ''
   const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')
@@ -286,7 +288,7 @@ export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerpr
   }
 }
 
-/** The token of `Authorization`; the older headers may repeat it and must agree (protocol 1.2, section 10 row 25). */
+/** Returns the token of `Authorization`. Throws `Refusal` when an older header differs from it (protocol 1.2, section 10 row 25). */
 function bearerOf(request: IncomingMessage): string {
   const match = BEARER.exec(request.headers.authorization ?? '')
   if (!match) throw new Refusal(401, 'Forbidden', 'no bearer token')
@@ -299,7 +301,7 @@ function bearerOf(request: IncomingMessage): string {
   return token
 }
 
-/** Turns a limit that is reached into a refusal of the connection. */
+/** Runs `work` and converts a `LimitReached` error into a refusal of the connection. */
 async function refusedByLimit<T>(about: RefusalSubject, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -316,7 +318,7 @@ function refusedCertificate(status: CertificateStatus, about: RefusalSubject): R
   return new Refusal(403, 'Forbidden', `certificate is ${status.toLowerCase()}`, about)
 }
 
-/** Keeps a refusal for later: nothing about the rest of a request is told before its token is known to be good. */
+/** Returns a refusal instead of throwing it. No answer refers to the certificate before the token is verified (protocol 1.4). */
 function attempt(
   read: () => string,
 ): { value: string; refusal?: undefined } | { value?: undefined; refusal: Refusal } {

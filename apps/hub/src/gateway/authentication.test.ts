@@ -19,7 +19,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
 
-/** Connects, expects a refusal, and returns it as people and programs see it, with its log line. */
+/** Connects, expects a refusal, and returns its status, body and log line. */
 async function refusalOf(options: Omit<FakeDeviceOptions, 'url'>) {
   const from = lines.length
   const error: unknown = await connectDevice({ url: hub.url, ...options }).catch((error: unknown) => error)
@@ -36,7 +36,7 @@ function lastRefusalOfToken(tokenId: string) {
     .executeTakeFirstOrThrow()
 }
 
-describe('a token that is not good', () => {
+describe('authentication by token', () => {
   it.each<[string, string, Partial<FakeDeviceOptions['headers'] & object>]>([
     ['no token', 'no bearer token', { authorization: undefined, 'x-deployment-token': undefined }],
     ['another scheme', 'no bearer token', { authorization: 'Basic abc' }],
@@ -56,9 +56,9 @@ describe('a token that is not good', () => {
     ['an unknown deployment token', newId('deployment')],
     ['a malformed deployment token', 'deployment_tooShort'],
     ['an unknown user token', newId('u_sk')],
-    ['an organization token, which this hub has none of', `org_sk_${'1'.repeat(66)}`],
+    ['an organization token, which this hub does not support', `org_sk_${'1'.repeat(66)}`],
     ['a session token', newId('u_sk').replace('u_sk', 'u_session_sk')],
-    ['nonsense', 'constructor'],
+    ['the name of a member of Object.prototype', 'constructor'],
   ])('refuses %s with 401', async (_what, token) => {
     const { status, body, line } = await refusalOf({ token, headers: { 'x-deployment-token': undefined } })
     expect(status).toBe(401)
@@ -67,7 +67,7 @@ describe('a token that is not good', () => {
     expect(JSON.stringify(lines)).not.toContain(token.slice(30) || 'never')
   })
 
-  it('refuses a token whose id is known and whose secret is not, and keeps that from the token', async () => {
+  it('refuses a known token id with a wrong secret, and does not record that at the token', async () => {
     const { token, tokenId } = await hub.fleet()
     const forged = token.slice(0, 'deployment_'.length + 22) + newId('deployment').slice(33)
     const { status, body, line } = await refusalOf({ token: forged })
@@ -97,7 +97,7 @@ describe('a token that is not good', () => {
     },
   )
 
-  it('lets a device in that sends its token in Authorization only', async () => {
+  it('admits a device that sends its token in Authorization only', async () => {
     const { token } = await hub.fleet()
     await using device = await connectDevice({
       url: hub.url,
@@ -108,7 +108,7 @@ describe('a token that is not good', () => {
   })
 })
 
-describe('a device that may not come in', () => {
+describe('a refused device', () => {
   const garbled = encodeURIComponent(
     '-----BEGIN CERTIFICATE-----\nMIIBbjCCARSgAwIBAgICEjQ=\n-----END CERTIFICATE-----\n',
   )
@@ -157,7 +157,7 @@ describe('a device that may not come in', () => {
       'X-Client-Cert is longer',
       { 'x-client-cert': 'A'.repeat(13_000) },
     ],
-  ])('is refused with %s, which token and log remember', async (_what, status, kind, message, headers) => {
+  ])('with %s gets an answer, which log and token record', async (_what, status, kind, message, headers) => {
     const { owner, token, tokenId, projectId } = await hub.fleet()
     await using stream = await liveStream(hub, owner)
     const { changes } = stream
@@ -173,12 +173,12 @@ describe('a device that may not come in', () => {
     })
     expect(known.reason).toContain(message)
     expect(Date.now() - Date.parse(known.at)).toBeLessThan(60_000)
-    await until('consoles are told', () => changes.some(({ topic }) => topic === 'tokens'))
+    await until('consoles are notified', () => changes.some(({ topic }) => topic === 'tokens'))
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     expect(devices).toEqual([])
   })
 
-  it('answers headers beyond what HTTP takes with 431 and goes on', async () => {
+  it('gets 431 when its headers exceed 16 KiB', async () => {
     const { token } = await hub.fleet()
     const headers = { 'x-client-cert': 'A'.repeat(20_000) }
     const error = await connectDevice({ url: hub.url, token, headers }).catch((error: unknown) => error)
@@ -186,7 +186,7 @@ describe('a device that may not come in', () => {
   })
 
   it.each(['Pending', 'Rejected', 'Revoked'] as const)(
-    'is refused with a certificate that is %s, which device, token and log remember',
+    'with a certificate that is %s gets an answer, which log, device and token record',
     async certificateStatus => {
       const { owner, projectId, organizationId } = await hub.fleet()
       const { token, tokenId } = await hub.token(owner, projectId, false)
@@ -222,13 +222,13 @@ describe('a device that may not come in', () => {
         reason: message,
         count,
       })
-      await until('consoles are told', () => changes.some(({ topic }) => topic === 'tokens'))
+      await until('consoles are notified', () => changes.some(({ topic }) => topic === 'tokens'))
       expect(changes).toContainEqual({ topic: 'devices', organizationId, projectId, deviceId })
     },
   )
 
   it.each(['Rejected', 'Revoked'] as const)(
-    'is refused when its %s certificate was deleted, until a person adds it again',
+    'stays refused after its %s certificate was deleted, until a person adds it again',
     async status => {
       const { owner, projectId } = await hub.fleet()
       const { token } = await hub.token(owner, projectId, status === 'Revoked')
@@ -259,7 +259,7 @@ describe('a device that may not come in', () => {
     },
   )
 
-  it('counts refusals of one reason in a row, also when they come at the same moment', async () => {
+  it('shows the number of refusals in a row for one reason, also after concurrent ones', async () => {
     const { owner, projectId } = await hub.fleet()
     const { token, tokenId } = await hub.token(owner, projectId, false)
     const identity = await deviceIdentity()
@@ -270,12 +270,15 @@ describe('a device that may not come in', () => {
     expect(lastRefusal).toMatchObject({ reason: 'certificate is pending', count: 50 })
 
     await refusalOf({ token, identity, headers: { 'x-client-cert': undefined } })
-    await until('another reason begins again', async () => (await lastRefusalOfToken(tokenId)).count === 1)
+    await until(
+      'another reason restarts the count',
+      async () => (await lastRefusalOfToken(tokenId)).count === 1,
+    )
   })
 })
 
 describe('the leaf of a certificate chain', () => {
-  it('is what identifies the device', async () => {
+  it('identifies the device', async () => {
     const { owner, token } = await hub.fleet()
     const identity = await deviceIdentity()
     const issuer = await deviceIdentity()
@@ -296,8 +299,8 @@ describe('the leaf of a certificate chain', () => {
   })
 })
 
-describe('a request that is no upgrade to the gateway', () => {
-  /** Sends text as it is and returns everything that comes back until the hub ends the connection. */
+describe('the entry point of the gateway', () => {
+  /** Sends raw text and returns everything received until the hub closes the connection. */
   async function exchange(text: string): Promise<string> {
     const socket = connect(hub.address.port, '127.0.0.1')
     const chunks: Buffer[] = []
@@ -329,7 +332,7 @@ describe('a request that is no upgrade to the gateway', () => {
     socket.resume()
     socket.write(upgrade('/'))
     await once(socket, 'end')
-    await until('the hub has let go of the socket', () => {
+    await until('the hub has closed the socket', () => {
       socket.write('x')
       return socket.destroyed
     })
@@ -342,7 +345,7 @@ describe('a request that is no upgrade to the gateway', () => {
     expect(await response.json()).toMatchObject({ kind: 'Invalid', message: 'Expected a WebSocket upgrade.' })
   })
 
-  it('answers a handshake that is no WebSocket with 400 and its typed body', async () => {
+  it('answers an invalid WebSocket handshake with 400 and a JSON error body', async () => {
     const { token } = await hub.fleet()
     const identity = await deviceIdentity()
     const headers =
@@ -355,7 +358,7 @@ describe('a request that is no upgrade to the gateway', () => {
     expect(answer).toMatch(/\{"kind":"Invalid","message":".*Sec-WebSocket-Key.*"\}$/)
   })
 
-  it('needs no query and takes any', async () => {
+  it('accepts any query string', async () => {
     const answer = await exchange(upgrade('/api/v1/connect/ws?x=1'))
     expect(answer).toContain('no bearer token')
   })

@@ -30,7 +30,7 @@ function read(
 
 describe('X-Client-Cert', () => {
   it.each(['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])(
-    'is believed from %s by a hub that is reached on this machine only',
+    'is believed from %s by a hub with a loopback public URL',
     address => {
       for (const publicUrl of [
         'http://localhost:6878',
@@ -43,16 +43,16 @@ describe('X-Client-Cert', () => {
   )
 
   it.each(['10.0.0.7', '192.168.1.2', '::ffff:10.0.0.7', 'fe80::1', '2001:db8::1', '128.0.0.1', ''])(
-    'is not believed from %s by that hub',
+    'is not believed from %s by a hub with a loopback public URL',
     address => expect(() => read({}, address)).toThrow(expect.objectContaining(NOT_BELIEVED)),
   )
 
-  it('is not believed from this machine by a hub that others reach', () => {
+  it('is not believed from loopback by a hub with any other public URL', () => {
     for (const publicUrl of ['https://hub.example', 'http://localhost.example', 'http://127.0.0.1.example'])
       expect(() => read({ publicUrl }, '127.0.0.1')).toThrow(expect.objectContaining(NOT_BELIEVED))
   })
 
-  it('is believed from anywhere where plaintext devices are allowed', () => {
+  it('is believed from any address when plaintext devices are allowed', () => {
     expect(read({ ...PUBLIC, allowPlaintextDevices: true }, '203.0.113.9')).toHaveLength(95)
   })
 
@@ -68,17 +68,21 @@ describe('X-Client-Cert', () => {
   )
 
   it.each<[string, string, Record<string, string>]>([
-    ['without the secret', '10.1.2.3', {}],
-    ['with an empty secret', '10.1.2.3', { 'x-muster-proxy-secret': '' }],
-    ['with a wrong secret', '10.1.2.3', { 'x-muster-proxy-secret': 'a secret of sixteeN' }],
-    ['with a longer secret', '10.1.2.3', { 'x-muster-proxy-secret': `${SECRET}!` }],
-    ['from another address', '10.2.2.3', { 'x-muster-proxy-secret': SECRET }],
-    ['from another address of the other family', '2001:db9::7', { 'x-muster-proxy-secret': SECRET }],
-  ])('is not believed from a trusted proxy %s', (_what, address, headers) => {
+    ['from a trusted proxy without the secret', '10.1.2.3', {}],
+    ['from a trusted proxy with an empty secret', '10.1.2.3', { 'x-muster-proxy-secret': '' }],
+    [
+      'from a trusted proxy with a wrong secret',
+      '10.1.2.3',
+      { 'x-muster-proxy-secret': 'a secret of sixteeN' },
+    ],
+    ['from a trusted proxy with a longer secret', '10.1.2.3', { 'x-muster-proxy-secret': `${SECRET}!` }],
+    ['from an untrusted IPv4 address', '10.2.2.3', { 'x-muster-proxy-secret': SECRET }],
+    ['from an untrusted IPv6 address', '2001:db9::7', { 'x-muster-proxy-secret': SECRET }],
+  ])('is not believed %s', (_what, address, headers) => {
     expect(() => read(proxied, address, headers)).toThrow(expect.objectContaining(NOT_BELIEVED))
   })
 
-  it('is not believed from proxies when no secret is set, whatever they send', () => {
+  it('is not believed from any proxy when no secret is configured', () => {
     const settings = { ...PUBLIC, trustedProxies: ['10.1.0.0/16'], proxySecret: undefined }
     for (const secret of ['', 'undefined', SECRET])
       expect(() => read(settings, '10.1.2.3', { 'x-muster-proxy-secret': secret })).toThrow(
@@ -92,22 +96,19 @@ describe('a real connection', () => {
     .flat()
     .find(address => address?.family === 'IPv4' && !address.internal)?.address
 
-  it.runIf(outside)(
-    'from another address than loopback is refused although it shows a certificate',
-    async () => {
-      await using hub = await testHub({ host: '0.0.0.0' })
-      const { token } = await hub.fleet()
-      const url = `http://${outside}:${hub.address.port}`
-      await expect(connectDevice({ url, token })).rejects.toMatchObject({
-        status: 403,
-        body: JSON.stringify({ kind: NOT_BELIEVED.kind, message: NOT_BELIEVED.message }),
-      })
-      await using device = await connectDevice({ url: hub.url, token })
-      expect(device.deviceId).toMatch(/^d_/)
-    },
-  )
+  it.runIf(outside)('from a non-loopback address is refused although it sends a certificate', async () => {
+    await using hub = await testHub({ host: '0.0.0.0' })
+    const { token } = await hub.fleet()
+    const url = `http://${outside}:${hub.address.port}`
+    await expect(connectDevice({ url, token })).rejects.toMatchObject({
+      status: 403,
+      body: JSON.stringify({ kind: NOT_BELIEVED.kind, message: NOT_BELIEVED.message }),
+    })
+    await using device = await connectDevice({ url: hub.url, token })
+    expect(device.deviceId).toMatch(/^d_/)
+  })
 
-  it('through a trusted proxy is let in with the secret and refused without', async () => {
+  it('through a trusted proxy is accepted with the secret and refused without it', async () => {
     await using hub = await testHub({ ...PUBLIC, trustedProxies: ['127.0.0.1'], proxySecret: SECRET })
     const { token } = await hub.fleet()
     await expect(connectDevice({ url: hub.url, token })).rejects.toMatchObject({ status: 403 })
@@ -128,13 +129,13 @@ describe('the address in the log', () => {
       socket: { remoteAddress },
     } as unknown as IncomingMessage)
 
-  it('is that of the peer, an IPv4 one without its IPv6 wrapping', () => {
+  it('is the address of the peer, without the prefix of an IPv4-mapped address', () => {
     expect(remoteOf({}, '::ffff:10.0.0.7')).toBe('10.0.0.7')
     expect(remoteOf({}, '2001:db8::7', { 'x-forwarded-for': '10.0.0.8' })).toBe('2001:db8::7')
     expect(remoteOf({}, undefined)).toBe('')
   })
 
-  it('is the one that a trusted proxy adds', () => {
+  it('is the last address in X-Forwarded-For of a trusted proxy', () => {
     const settings = { trustedProxies: ['10.1.0.0/16'], proxySecret: SECRET }
     const forwarded = { 'x-forwarded-for': 'nonsense, 203.0.113.9, 198.51.100.7' }
     const secret = { 'x-muster-proxy-secret': SECRET }

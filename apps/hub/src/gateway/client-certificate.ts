@@ -6,20 +6,20 @@ import type { Config } from '../config.ts'
 import { remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
 import { Refusal } from './refusal.ts'
 
-/** A chain of several certificates fits; Node takes 16 KiB of headers in all and answers 431 beyond. */
+/** Limit of `X-Client-Cert`, enough for a chain of several certificates. Node answers 431 when all headers exceed 16 KiB. */
 const MAX_HEADER_BYTES = 12 * 1024
 
 /**
- * Reads the fingerprint of a device's certificate: the one of its TLS connection, else from `X-Client-Cert`, believed only from a
- * trusted proxy, or over plain HTTP from this machine while the hub is reached on this machine only, or with
- * MUSTER_ALLOW_PLAINTEXT_DEVICES (R-2). Throws `Refusal` with 403 when there is none to believe or its time is over, and 400 when
- * it does not parse.
+ * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from `X-Client-Cert`. The
+ * header is believed from a trusted proxy, with MUSTER_ALLOW_PLAINTEXT_DEVICES, or over plain HTTP from loopback while
+ * MUSTER_PUBLIC_URL is a loopback address (R-2). Throws `Refusal` with 403 for a missing, unbelieved or expired certificate, and with
+ * 400 for a header that is too long or does not parse.
  */
 export function certificateReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)
   const isLocalHub = isLoopback(config.publicUrl)
   return request => {
-    // What the device proved to this very process comes before whatever anybody says.
+    // A certificate proven in this TLS handshake has priority over the header.
     const isTls = request.socket instanceof TLSSocket
     const proven = isTls ? (request.socket as TLSSocket).getPeerX509Certificate() : undefined
     if (proven) return fingerprintOf(proven)
@@ -43,14 +43,17 @@ export function certificateReader(config: Config): (request: IncomingMessage) =>
   }
 }
 
-/** Upper-case SHA-256 pairs of a certificate (protocol 6.5). One that is not valid yet may come of a device whose clock is wrong. */
+/**
+ * Returns the SHA-256 fingerprint of a certificate (protocol 6.5). Throws `Refusal` when it has expired. A certificate that is not
+ * valid yet is accepted, because clocks of devices are often wrong.
+ */
 function fingerprintOf(certificate: X509Certificate): string {
   if (certificate.validToDate.getTime() < Date.now())
     throw new Refusal(403, 'Forbidden', `certificate expired at ${certificate.validToDate.toISOString()}`)
   return certificate.fingerprint256
 }
 
-/** The first certificate of percent-encoded PEM text (R-3). */
+/** Parses the first certificate of percent-encoded PEM text (R-3). */
 function parse(header: string): X509Certificate {
   try {
     return new X509Certificate(decodeURIComponent(header))

@@ -39,7 +39,7 @@ async function isShownConnected(owner: TestUser, deviceId: string): Promise<bool
   return (await owner.invoke('devices_GetDetails', { deviceId })).isConnected
 }
 
-/** Another hub on the database of a test hub, as a second node of a cluster. */
+/** Starts another hub on the database of a test hub, as a second node of the cluster. */
 async function secondNode(hub: TestHub, { log }: CapturedLog): Promise<Hub & { url: string }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-hub-'))
   const config = {
@@ -59,7 +59,7 @@ async function secondNode(hub: TestHub, { log }: CapturedLog): Promise<Hub & { u
 }
 
 describe('connections of one device', () => {
-  it('may be one registered and any number of others, which are not shown', async () => {
+  it('may be one registered and several unregistered ones, which are not shown', async () => {
     const { owner, token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = device
@@ -93,7 +93,7 @@ describe('connections of one device', () => {
     expect(details).not.toHaveProperty('lastConnectedAt')
   })
 
-  it('give way to the newest registered one, which the older is told with Close', async () => {
+  it('are replaced by the newest registered one; the older gets a Close frame', async () => {
     const { owner, token } = await hub.fleet()
     await using older = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = older
@@ -116,7 +116,7 @@ describe('connections of one device', () => {
     expect(hub.devices.get(deviceId)).toBeDefined()
   })
 
-  it('that come at the same moment leave one', async () => {
+  it('that arrive at the same time leave only one open', async () => {
     const { owner, token } = await hub.fleet()
     await using first = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = first
@@ -135,18 +135,18 @@ describe('connections of one device', () => {
 })
 
 describe('the presence of a device', () => {
-  it('ends as Disconnected when the device goes, which consoles are told', async () => {
+  it('ends as Disconnected when the device disconnects, and consoles are notified', async () => {
     const { owner, token, organizationId, projectId } = await hub.fleet()
     await using stream = await liveStream(hub, owner)
     const { changes } = stream
     const device = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
-    await until('the coming is told', () => changes.some(({ topic }) => topic === 'connections'))
+    await until('the connect is notified', () => changes.some(({ topic }) => topic === 'connections'))
     expect(changes).toContainEqual({ topic: 'devices', organizationId, projectId, deviceId })
     changes.length = 0
     await device[Symbol.asyncDispose]()
     await until('the device is offline', async () => !(await isShownConnected(owner, deviceId)))
-    await until('the going is told', () => changes.some(({ topic }) => topic === 'connections'))
+    await until('the disconnect is notified', () => changes.some(({ topic }) => topic === 'connections'))
     const [connection] = await connectionsOf(owner, deviceId)
     expect(connection).toMatchObject({
       endReason: 'Disconnected',
@@ -157,14 +157,14 @@ describe('the presence of a device', () => {
     expect(devices).toMatchObject([{ isConnected: false, lastConnectedAt: connection!.connectedAt }])
   })
 
-  it('ends as Disconnected when the device says Close', async () => {
+  it('ends as Disconnected when the device sends Close', async () => {
     const { owner, token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     device.link.close('bye')
     await until('it ended', async () => (await endReasonsOf(owner, device.deviceId))[0] === 'Disconnected')
   })
 
-  it('survives two nodes: each ends its own, and the newest says where the device is', async () => {
+  it('follows the newest connection of a device that is connected to two nodes', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()
     const second = await secondNode(hub, captured)
@@ -181,7 +181,7 @@ describe('the presence of a device', () => {
     expect(await isShownConnected(owner, deviceId)).toBe(false)
   })
 
-  it('is where it was when another one ended before it was recorded', async () => {
+  it('stays with the open connection when a newer one broke before it was recorded', async () => {
     const { owner, token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = device
@@ -201,7 +201,7 @@ describe('the presence of a device', () => {
     await until('the device is offline', async () => !(await isShownConnected(owner, deviceId)))
   })
 
-  it('gives way within seconds to one that the device made at another node', async () => {
+  it('moves within seconds to a newer connection at another node', async () => {
     const { owner, token } = await hub.fleet()
     await using second = await secondNode(hub, capturedLog())
     await using older = await connectDevice({ url: hub.url, token })
@@ -213,7 +213,7 @@ describe('the presence of a device', () => {
     expect(await isShownConnected(owner, deviceId)).toBe(true)
   })
 
-  it('ends when its right ended at a node that has left since', async () => {
+  it('ends when its certificate was revoked at a node that has shut down since', async () => {
     const { owner, token } = await hub.fleet()
     const second = await secondNode(hub, capturedLog())
     await using device = await connectDevice({ url: hub.url, token })
@@ -226,7 +226,7 @@ describe('the presence of a device', () => {
     expect(await device.link.ended).toMatchObject({ reason: 'certificate or token is no longer valid' })
   })
 
-  it('ends within seconds when its right ended at another node', async () => {
+  it('ends within seconds after a revocation or deletion at another node', async () => {
     const { owner, projectId, token } = await hub.fleet()
     await using second = await secondNode(hub, capturedLog())
     const revoked = await connectDevice({ url: second.url, token })
@@ -241,7 +241,7 @@ describe('the presence of a device', () => {
     expect(await deleted.link.ended).toEqual({ kind: 'PeerClose', reason })
   })
 
-  it('ends as ServerShutdown when the hub stops, all rows written before it is gone', async () => {
+  it('ends as ServerShutdown when the hub stops, with all rows written before it exits', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()
     const second = await secondNode(hub, captured)
@@ -257,7 +257,7 @@ describe('the presence of a device', () => {
     expect(captured.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
   })
 
-  it('I5: may ask for 32 channels before it is let in, as many as a public agent takes, and has the 16 of the hub besides', async () => {
+  it('I5: allows a device 32 pending channel requests before admission, besides the 16 channels of the hub', async () => {
     const { owner, projectId, token } = await hub.fleet()
     await using session = await databaseSession(hub)
     await session.lock('device_connection')
@@ -278,15 +278,15 @@ describe('the presence of a device', () => {
     await session.release()
     const typesOf = (type: Frame['type']) => device.received.filter(frame => frame.type === type)
     await until('the others are served', () => typesOf('ChannelAccept').length === 32)
-    // Towards the device the hub stays at 16, however many are wanted.
+    // Towards the device the hub has 16 requests in flight, although 20 opens are wanted.
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     const connection = hub.devices.get(devices[0]!.deviceId)!
     for (let n = 0; n < 20; n++) connection.open('forward/tcp/80').catch(() => {})
-    await until('the hub asks', () => typesOf('ChannelRequest').length === 16)
+    await until('the hub has sent its requests', () => typesOf('ChannelRequest').length === 16)
     expect(typesOf('ChannelReject')).toHaveLength(1)
   })
 
-  it('of a hub that stops is not begun any more: newcomers are told 503', async () => {
+  it('cannot begin at a hub that is shutting down, which answers new connections with 503', async () => {
     const { token } = await hub.fleet()
     const captured = capturedLog()
     const second = await secondNode(hub, captured)
@@ -304,8 +304,8 @@ describe('the presence of a device', () => {
   })
 })
 
-describe('a node that died', () => {
-  it('has its connections ended as NodeCrashed and its open actions as Panicked, and no other has', async () => {
+describe('a node taken for dead', () => {
+  it('has its connections ended as NodeCrashed and its pending actions as Panicked; live nodes keep theirs', async () => {
     const { owner, token, organizationId, projectId } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
@@ -313,7 +313,7 @@ describe('a node that died', () => {
     await gone[Symbol.asyncDispose]()
     await until('it is offline', async () => !(await isShownConnected(owner, gone.deviceId)))
 
-    // What a node leaves behind that was killed a minute ago, and one that left by itself with an action under way.
+    // Rows of a node that was killed a minute ago, of one that left the cluster with an action in flight, and of a live one.
     const dead = newId('cluster_node')
     const left = newId('cluster_node')
     const alive = newId('cluster_node')
@@ -330,7 +330,7 @@ describe('a node that died', () => {
       node_id,
       request_id: 'test',
     }))
-    // At once, because the hub itself looks for the dead every few seconds, and buries each but once.
+    // In one transaction, because the hub checks for dead nodes every few seconds and evicts each only once.
     await hub.db.transaction().execute(async tx => {
       await tx
         .insertInto('cluster_node')
@@ -366,7 +366,7 @@ describe('a node that died', () => {
     expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
     const reasons = await endReasonsOf(owner, gone.deviceId)
     expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', 'NodeCrashed', undefined])
-    // They ended when the node was last heard of, not when another one looked, nor before they began.
+    // They ended with the last heartbeat of the node, not when another node noticed, and never before they began.
     const ended = new Map((await connectionsOf(owner, gone.deviceId)).map(one => [one.connectionId, one]))
     expect(ended.get(connectionId)).toMatchObject({ endedAt: minuteAgo.toISOString(), durationSecs: 540 })
     expect(ended.get(lateId)).toMatchObject({ endedAt: ended.get(lateId)!.connectedAt, durationSecs: 0 })
@@ -387,7 +387,7 @@ describe('a node that died', () => {
     expect([devices.length, organizationId.length]).toEqual([2, 26])
   })
 
-  it('only seemed to: it starts its connections again', async () => {
+  it('closes its connections when it is still alive, so that devices reconnect', async () => {
     const { owner, token } = await hub.fleet()
     const captured = capturedLog()
     await using second = await secondNode(hub, captured)
@@ -407,8 +407,8 @@ describe('a node that died', () => {
   })
 })
 
-describe('a database that is away for a moment', () => {
-  it('refuses no device that comes meanwhile', async () => {
+describe('a short database outage', () => {
+  it('refuses no device that connects meanwhile', async () => {
     const { token } = await hub.fleet()
     await using session = await databaseSession(hub)
     await session.lock('deployment_token')
@@ -420,7 +420,7 @@ describe('a database that is away for a moment', () => {
     expect(device.link.isOpen).toBe(true)
   })
 
-  it('refuses no one-shot command whose connection is looked at', async () => {
+  it('refuses no one-shot command whose rights are being checked', async () => {
     const { token } = await hub.fleet()
     const query = hub.pool.query.bind(hub.pool)
     let lost = 0
@@ -440,7 +440,7 @@ describe('a database that is away for a moment', () => {
     }
   })
 
-  it('keeps a device waiting no longer than it waits itself', async () => {
+  it('admits no device that disconnected while it waited', async () => {
     const { token } = await hub.fleet()
     await using session = await databaseSession(hub)
     await session.lock('deployment_token')
@@ -523,7 +523,7 @@ describe('a right that ends', () => {
     }
   }
 
-  it.each(endings)('ends the connections of %s at once, and nobody else’s', async (_what, reason, end) => {
+  it.each(endings)('closes the connections of %s at once, and no others', async (_what, reason, end) => {
     const { ids, device, oneShot, other } = await connected()
     await end(ids)
     for (const { link } of [device, oneShot])
@@ -536,7 +536,7 @@ describe('a right that ends', () => {
     ).rejects.toThrow()
   })
 
-  it('of a certificate that another connection does not use leaves that one alone', async () => {
+  it('closes no connection that uses another certificate', async () => {
     const { ids, device, oneShot, other } = await connected()
     const { owner, deviceId } = ids
     const identity = { ...(await deviceIdentity()), fingerprint: device.identity.fingerprint }
@@ -550,14 +550,14 @@ describe('a right that ends', () => {
     await Promise.all([device, oneShot, other].map(one => one[Symbol.asyncDispose]()))
   })
 
-  // The look-up has found everything in order; what it found ends before the connection is recorded.
+  // The authentication succeeded. Then the right ends before the connection is recorded.
   it.each(
     endings.flatMap(([what, , end]) => [
       { what, end, register: true },
       { what, end, register: false },
     ]),
   )(
-    'between look-up and registration lets nobody in: $what, registered $register',
+    'after authentication and before registration refuses the connection: $what, registered $register',
     async ({ end, register }) => {
       const { owner, projectId, organizationId, token, tokenId } = await hub.fleet()
       const identity = await deviceIdentity()
@@ -585,7 +585,7 @@ describe('a right that ends', () => {
     },
   )
 
-  /** Does something just before the hub runs a statement the next time, as if the database were slow. */
+  /** Runs `work` just before the hub's next execution of the named statement, as if the database were slow. */
   function beforeStatement(name: string, work: () => Promise<unknown>): Disposable {
     const { pool } = hub
     const query = pool.query.bind(pool)

@@ -20,15 +20,19 @@ import type { Logger } from '../runtime/log.ts'
 import type { Connected } from './authenticate.ts'
 import type { Presence } from './presence.ts'
 
-/** Time between Pings to a peer that pings by itself, which measure the line; others get theirs every five seconds. */
+/**
+ * Maximum time between Pings to a peer that sends Pings of its own, in milliseconds. These Pings only measure the round trip. A silent
+ * peer gets a Ping every 5 s.
+ */
 export const MAX_PING_INTERVAL_MS = 60_000
 
 /**
- * Each one-shot command of a 2026 agent is a channel of its service's link (protocol 3.8), which does not hold scripts back: their
- * pace must not end the link. How many channels there are at a time, and frames in a second, bounds them as well.
+ * Limits of links to devices (protocol 2.10). Each one-shot command of a 2026 agent opens a channel on the link of its service
+ * (protocol 3.8). Scripts may run many of them in a second, so the request rate is high enough not to end the link. The limits of open
+ * channels and of frames in a second bound them as well.
  *
- * A 2026 agent may have 32 requests pending and 32 channels in all, beside the 16 that the hub opens at most (R-17). The sum leaves
- * room for channels that the agent has finished and the hub has not.
+ * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (R-17). The sum
+ * leaves room for channels that the agent has closed and the hub has not yet.
  */
 const LIMITS = {
   requestsPerSecond: 1024,
@@ -36,17 +40,17 @@ const LIMITS = {
   maxChannels: 32 + DEFAULT_LIMITS.maxOpenedChannels,
 }
 
-/** What the connections of all devices share. */
+/** Services that the connections of all devices share. */
 export type DeviceServices = {
   presence: Presence
   devices: DeviceRegistry
-  /** Counts what has to be recorded before the hub may stop. */
+  /** Tracks the writes of connection rows, which must finish before the hub stops. */
   connections: InFlight
   log: Logger
   inputs: InputBudgets
-  /** Tells open consoles. */
+  /** Notifies open consoles. */
   changed: (topic: 'devices' | 'connections', caller: DeviceCaller) => void
-  /** Runs what a device asks for. */
+  /** Runs an action that a device calls. */
   execute: (
     caller: DeviceCaller,
     link: Link,
@@ -58,8 +62,8 @@ export type DeviceServices = {
 }
 
 /**
- * The connection of a device from its first frame to its end. There are as many as devices, idle most of the time, so it is the
- * options of its own link, holds nothing twice, and no promise waits for its end.
+ * The connection of a device from its first frame to its end. There is one for each device, mostly idle, so memory counts: the object
+ * is also the options of its link, stores nothing twice, and keeps no promise pending for its end.
  */
 export class DeviceConnection implements DeviceSession, LinkOptions {
   readonly certificateId: string
@@ -67,11 +71,11 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   readonly #caller: DeviceCaller
   readonly #remote: string
   #link: Link | undefined
-  /** Until the device is known to be let in or not. What it asks for waits for that. */
+  /** Pending until the device is admitted or refused. Its channel requests wait for that. */
   #admission: Promise<boolean> | undefined
-  /** The connection as recorded, unless it is none that is registered. */
+  /** Id of the connection's row. Undefined until it is written, and for unregistered connections. */
   #connectionId: string | undefined
-  /** Shared by the executor channels; made for the first. */
+  /** Shared by all executor channels of the connection, and created with the first of them. */
   #executorOptions: ExecutorOptions | undefined
 
   constructor(
@@ -113,10 +117,11 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     return LIMITS
   }
 
-  /** Lets the device in, or ends the link; resolves when that is decided, and recorded where there is something to record. */
+  /** Admits the device or closes the link. Resolves when that is decided and, for a registered connection, recorded. */
   async begin(link: Link, isRegistered: boolean): Promise<void> {
     this.#link = link
-    // Who ends a right from here on finds the connection; a right that ended before is seen by the second look.
+    // Adding the session comes before `#admit` reads the rights again. A right that ends later closes the session; a right that
+    // ended earlier is found by that read.
     this.#services.devices.add(this)
     this.#admission = this.#admit(link, isRegistered)
     await this.#admission
@@ -149,7 +154,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   }
 
   onEnded(end: LinkEnd): void {
-    // One that is still being recorded leaves after that.
+    // While the connection is still being recorded, `begin` records its end afterwards.
     if (this.#admission === undefined) void this.#services.connections.track(this.#leave(end))
   }
 
@@ -200,7 +205,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     const connectionId = this.#connectionId
     logEnd(log, { ...this.#about, connectionId, isRegistered: connectionId !== undefined }, end)
     devices.remove(this)
-    // Those of a node that stops end together, when it leaves the cluster.
+    // On shutdown all connections of the node are closed in one statement.
     if (connectionId === undefined || isClosing()) return
     try {
       await presence.close(connectionId)
@@ -216,7 +221,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   }
 }
 
-/** Logs how a link ended. */
+/** Logs the end of a link, as a warning when the peer was at fault. */
 export function logEnd(log: Logger, about: object, end: LinkEnd): void {
   const isFault = end.kind === 'Violation' || end.kind === 'ConsumerTooSlow'
   log[isFault ? 'warn' : 'info']({ ...about, end: end.kind, reason: end.reason }, 'connection ended')

@@ -1,7 +1,7 @@
 import { type Age, publicUpdate, replayDevice, type TestHub, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-// The calls of public agents and update scripts pass every limit at its default (protocol 3.7, 3.8, 9).
+// The calls of public agents and update scripts stay within every default limit (protocol 3.7, 3.8, 9).
 
 let hub: TestHub
 beforeAll(async () => {
@@ -24,7 +24,7 @@ it.each<Age>(['2025', '2026'])('a device of %s starts, runs its commands, and up
   )
 })
 
-it('ten devices of each age do so at once with one token', { timeout: 30_000 }, async () => {
+it('ten devices of each generation update at once with one token', { timeout: 30_000 }, async () => {
   const fleet = await hub.fleet()
   const update = await publicUpdate(hub, fleet)
   const replays = (['2025', '2026'] as const).flatMap(age =>

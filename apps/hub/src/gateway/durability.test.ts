@@ -13,7 +13,7 @@ import {
 import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
 
-it('acknowledges nothing while the database’s word that it is stored is on its way', async () => {
+it('acknowledges an event only after the database has confirmed the commit', async () => {
   await using database = await scratchDatabase('muster')
   await using wire = await databaseWire(database)
   await using hub = await testHub({ databaseUrl: wire.url })
@@ -22,7 +22,7 @@ it('acknowledges nothing while the database’s word that it is stored is on its
   const { deviceId } = device
   const event = { eventId: newDatedId('d_ev'), severity: 'Info', body: 1, attributes: {} }
   const events = [{ ...event, emittedAt: new Date().toISOString() }]
-  // One before, so that nothing but the write itself is left to do.
+  // The first event does the one-time work, so that the second one only needs its insert.
   await device.invoke('devices_PublishEvents', {
     deviceId,
     events: [{ ...events[0]!, eventId: newDatedId('d_ev') }],
@@ -35,8 +35,8 @@ it('acknowledges nothing while the database’s word that it is stored is on its
   })
   const isStored = async (): Promise<boolean> =>
     (await database.query(`select from device_event where event_id = '${event.eventId}'`)).length === 1
-  await until('it is committed', isStored)
-  // Committed, and still the hub cannot know.
+  await until('the event is committed', isStored)
+  // The event is committed, but the confirmation has not reached the hub.
   for (let n = 0; n < 20; n++) {
     expect(await isStored()).toBe(true)
     expect(isAcknowledged).toBe(false)
@@ -45,7 +45,7 @@ it('acknowledges nothing while the database’s word that it is stored is on its
   await sent
 })
 
-it('outlives a connection that breaks between two statements of a transaction', async () => {
+it('survives a connection that breaks between two statements of a transaction', async () => {
   await using hub = await testHub()
   await using session = await databaseSession(hub)
   const outcome = hub.db.transaction().execute(async tx => {
@@ -56,13 +56,13 @@ it('outlives a connection that breaks between two statements of a transaction', 
         () => true,
         () => false,
       )
-    await until('the hub is back', isBack)
+    await until('the hub has connected to the database again', isBack)
     await sql`select 1`.execute(tx)
   })
   await expect(outcome).rejects.toThrow(/[Cc]onnection|not queryable|terminat/)
 })
 
-it('refuses to live in a database that may lose what it has confirmed', async () => {
+it('refuses to start on a database that may lose confirmed commits', async () => {
   await using database = await scratchDatabase('muster')
   const name = database.url.split('/').at(-1)!
   await database.query(`alter database ${name} set synchronous_commit = off`)
@@ -71,7 +71,7 @@ it('refuses to live in a database that may lose what it has confirmed', async ()
   )
 })
 
-it('tells of a command whose commit was not answered that it is done, once it has looked', async () => {
+it('reports the success of a command whose commit reply was lost, after reading its audit row', async () => {
   await using database = await scratchDatabase('muster')
   await using wire = await databaseWire(database)
   await using hub = await testHub({ databaseUrl: wire.url })
@@ -106,7 +106,7 @@ it('tells of a command whose commit was not answered that it is done, once it ha
   expect(await owner.invoke('projects_GetDetails', { projectId })).toMatchObject({ projectId })
 })
 
-it('waits for a database whose name is unknown for a while, as that of a container is that starts anew', async () => {
+it('waits for a database whose host name does not resolve for a while, as when its container restarts', async () => {
   await using database = await scratchDatabase('muster')
   await using wire = await databaseWire(database)
   const resolve = dns.lookup
@@ -136,9 +136,9 @@ it('waits for a database whose name is unknown for a while, as that of a contain
     isKnown = false
     wire.cut()
     await device[Symbol.asyncDispose]()
-    await until('its end was seen', () => hub.devices.sessions.length === 0)
+    await until('the hub noticed the disconnect', () => hub.devices.sessions.length === 0)
     isKnown = true
-    await until('its end is recorded', async () => !(await shownAsConnected(hub, deviceId)))
+    await until('the disconnect is recorded', async () => !(await shownAsConnected(hub, deviceId)))
   } finally {
     look.mockRestore()
   }

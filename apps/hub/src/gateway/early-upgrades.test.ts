@@ -38,7 +38,7 @@ async function listen() {
   }
 }
 
-it('holds who comes before the hub is ready, and hands them over in order with everything that they sent', async () => {
+it('holds upgrade requests until the hub is ready, and passes them on in order with the bytes that follow them', async () => {
   await using door = await listen()
   const first = door.ask('first')
   await door.arrived(1)
@@ -57,7 +57,7 @@ it('holds who comes before the hub is ready, and hands them over in order with e
   expect(served).toHaveLength(3)
 })
 
-it('survives those who leave while they wait, and lets everybody go when the hub does not come to be', async () => {
+it('survives clients that disconnect while they wait, and closes all sockets when the hub fails to start', async () => {
   await using door = await listen()
   const gone = door.ask('gone')
   await door.arrived(1)

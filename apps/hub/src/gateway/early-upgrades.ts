@@ -8,25 +8,26 @@ import { hasTwoHosts, twoHostsError } from '../net/served-hosts.ts'
 type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 type Held = { request: IncomingMessage; socket: Socket; head: Buffer; deadline: NodeJS.Timeout }
 
-/** How long a device waits for a hub that starts, in milliseconds, and how many do; like in a storm (decisions, "Devices"). */
+/** Longest wait for a starting hub, in milliseconds. The same as for authentication (decisions, "Tokens and enrolment"). */
 const MAX_HELD_MS = 30_000
+/** Limit of held upgrades. */
 const MAX_HELD = 20_000
 
 /**
- * Holds who asks for an upgrade before the hub can decide: after a restart the whole fleet is there at once, and a public agent
- * that is refused comes back a minute later.
+ * Holds upgrade requests until the hub has started. After a restart the whole fleet reconnects at once, and a refused public agent
+ * returns only after a minute.
  */
 export class EarlyUpgrades implements Disposable {
   readonly #headers: Record<string, string>
   readonly #held = new Set<Held>()
   #serve: Upgrade | undefined
 
-  /** `headers` go with every refusal. */
+  /** `headers` are sent with every refusal. */
   constructor(headers: Record<string, string>) {
     this.#headers = headers
   }
 
-  /** Takes the upgrades of a server, from before it listens. */
+  /** Handles the upgrade requests of a server. Call it before the server listens. */
   attach(server: Server): void {
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTwoHosts(request)) this.#refuse(socket, twoHostsError())
@@ -35,7 +36,7 @@ export class EarlyUpgrades implements Disposable {
     })
   }
 
-  /** Hands over those who wait, and from now on everybody. */
+  /** Passes the held upgrades, and every later one, to `serve`. */
   open(serve: Upgrade): void {
     this.#serve = serve
     for (const held of this.#held) {
@@ -44,7 +45,7 @@ export class EarlyUpgrades implements Disposable {
     }
   }
 
-  /** Lets go of who still waits when the hub does not come to be. */
+  /** Closes the held sockets when the hub fails to start. */
   [Symbol.dispose](): void {
     for (const held of this.#held) {
       this.#release(held)
@@ -53,7 +54,7 @@ export class EarlyUpgrades implements Disposable {
   }
 
   #hold(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // Nobody else listens: a reset must not become an uncaught exception.
+    // The held socket has no other 'error' listener. Without one a reset would crash the process.
     socket.on('error', ignore)
     if (this.#held.size >= MAX_HELD) {
       this.#refuse(socket, startingError())

@@ -5,7 +5,7 @@ import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** How often a node looks for rights that ended at another one, in milliseconds. */
+/** Interval in which a node polls for rights that ended at other nodes, in milliseconds. */
 const LOOK_MS = 5_000
 
 type Options = { db: Db; pool: pg.Pool; devices: DeviceRegistry; log: Logger }
@@ -25,10 +25,10 @@ const ENDED = {
 }
 
 /**
- * Ends connections whose token or certificate lost its right at another node, which tells nobody (decisions: nodes poll
- * revocations), and those of devices that have connected there since (decisions: the newest wins). What deletes a project or an
- * organization deletes its tokens, what deletes a device its certificates. A node that is alone asks nothing, once all is seen that
- * others did.
+ * Closes connections whose token or certificate lost its right at another node, because nodes do not notify each other (decisions,
+ * "Storage, cluster, operations"). Also closes those of devices that have connected to another node since: the newest connection wins
+ * (decisions, "Connections"). Checking tokens and certificates is enough, since deleting a project or organization deletes its tokens,
+ * and deleting a device its certificates. The query is skipped while no other node had a heartbeat within the last minute.
  */
 export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
   const look = async (): Promise<void> => {
@@ -44,6 +44,6 @@ export function watchRights({ db, pool, devices, log }: Options): AsyncDisposabl
       sessions[at]!.close(isReplaced ? REPLACED : 'certificate or token is no longer valid')
   }
   return every(LOOK_MS, look, error =>
-    log.warn({ err: error }, 'rights that ended at other nodes could not be looked for'),
+    log.warn({ err: error }, 'could not poll for rights that ended at other nodes'),
   )
 }

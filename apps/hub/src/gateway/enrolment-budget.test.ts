@@ -35,14 +35,14 @@ const hub = await testHub(
 )
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** The certificate of all devices here: their fingerprints make them different devices, and a key takes time. */
+/** Certificate of all devices here. Their fingerprints distinguish them, and generating a key for each would take long. */
 let certificate: DeviceIdentity
 beforeAll(async () => {
   certificate = await deviceIdentity()
 })
 
 let addresses = 0
-/** An address that no other test uses. */
+/** Returns an address that no other test uses. */
 const newAddress = (): string => `198.51.${Math.floor(++addresses / 250)}.${addresses % 250}`
 
 const newFingerprint = (): string => `d_sk_${randomBase58(44)}`
@@ -85,7 +85,7 @@ async function rowsOf(projectId: string) {
 }
 
 describe('the budget of a token for new devices', () => {
-  it('S3: refuses the devices beyond it before anything is written, and says when to come back', async () => {
+  it('S3: refuses devices beyond it before any row is written, with Retry-After', async () => {
     const { owner, projectId, tokenId, token } = await hub.fleet()
     await owner.invoke('projects_SetDeploymentTokenLimits', {
       tokenId,
@@ -94,7 +94,7 @@ describe('the budget of a token for new devices', () => {
     const answers = statuses(await attempts(250, token, { address: newAddress() }))
     expect(answers[101]).toHaveLength(100)
     expect(answers[429]).toHaveLength(150)
-    // The first 100 refusals of an address within a minute have their own text, the rest that of a flood.
+    // The first 100 refusals of an address within a minute name the limit. The rest get the general error for too many requests.
     const refused = answers[429]!.filter(({ body }) => body!.message.startsWith('Limit '))
     expect(refused).toHaveLength(100)
     for (const { body, retryAfterSecs } of refused) {
@@ -106,7 +106,7 @@ describe('the budget of a token for new devices', () => {
       expect(retryAfterSecs).toBeGreaterThan(0)
       expect(retryAfterSecs).toBeLessThanOrEqual(3600)
     }
-    // Each device is told another time, so that they do not come back at once.
+    // `Retry-After` differs between devices, so that they do not all return at once.
     expect(new Set(refused.map(({ retryAfterSecs }) => retryAfterSecs)).size).toBeGreaterThan(20)
     expect(await rowsOf(projectId)).toEqual({ devices: 100, events: 200 })
     expect(await tokenOf(owner, projectId, tokenId)).toMatchObject({
@@ -123,7 +123,7 @@ describe('the budget of a token for new devices', () => {
     ])
   })
 
-  it('S3: lets known devices in, and new ones after its refill or when it is raised', async () => {
+  it('S3: admits known devices always, and new ones after it refills or is raised', async () => {
     const { owner, projectId, tokenId, token } = await hub.fleet()
     const set = (newDevicesAtOnce: number) =>
       owner.invoke('projects_SetDeploymentTokenLimits', {
@@ -150,7 +150,7 @@ describe('the budget of a token for new devices', () => {
     expect((await attempt(token)).status).toBe(101)
   })
 
-  it('S3: is 10,000 at once and 600 an hour unless the token says otherwise', async () => {
+  it('S3: is 10,000 at once and 600 an hour by default', async () => {
     const { owner, projectId, tokenId } = await hub.fleet()
     expect(await tokenOf(owner, projectId, tokenId)).toMatchObject({
       limits: {},
@@ -160,7 +160,7 @@ describe('the budget of a token for new devices', () => {
     })
   })
 
-  it('S3: counts a device once that connects for the first time several times at once', async () => {
+  it('S3: counts a device once when its first connections are concurrent', async () => {
     const { owner, projectId, tokenId, token } = await hub.fleet()
     const answers = await attempts(8, token, { fingerprint: newFingerprint() })
     expect(statuses(answers)[101]).toHaveLength(8)
@@ -169,7 +169,7 @@ describe('the budget of a token for new devices', () => {
       .toMatchObject({ enrolledDevices: 1, budget: { left: 9_999 } })
   })
 
-  it('S3: holds for several nodes, whose statements wait for each other', async () => {
+  it('S3: is shared by nodes, whose statements wait for the lock on the row', async () => {
     const { owner, tokenId, token } = await hub.fleet()
     await owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits: { newDevicesAtOnce: 5 } })
     await using session = await databaseSession(hub)
@@ -185,12 +185,12 @@ describe('the budget of a token for new devices', () => {
   })
 })
 
-describe('the count of an address', () => {
-  it('S3: bounds what one address enrols with many tokens, and no other address', async () => {
+describe('the limit of new devices of an address', () => {
+  it('S3: covers all tokens used from that address, and affects no other address', async () => {
     const address = newAddress()
     const { owner, projectId, tokenId, token } = await hub.fleet()
     const second = await hub.token(owner, projectId)
-    // A token with a budget of its own raises the count for its devices: a factory has one address.
+    // A token with a larger budget raises the limit of the address for its devices, because a factory behind NAT has one address.
     const factory = await hub.token(owner, projectId)
     await owner.invoke('projects_SetDeploymentTokenLimits', {
       tokenId: factory.tokenId,
@@ -215,7 +215,7 @@ describe('the count of an address', () => {
 })
 
 describe('expiry and device limit of a token', () => {
-  it('S3: refuse new devices and let known ones go on', async () => {
+  it('S3: refuse new devices and admit known ones', async () => {
     const { owner, projectId } = await hub.fleet()
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const { tokenId, token } = await owner.invoke('projects_CreateDeploymentToken', {
@@ -266,7 +266,7 @@ describe('expiry and device limit of a token', () => {
     [{ newDevicesAtOnce: 1_000_001 }, 'limits.newDevicesAtOnce'],
     [{ newDevicesPerHour: 0.5 }, 'limits.newDevicesPerHour'],
     [{ expiresAt: 'tomorrow' }, 'limits.expiresAt'],
-  ])('S3: does not take %j', async (wrong, path) => {
+  ])('S3: cannot be set to %j', async (wrong, path) => {
     const { owner, tokenId } = await hub.fleet()
     await expect(
       owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits: wrong }),
@@ -274,8 +274,8 @@ describe('expiry and device limit of a token', () => {
   })
 })
 
-describe('what waits for a person', () => {
-  it('S3: is bounded by project: further devices leave no row until some are accepted', async () => {
+describe('the number of pending certificates', () => {
+  it('S3: is limited per project: further devices leave no row until others are removed', async () => {
     const { owner, projectId } = await hub.fleet()
     const { tokenId, token } = await hub.token(owner, projectId, false)
     for (let device = 0; device < 20; device++) expect((await attempt(token)).status).toBe(403)
@@ -299,7 +299,7 @@ describe('what waits for a person', () => {
     expect((await attempt(token)).body).toMatchObject({ message: 'certificate is pending' })
   })
 
-  it('S3: is bounded by device, whose page says so', async () => {
+  it('S3: is limited per device, and the refusal is shown at the device', async () => {
     const { owner, projectId, token } = await hub.fleet()
     await using device = await connectDevice({
       url: hub.url,
@@ -334,7 +334,7 @@ describe('what waits for a person', () => {
   })
 })
 
-it('S3: enrols 200 new devices of a factory line with one token from one address in one go', async () => {
+it('S3: enrols 200 new devices at once with one token from one address', async () => {
   const { owner, projectId, tokenId, token } = await hub.fleet()
   const answers = await attempts(200, token, { address: newAddress() })
   expect(statuses(answers)[101]).toHaveLength(200)

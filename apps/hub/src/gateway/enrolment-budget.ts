@@ -6,11 +6,11 @@ import type { LimitValues } from '../limits/limits.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { Refusal, type RefusalSubject } from './refusal.ts'
 
-/** A new device that wants to enrol, and whom its refusal concerns. */
+/** A new device that asks to enrol. `about` holds the ids that its refusal is recorded for. */
 export type Newcomer = {
   tokenId: string
   address: string
-  /** Budget that the token has of its own. */
+  /** The token's own budget. Null means the default of the hub. */
   ownBudget: { atOnce: number | null; perHour: number | null }
   about: RefusalSubject
 }
@@ -23,12 +23,13 @@ type TokenRow = {
   enrolled_devices: number
   at_once: number
   per_hour: number
-  /** New devices that count against the budget before and after this statement's own. */
+  /** New devices that counted against the budget before this statement. */
   used: number
+  /** New devices that this statement added. */
   granted: number
 }
 
-// The row lock makes statements of several nodes count one after the other: the values are those of the newest version.
+// The row lock serializes the statements of several nodes. Each reads the newest version of the row.
 const TAKE = {
   name: 'enrolment-take',
   text: `
@@ -59,17 +60,17 @@ const GIVE_BACK = {
      where token_id = $1`,
 }
 
-/** Window of the count of an address, in seconds. */
+/** Window in which the new devices of an address are counted, in seconds. */
 const ADDRESS_WINDOW_SECS = 3600
-/** Longest `Retry-After`, in seconds: agents wait no longer (protocol 1.6). */
+/** Longest `Retry-After`, in seconds. Our agent waits no longer than this (protocol 1.6). */
 const MAX_RETRY_AFTER_SECS = 3600
-/** Least time between two statements, in milliseconds: a fleet that is refused shares one write of its token's row. */
+/** Minimum time between two statements, in milliseconds. Refused devices of a fleet then share one update of the token's row. */
 const LINGER_MS = 20
 
 /**
- * Budget for devices that a token has not seen before, taken before any row of a device is written. The budget is a
- * token bucket in the row of the deployment token, so that it survives restarts and holds for all nodes. Newcomers that wait for the
- * statement before theirs share the next one. The count of an address is in memory.
+ * Budget for new devices, taken before any row of a device is written. The row of the deployment token holds a token bucket, so the
+ * budget survives restarts and is shared by all nodes. Requests that arrive while a statement is in flight share the next one. New
+ * devices of an address are counted in memory.
  */
 export class EnrolmentBudget {
   readonly #pool: pg.Pool
@@ -83,7 +84,7 @@ export class EnrolmentBudget {
     this.#rates = rates
     this.#newcomers = new Batcher({
       ...BATCHED_WRITES,
-      // A token whose row is locked for long holds up its own batch; others go on.
+      // A token whose row stays locked delays only its own batch.
       parallel: 4,
       maxBatch: 1_000,
       maxWaiting: 20_000,
@@ -94,7 +95,7 @@ export class EnrolmentBudget {
     })
   }
 
-  /** Takes one new device from the budgets of its address and its token; throws `Refusal` when either has none left. */
+  /** Takes one new device from the budgets of its address and its token. Throws `Refusal` when either is used up. */
   async take(newcomer: Newcomer): Promise<void> {
     const { address, ownBudget, about } = newcomer
     const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = this.#values
@@ -127,7 +128,7 @@ export class EnrolmentBudget {
     }
   }
 
-  /** Gives back what a newcomer took that turned out to be no new device. */
+  /** Returns one new device to both budgets after an enrolment that created none. */
   async giveBack({ tokenId, address }: Pick<Newcomer, 'tokenId' | 'address'>): Promise<void> {
     await this.#giveBackOfAddress(address)
     await this.#pool.query(GIVE_BACK, [tokenId])
@@ -151,14 +152,17 @@ export class EnrolmentBudget {
       this.#values['token-devices'],
     ])
     const row = rows[0]
-    // The enrolment itself refuses a token that was deleted meanwhile.
+    // The token was deleted meanwhile, which the enrolment itself refuses.
     if (!row) return
     for (const [index, newcomer] of asking.slice(row.granted).entries())
       newcomer.refusal = refusalFor(row, newcomer.about, index)
   }
 }
 
-/** Refusal of the newcomer that was `index` places behind the budget: each is told when its place has been refilled. */
+/**
+ * Creates the refusal of the device at position `index` beyond the budget. Its `Retry-After` is the time until the budget has refilled
+ * for it and for those before it.
+ */
 function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusal {
   if (row.is_expired)
     return new Refusal(403, 'Forbidden', 'the deployment token has expired for new devices', about)

@@ -27,13 +27,13 @@ function fingerprintOf({ certificatePem }: DeviceIdentity): string {
   return new X509Certificate(certificatePem).fingerprint256
 }
 
-/** The same device with another certificate, as after its disk was replaced. */
+/** Returns the same device with another certificate, as after its disk was replaced. */
 async function withNewCertificate({ fingerprint }: DeviceIdentity): Promise<DeviceIdentity> {
   return { ...(await deviceIdentity()), fingerprint }
 }
 
 describe('a certificate seen for the first time', () => {
-  it('of a new device is Active with an accepting token, and the device is made', async () => {
+  it('of a new device is Active with an auto-accepting token, and the device is created', async () => {
     const { owner, projectId, token, tokenId } = await hub.fleet()
     const identity = await deviceIdentity()
     await using device = await connectDevice({ url: hub.url, token, identity })
@@ -56,7 +56,7 @@ describe('a certificate seen for the first time', () => {
     ])
   })
 
-  it('of a new device is Pending without an accepting token, until a person accepts it', async () => {
+  it('of a new device is Pending with any other token, until a person accepts it', async () => {
     const { owner, projectId } = await hub.fleet()
     const { token } = await hub.token(owner, projectId, false)
     const identity = await deviceIdentity()
@@ -74,7 +74,7 @@ describe('a certificate seen for the first time', () => {
     expect(await devicesOf(owner, projectId)).toMatchObject([{ pendingCertificatesCount: 0 }])
   })
 
-  it('is Pending as the second certificate of a device, whatever the token says', async () => {
+  it('is Pending as the second certificate of a device, even with an auto-accepting token', async () => {
     const { owner, projectId, token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const second = await withNewCertificate(device.identity)
@@ -88,7 +88,7 @@ describe('a certificate seen for the first time', () => {
     ])
   })
 
-  it('is Pending when it is new again because it was deleted', async () => {
+  it('is Pending when it was deleted before', async () => {
     const { owner, token } = await hub.fleet()
     const identity = await deviceIdentity()
     const device = await connectDevice({ url: hub.url, token, identity })
@@ -100,7 +100,7 @@ describe('a certificate seen for the first time', () => {
     expect(await certificatesOf(owner, device.deviceId)).toMatchObject([{ status: 'Pending' }])
   })
 
-  it('is Active as the first one of a device that was deleted, which is a new device then', async () => {
+  it('is Active when its device was deleted before, because the device is new again', async () => {
     const { owner, projectId, token } = await hub.fleet()
     const identity = await deviceIdentity()
     const before = await connectDevice({ url: hub.url, token, identity })
@@ -111,7 +111,7 @@ describe('a certificate seen for the first time', () => {
     expect(await devicesOf(owner, projectId)).toHaveLength(1)
   })
 
-  it('that a person registered before is as that person said', async () => {
+  it('keeps the status that a person gave it before', async () => {
     const { owner, token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const known = await withNewCertificate(device.identity)
@@ -125,7 +125,7 @@ describe('a certificate seen for the first time', () => {
     expect(await certificatesOf(owner, deviceId)).toHaveLength(2)
   })
 
-  it('on another device of the project is another certificate, and both devices tell that it is shared', async () => {
+  it('on another device of the project gets its own row, and both devices show it as shared', async () => {
     const { owner, token } = await hub.fleet()
     await using first = await connectDevice({ url: hub.url, token })
     const { certificatePem } = first.identity
@@ -152,8 +152,8 @@ describe('devices of different projects', () => {
   })
 })
 
-describe('first connections at the same moment', () => {
-  it('make one device with one certificate', async () => {
+describe('concurrent first connections', () => {
+  it('create one device with one certificate', async () => {
     const { owner, projectId, token } = await hub.fleet()
     const identity = await deviceIdentity()
     const devices = await Promise.all(
@@ -165,7 +165,7 @@ describe('first connections at the same moment', () => {
     await Promise.all(devices.map(device => device[Symbol.asyncDispose]()))
   })
 
-  it('with different certificates accept one of them and leave the rest to a person', async () => {
+  it('with different certificates make one of them Active and leave the rest Pending', async () => {
     const { owner, projectId, token } = await hub.fleet()
     const identity = await deviceIdentity()
     const identities = await Promise.all(Array.from({ length: 6 }, () => withNewCertificate(identity)))
@@ -180,7 +180,7 @@ describe('first connections at the same moment', () => {
     await accepted[0]!.value[Symbol.asyncDispose]()
   })
 
-  it('of many devices make as many', async () => {
+  it('of 60 devices create 60 devices', async () => {
     const { owner, projectId, token } = await hub.fleet()
     const devices = await Promise.all(
       Array.from({ length: 60 }, () => connectDevice({ url: hub.url, token })),
@@ -192,13 +192,13 @@ describe('first connections at the same moment', () => {
 })
 
 describe('a token changed while a device connects for the first time', () => {
-  it('accepts nobody once it is told to', async () => {
+  it('leaves the certificate Pending when automatic acceptance is turned off', async () => {
     const { owner, projectId, token, tokenId } = await hub.fleet()
     await using session = await databaseSession(hub)
     await session.query('begin')
     await session.query('select from deployment_token where token_id = $1 for update', [tokenId])
     const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
-    // The look-up found a token that accepts; the enrolment waits for what becomes of it.
+    // The look-up found an auto-accepting token. The enrolment waits for the lock on its row.
     await session.waitingStatements(1)
     await session.query('update deployment_token set auto_accept = false where token_id = $1', [tokenId])
     await session.query('commit')
@@ -206,13 +206,13 @@ describe('a token changed while a device connects for the first time', () => {
     expect(await devicesOf(owner, projectId)).toMatchObject([{ pendingCertificatesCount: 1 }])
   })
 
-  it('makes no device when it is deleted', async () => {
+  it('creates no device when it is deleted', async () => {
     const { owner, projectId, token, tokenId } = await hub.fleet()
     await using session = await databaseSession(hub)
     await session.query('begin')
     await session.query('delete from deployment_token where token_id = $1', [tokenId])
     const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
-    // The look-up found the token; the enrolment waits for its deletion.
+    // The look-up found the token. The enrolment waits for its deletion.
     await session.waitingStatements(1)
     await session.query('commit')
     expect(await connecting).toMatchObject({ status: 401 })

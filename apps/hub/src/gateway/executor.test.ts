@@ -19,7 +19,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 const MIB = 1024 * 1024
 
-/** The bytes of one request as the protocol writes them (3.2). */
+/** Encodes one request of an executor channel (protocol 3.2). */
 function request(name: string, input: Uint8Array | string): Buffer {
   const nameBytes = Buffer.from(name)
   const inputBytes = Buffer.from(input)
@@ -30,7 +30,7 @@ function request(name: string, input: Uint8Array | string): Buffer {
   return Buffer.concat([header, nameBytes, length, inputBytes])
 }
 
-/** Everything that came on a raw device's channels as data, and how many answers that is. */
+/** Texts of the complete answers that a raw device has received as channel data. */
 function answersOf({ received }: RawDevice): string[] {
   const bytes = Buffer.concat(
     received.flatMap(frame => (frame.type === 'ChannelData' ? [frame.payload] : [])),
@@ -89,7 +89,7 @@ describe('the actor', () => {
     expect(row).toMatchObject({ actor: { actor: 'UserToken', userId: owner.userId }, status: 'Succeeded' })
   })
 
-  it('of a user token is nobody any more when the token is gone, and the connection ends', async () => {
+  it('of a deleted user token is refused, and the connection is closed', async () => {
     const owner = await hub.user()
     await using person = await connectPerson(hub.url, await hub.userToken(owner))
     const executor = new ExecutorClient(await person.open('executor'))
@@ -107,7 +107,7 @@ describe('the actor', () => {
     })
   })
 
-  it('of a user token is not shown as a connection', async () => {
+  it('of a user token is not counted among the device connections', async () => {
     const owner = await hub.user()
     const before = hub.devices.sessions.length
     await using _person = await connectPerson(hub.url, await hub.userToken(owner))
@@ -124,7 +124,7 @@ describe('channels', () => {
     'executor/',
     '',
     'device/d_x/proxy/forward/tcp/1',
-  ])('to "%s" are rejected as unknown and the connection goes on', async endpoint => {
+  ])('to "%s" are rejected as unknown, and the connection stays open', async endpoint => {
     await using here = await connected()
     await expect(here.device.link.open(endpoint)).rejects.toEqual(
       new ChannelRejectedError('unknown endpoint'),
@@ -132,7 +132,7 @@ describe('channels', () => {
     expect(await here.device.invoke('actor_GetActor', {})).toHaveProperty('actor')
   })
 
-  it('to the executor are several, each on its own', async () => {
+  it('to the executor may be several, which work independently', async () => {
     await using here = await connected()
     const { device, deviceId } = here
     const executors = await Promise.all(
@@ -154,7 +154,7 @@ describe('channels', () => {
     await expect(executors[0]!.invoke('actor_GetActor', {})).rejects.toThrow('closed')
   })
 
-  it('that a device drops are given back, however many come', async () => {
+  it('that a device closes are freed, however many it opens', async () => {
     await using here = await connected()
     for (let round = 0; round < 80; round++) {
       const executor = new ExecutorClient(await here.device.link.open('executor'))
@@ -164,11 +164,11 @@ describe('channels', () => {
     expect(here.device.link.channelCount).toBe(1)
   })
 
-  it('come as fast as scripts run one-shot commands, whose channels are those of the service', async () => {
+  it('may be opened as fast as scripts run one-shot commands over the link of the service', async () => {
     const { token } = await hub.fleet()
     await using device = await rawDevice({ url: hub.url, token })
     const own = await device.openExecutor()
-    // Far more in a second than the 64 that a public peer bears (2.10), never more than 32 at a time.
+    // Far more in a second than the 64 that a public peer accepts (protocol 2.10), but never more than 32 at a time.
     for (let round = 0; round < 12; round++) {
       const numbers = Array.from({ length: 24 }, (_, at) => 2 + round * 24 + at)
       const commands = await Promise.all(numbers.map(number => device.openExecutor(number)))
@@ -180,12 +180,12 @@ describe('channels', () => {
         )
     }
     device.send({ type: 'ChannelData', receiverId: own, payload: request('actor_GetActor', '{}') })
-    await until('the service goes on', () => answersOf(device).length === 1)
+    await until('the link of the service still works', () => answersOf(device).length === 1)
   })
 })
 
 describe('the envelope', () => {
-  it('is exactly the bytes of the protocol', async () => {
+  it('has exactly the bytes that the protocol defines', async () => {
     const { token, tokenId, owner, projectId } = await hub.fleet()
     await using device = await rawDevice({ url: hub.url, token })
     const receiverId = await device.openExecutor()
@@ -202,7 +202,7 @@ describe('the envelope', () => {
     )
     expect(bytes).toEqual(expected)
 
-    // Several requests at once, in pieces of any size, are answered one after the other.
+    // Several requests, sent at once in pieces of 7 bytes, are answered in order.
     const many = Buffer.concat([
       request('devices_SetProperty', JSON.stringify({ deviceId, name: 'a', value: { b: null } })),
       request('devices_GetProperty', JSON.stringify({ deviceId, name: 'none' })),
@@ -221,7 +221,7 @@ describe('the envelope', () => {
     ])
   })
 
-  it('brings a property back as it was written, to the last character', async () => {
+  it('returns a property character by character as it was written', async () => {
     const { token } = await hub.fleet()
     await using device = await rawDevice({ url: hub.url, token })
     const receiverId = await device.openExecutor()
@@ -239,7 +239,7 @@ describe('the envelope', () => {
   })
 })
 
-describe('an action that is not possible', () => {
+describe('an action that fails', () => {
   it.each([
     'nothing_Known',
     'constructor',
@@ -257,7 +257,7 @@ describe('an action that is not possible', () => {
     expect(await here.device.invoke('actor_GetActor', {})).toHaveProperty('actor')
   })
 
-  it('is refused to a device for every action that is not about itself', async () => {
+  it('is Forbidden when a device calls it for another device, or deletes itself', async () => {
     await using here = await connected()
     await using there = await connected()
     const { deviceId } = there
@@ -284,7 +284,7 @@ describe('an action that is not possible', () => {
 })
 
 describe('an input', () => {
-  it('of 8 MiB is read, and one byte more closes the channel and not the connection', async () => {
+  it('of 8 MiB is accepted; one byte more closes the channel but not the connection', async () => {
     await using here = await connected()
     const { device, deviceId } = here
     const padded = (bytes: number): object => {
@@ -306,7 +306,7 @@ describe('an input', () => {
     await until('another channel works', () => answersOf(raw).length === 1)
   })
 
-  it('with a name over 255 bytes closes the channel and not the connection', async () => {
+  it('with a name over 255 bytes closes the channel but not the connection', async () => {
     const { token } = await hub.fleet()
     await using raw = await rawDevice({ url: hub.url, token })
     const receiverId = await raw.openExecutor()
@@ -344,20 +344,20 @@ describe('an input', () => {
   })
 
   const invalid: [string, Uint8Array | string, string][] = [
-    ['bytes that are no UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), 'not valid UTF-8'],
-    ['UTF-8 that is cut off', Buffer.from('{"a":"é"}').subarray(0, 7), 'not valid UTF-8'],
-    ['no JSON', '{"deviceId":', 'not valid JSON'],
-    ['two values', '{} {}', 'not valid JSON'],
+    ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), 'not valid UTF-8'],
+    ['truncated UTF-8', Buffer.from('{"a":"é"}').subarray(0, 7), 'not valid UTF-8'],
+    ['truncated JSON', '{"deviceId":', 'not valid JSON'],
+    ['two JSON values', '{} {}', 'not valid JSON'],
     ['an array', '[]', 'not valid'],
     ['null', 'null', 'not valid'],
     ['a number', '7', 'not valid'],
     [
-      'nesting one too deep',
+      'nested one level too deep',
       `${'['.repeat(MAX_JSON_DEPTH + 1)}${']'.repeat(MAX_JSON_DEPTH + 1)}`,
       'nested deeper',
     ],
-    ['nesting without end', '['.repeat(4 * MIB), 'nested deeper'],
-    ['nested objects without end', '{"a":'.repeat(MIB), 'nested deeper'],
+    ['4 MiB of nested arrays', '['.repeat(4 * MIB), 'nested deeper'],
+    ['1,048,576 nested objects', '{"a":'.repeat(MIB), 'nested deeper'],
   ]
   it.each(invalid)('that is %s is Invalid for every kind of action', async (_what, input, message) => {
     const { token } = await hub.fleet()
@@ -393,8 +393,8 @@ describe('an input', () => {
   })
 })
 
-describe('an action whose calls are counted by address', () => {
-  it('is counted over a link as well, whichever device or person calls', async () => {
+describe('an action with a rate limit per address', () => {
+  it('counts calls over links as well, from all devices of the address together', async () => {
     await using one = await connected()
     await using other = await connected()
     const calls = Array.from({ length: 30 }, (_, index) =>
@@ -413,7 +413,7 @@ describe('an action whose calls are counted by address', () => {
   })
 })
 
-it('never leaves an action as Panicked or logs an error for what devices send', async () => {
+it('leaves no action Panicked and logs no error for any input above', async () => {
   const panicked = await hub.db
     .selectFrom('audit_action')
     .where('status', 'not in', ['Succeeded', 'Failed', 'Rejected'])

@@ -24,12 +24,12 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 
-// Real legacy peers race their first Ping against their first request (protocol 1.7). Both orders lose nothing.
+// Legacy peers send their first Ping and their first request in either order (protocol 1.7). Neither order may lose data.
 
 const REPLAYS = inject('replays')
-/** Connections at a time: a hub and a hundred clients share this process. */
+/** Connections at a time. Few, because the hub and all clients share this process. */
 const CONCURRENT = 25
-/** Sizes around the limits of frames and windows, the file sizes of the finding, and beyond the largest window. */
+/** Sizes in bytes around the limits of frames and windows, and one above the largest window of 1 MiB. */
 const SIZES = [0, 1, 6, 511, 512, 8_191, 8_192, 16_384, 16_385, 65_536, 1_048_576, 5_000_000]
 const LARGEST = 64 * 1024 * 1024
 
@@ -38,7 +38,7 @@ let hub: TestHub
 let owner: TestUser
 let token: string
 let userToken: string
-/** HTTP/1.0: answers `GET /size` and closes, which is the only end of the body. */
+/** HTTP/1.0 server that answers `GET /size`. Only closing the connection marks the end of the body. */
 let http10: Server
 /** Server that reads until the client's FIN, then answers the digest of the bytes. */
 let digester: Server
@@ -76,7 +76,7 @@ afterAll(async () => {
 
 type Ends = { agent: PublicAgent; cli: PublicCommandLine }
 
-/** Peers of both sides that have just connected. */
+/** Connects a new agent and a new command line. */
 async function newEnds(cli: readonly [Age, FirstPing?], agent: readonly [Age, FirstPing?]) {
   const identity = await deviceIdentity()
   const ends: Ends = {
@@ -92,7 +92,7 @@ async function newEnds(cli: readonly [Age, FirstPing?], agent: readonly [Age, Fi
   }
 }
 
-/** Runs the work so many times, a few at a time. */
+/** Runs `work` `times` times, `CONCURRENT` at a time. */
 async function replay(times: number, work: (n: number) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async (): Promise<void> => {
@@ -111,7 +111,7 @@ async function exchange(localPort: number, bytes: Uint8Array | string, endsFirst
   return answer
 }
 
-/** Body of an HTTP/1.0 download through a forward. */
+/** Downloads a body by HTTP/1.0 through a forward. */
 async function download({ agent, cli }: Ends, size: number): Promise<Buffer> {
   using forward = await cli.forward(agent.deviceId, portOf(http10))
   const answer = await exchange(forward.localPort, `GET /${size} HTTP/1.0\r\n\r\n`, false)
@@ -119,7 +119,7 @@ async function download({ agent, cli }: Ends, size: number): Promise<Buffer> {
   return answer.subarray(answer.indexOf('\r\n\r\n') + 4)
 }
 
-/** What the service says about bytes after which the client ended its data. */
+/** Sends bytes through a forward, ends the writing side, and returns the service's answer: the digest of the bytes. */
 async function halfClose({ agent, cli }: Ends, sent: Uint8Array): Promise<string> {
   using forward = await cli.forward(agent.deviceId, portOf(digester))
   return String(await exchange(forward.localPort, sent, true))
@@ -138,7 +138,7 @@ function expectContent(body: Buffer, size: number): void {
   expect(body.equals(content.subarray(0, size))).toBe(true)
 }
 
-/** Status of a page of the device at a port where nothing listens, and the milliseconds until it came. */
+/** Requests a web page at a closed port of the device. Returns the status and the time until the answer. */
 async function browseClosedPort(deviceId: string): Promise<{ status: number; tookMs: number }> {
   const { url, jwt } = await owner.invoke('devices_IssueHttpProxyToken', { deviceId, port: 1 })
   const startedAt = performance.now()
@@ -161,7 +161,7 @@ const PAIRS: [readonly [Age, FirstPing?], readonly [Age, FirstPing?]][] = [
 ]
 
 describe.each(PAIRS)('I1: a command line of %s with an agent of %s', (cli, agent) => {
-  it(`${REPLAYS} times: HTTP/1.0 whole, half-close answered, closed port ended`, {
+  it(`${REPLAYS} times: downloads completely, answers a half-close, and ends for a closed port`, {
     timeout: 60_000,
   }, async () => {
     await replay(REPLAYS, async n => {
@@ -177,8 +177,8 @@ describe.each(PAIRS)('I1: a command line of %s with an agent of %s', (cli, agent
   })
 })
 
-describe.each(LEGACY)('I1: a peer of %s that pings %s', (age, firstPing) => {
-  it(`agent, ${REPLAYS} times: its closed port is told to a browser`, { timeout: 60_000 }, async () => {
+describe.each(LEGACY)('I1: a peer of %s whose first Ping is sent %s', (age, firstPing) => {
+  it(`agent, ${REPLAYS} times: a browser gets 502 for its closed port`, { timeout: 60_000 }, async () => {
     await replay(REPLAYS, async () => {
       await using agent = await publicAgent({ age, firstPing, url: hub.url, token })
       const { status, tookMs } = await browseClosedPort(agent.deviceId)
@@ -187,7 +187,9 @@ describe.each(LEGACY)('I1: a peer of %s that pings %s', (age, firstPing) => {
     })
   })
 
-  it(`command line, ${REPLAYS} times: can read that it asks too often`, { timeout: 60_000 }, async () => {
+  it(`command line, ${REPLAYS} times: can parse the error for too many calls`, {
+    timeout: 60_000,
+  }, async () => {
     const ask = async (cli: PublicCommandLine): Promise<unknown> => {
       const email = `nobody-${randomBytes(8).toString('hex')}@test.example`
       return cli.invoke('users_ResetPassword', { email }).catch((error: unknown) => error)
@@ -202,7 +204,7 @@ describe.each(LEGACY)('I1: a peer of %s that pings %s', (age, firstPing) => {
     })
   })
 
-  it('carries 64 MiB whole', { timeout: 60_000 }, async () => {
+  it('transfers 64 MiB completely', { timeout: 60_000 }, async () => {
     await using ends = await newEnds([age, firstPing], [age, firstPing])
     expectContent(await download(ends, LARGEST), LARGEST)
   })
@@ -214,7 +216,7 @@ async function readAll(channel: Channel): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-it('I1: a new command line that reads no more within its first second still brings all of its 1 MiB', async () => {
+it('I1: a new command line that stops reading within its first second still delivers all of its 1 MiB', async () => {
   await using device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
   const received: Promise<Buffer>[] = []
   const service = createServer({ allowHalfOpen: true }, socket => {
@@ -240,7 +242,7 @@ async function sendLate(channel: Channel): Promise<void> {
   channel.end()
 }
 
-it('I1: a new device that reads no more within its first second still brings all of its 1 MiB', async () => {
+it('I1: a new device that stops reading within its first second still delivers all of its 1 MiB', async () => {
   await using device = await connectDevice({
     url: hub.url,
     token,
@@ -253,7 +255,7 @@ it('I1: a new device that reads no more within its first second still brings all
   expectContent(await readAll(channel), 1_048_576)
 })
 
-it('I1: the cautious time does not delay the first bytes of new peers', async () => {
+it('I1: the first bytes are not delayed while the age of the peers is unknown', async () => {
   await using ends = await newEnds(['2026'], ['2026'])
   using forward = await ends.cli.forward(ends.agent.deviceId, portOf(http10))
   const socket = connect({ port: forward.localPort, host: '127.0.0.1', allowHalfOpen: true })

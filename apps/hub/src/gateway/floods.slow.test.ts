@@ -14,11 +14,11 @@ import {
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 
-// What one device can send without breaking a rule.
+// Floods that one device can send without violating the protocol.
 
 const captured = capturedLog()
 const { limits } = loadConfig({})
-// One device opens 10,000 links here, which limits refuse otherwise.
+// A single device opens 10,000 links here, which the default limits would refuse.
 const roomy = { ...limits, 'device-unregistered-links': 10_001, 'organization-link-share': 100 }
 const hub = await testHub({ limits: roomy }, captured.log)
 afterAll(async () => {
@@ -29,24 +29,24 @@ afterAll(async () => {
 const KIB = 1024
 const MIB = 1024 * KIB
 
-describe('10,000 connections that say Hello and nothing else', () => {
-  it('cost little memory, hold up nobody, and are let go', { timeout: 180_000 }, async () => {
+describe('10,000 connections that send only Hello', () => {
+  it('cost little memory, delay no other device, and are closed', { timeout: 180_000 }, async () => {
     const count = 10_000
     const { token } = await hub.fleet()
     await using bystander = await connectDevice({ url: hub.url, token })
     const { deviceId } = bystander
     const identity = await deviceIdentity()
     const headers = deviceHeaders({ url: hub.url, token, register: false }, identity)
-    // The device is made once: its first connections at the same moment would wait for each other.
+    // Enrols the device first, because concurrent first connections would wait for each other.
     await (await connectDevice({ url: hub.url, token, identity, register: false }))[Symbol.asyncDispose]()
-    await until('it is gone', () => hub.devices.sessions.length === 1)
+    await until('its connection has ended', () => hub.devices.sessions.length === 1)
     const before = process.memoryUsage().rss
     const from = performance.now()
     using silent = silentConnections({ url: hub.url, headers, count })
     let slowest = 0
     let most = 0
     await until(
-      'all of them are gone again',
+      'all of them are closed',
       async () => {
         const asked = performance.now()
         await bystander.invoke('devices_SetProperty', { deviceId, name: 'alive', value: silent.closed() })
@@ -58,21 +58,21 @@ describe('10,000 connections that say Hello and nothing else', () => {
     )
     expect((process.memoryUsage().rss - before) / most).toBeLessThan(75 * KIB)
     expect(slowest).toBeLessThan(3_000)
-    // A Ping after 5 s, and 15 s for its Pong.
+    // The hub sends a Ping after 5 s and waits 15 s for the Pong.
     expect(performance.now() - from).toBeGreaterThan(19_000)
-    await until('the hub forgot them', () => hub.devices.sessions.length === 1)
+    await until('the hub has removed their sessions', () => hub.devices.sessions.length === 1)
   })
 })
 
 describe('a device that sends 100 MB of events as fast as it can', () => {
-  it('is slowed down to what is stored, and loses nothing', { timeout: 120_000 }, async () => {
+  it('is slowed down to the speed of storage, and loses no event', { timeout: 120_000 }, async () => {
     const { token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     await using bystander = await connectDevice({ url: hub.url, token })
     const { deviceId } = device
     const calls = 100
     const eventsPerCall = 20
-    // Random, so that nothing on the way makes it smaller; 50 KiB as text.
+    // Random text of 50 KiB, which compression on the way cannot shrink much.
     const body = (): string => randomBytes(37.5 * KIB).toString('base64')
     let slowest = 0
     let sent = 0
@@ -126,9 +126,9 @@ describe('values beyond every limit', () => {
   it.each([
     ['a property of 8 MiB', { value: 'x'.repeat(8 * MIB - 200) }, 'at most 1048576 are stored'],
     ['a property 1,000 levels deep', { value: deep(1000) }, 'nested deeper than 64 levels'],
-    ['a property 100,000 levels wide and deep', { value: [deep(2000), deep(2000)] }, 'nested deeper'],
+    ['a property with two branches of 2,000 levels', { value: [deep(2000), deep(2000)] }, 'nested deeper'],
   ])(
-    '%s is refused in words, over the link and over HTTP, and the connection stays',
+    '%s is refused with a reason over the link and over HTTP, and the connection stays open',
     async (_what, input, words) => {
       const { owner, token } = await hub.fleet()
       await using device = await connectDevice({ url: hub.url, token })
@@ -144,7 +144,7 @@ describe('values beyond every limit', () => {
     },
   )
 
-  it('an input over 8 MiB ends its channel alone, and is refused over HTTP', async () => {
+  it('an input over 8 MiB closes only its channel, and is refused over HTTP', async () => {
     const { owner, token } = await hub.fleet()
     await using device = await connectDevice({ url: hub.url, token })
     const call = { deviceId: device.deviceId, name: 'large', value: 'x'.repeat(8 * MIB) }

@@ -29,7 +29,7 @@ const CADDY: Proxy = {
   arguments: folder => ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')],
 }
 
-/** The example for a proxy in docs/operating.md, with files and the port of the hub of this test. */
+/** Returns the example configuration of a proxy in docs/operating.md, with the files and the hub's port of this test. */
 function exampleOf(language: 'nginx' | 'caddy', folder: string, hubPort: number): string {
   const [, block] =
     new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(readFileSync(DOCUMENT, 'utf8')) ?? []
@@ -54,7 +54,7 @@ function nginxFiles(folder: string, port: number, hubPort: number): Record<strin
 
 function caddyFiles(folder: string, port: number, hubPort: number): Record<string, string> {
   const site = exampleOf('caddy', folder, hubPort).replace('https://hub.example.com', `https://:${port}`)
-  // It must make no authority of its own, and trust one even less. Clients of this test name no host in TLS.
+  // Caddy must neither create its own certificate authority nor make the system trust one. The clients of this test send no SNI.
   return {
     Caddyfile: `{
       admin off
@@ -69,7 +69,7 @@ function caddyFiles(folder: string, port: number, hubPort: number): Record<strin
   }
 }
 
-/** Runs a proxy with the very text of docs/operating.md, on ports and files of this test. */
+/** Runs a proxy with the configuration of docs/operating.md, on a port and with files of this test. */
 async function started(
   proxy: Proxy,
   files: (folder: string, port: number, hubPort: number) => Record<string, string>,
@@ -130,9 +130,9 @@ function pathOf(url: string): string {
 describe.each([
   ['nginx', NGINX, nginxFiles],
   ['Caddy', CADDY, caddyFiles],
-] as const)('%s as docs/operating.md says', (_name, proxy, files) => {
+] as const)('%s configured as in docs/operating.md', (_name, proxy, files) => {
   it.skipIf(!hasPrograms(proxy.program))(
-    'lets people in, and devices with the certificate that they proved',
+    'forwards people, and devices with the certificate that they proved in TLS',
     async () => {
       await using hub = await testHub(BEHIND)
       await using front = await started(proxy, files, hub.address.port)
@@ -148,7 +148,7 @@ describe.each([
       const { fingerprint256 } = new X509Certificate(identity.certificatePem)
       expect(certificates).toMatchObject([{ status: 'Active', fingerprint: fingerprint256 }])
 
-      // A device cannot say by itself which certificate it has: the proxy replaces the header.
+      // A device cannot forge `X-Client-Cert`, because the proxy replaces the header.
       const other = await deviceIdentity()
       const forged = { 'x-client-cert': encodeURIComponent(other.certificatePem) }
       await expect(connectDevice({ ...options, headers: forged })).rejects.toMatchObject({
@@ -162,15 +162,15 @@ describe.each([
   )
 })
 
-describe('files of repositories behind nginx as docs/operating.md says', () => {
+describe('files of repositories behind nginx configured as in docs/operating.md', () => {
   it.skipIf(!hasPrograms('nginx'))(
-    'are read from the hub once, whoever asks and for which part, while the address works',
+    'are read from the hub once, and served from the cache for whole and range requests',
     async () => {
       await using hub = await testHub(BEHIND)
       await using front = await started(NGINX, nginxFiles, hub.address.port)
       const owner = await hub.user()
       const repositoryId = await hub.repository(owner, await hub.organization(owner))
-      // More than what nginx takes of a body unless told otherwise.
+      // Larger than the default limit of nginx for request bodies, 1 MiB.
       const bytes = randomBytes(3 * 1024 * 1024)
       const digest = digestOf(bytes)
       const { assetId } = await owner.invoke('repositories_CreateAsset', {
@@ -188,7 +188,7 @@ describe('files of repositories behind nginx as docs/operating.md says', () => {
       const forged = path.replace(/expires=\d/, 'expires=9')
       expect((await ask(front.port, forged)).status).toBe(403)
 
-      // O8: what it logs holds no signature, and the id under which the hub knows the request.
+      // O8: the log of nginx contains no signature, and contains the request id that the hub uses.
       const line = await until('it is logged', () =>
         readFileSync(join(front.folder, 'muster.log'), 'utf8')
           .split('\n')
@@ -198,11 +198,11 @@ describe('files of repositories behind nginx as docs/operating.md says', () => {
       expect(line).not.toContain(new URLSearchParams(path.split('?')[1]).get('signature') ?? 'signature')
       const { headers: told } = await ask(front.port, '/healthz')
       expect(told['x-request-id']).toMatch(/^[0-9a-f]{32}$/)
-      await until('that one is logged', () =>
+      await until('the request id is logged', () =>
         readFileSync(join(front.folder, 'muster.log'), 'utf8').includes(`${told['x-request-id']}\n`),
       )
 
-      // From now on only nginx can know it.
+      // From here on only the cache of nginx has the bytes.
       rmSync(join(hub.dataDir, 'blobs'), { recursive: true })
       expect((await fetch(hub.url + path)).status).toBe(404)
       const again = await ask(front.port, path)

@@ -45,18 +45,18 @@ import { RefusalRecord } from './refusal-record.ts'
 import { relay } from './relay.ts'
 
 const PATH = '/api/v1/connect/ws'
-/** Largest WebSocket message: the largest frame of a link (protocol 2.10). */
+/** Largest WebSocket message in bytes: the longest frame of a link (protocol 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
 /**
- * A command line opens a channel for each connection to its local port at once, and one that is refused is lost: they wait for
- * places at the device instead. Devices have the limits of their protocol.
+ * Limits of links to command lines, above the defaults (protocol 2.10). A command line opens one channel for each connection to its
+ * local port, and a rejected connection is lost. So the hub accepts the requests and queues the opens to the device (R-17).
  */
 const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
-/** Limits of the connections that are authenticated at once; the others wait in the order in which they came. */
+/** Limits of concurrent authentications (protocol 1.4). Further connections wait in order of arrival. */
 const AUTHENTICATIONS = { max: 32, maxWaiting: 20_000, waitMs: 30_000 }
-/** Time between two warnings that devices hold all descriptors, in milliseconds. */
+/** Minimum time between two warnings that devices hold all their file descriptors, in milliseconds. */
 const FULL_LOG_INTERVAL_MS = 60_000
-/** How long the ends of connections may take to be recorded when the hub stops, in milliseconds. */
+/** Deadline at shutdown for recording the ends of connections, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000
 
 type GatewayOptions = {
@@ -76,15 +76,15 @@ type GatewayOptions = {
   log: Logger
 }
 
-/** Accepts devices and command lines, and browsers' WebSockets to the web pages of devices. */
+/** Accepts WebSockets of devices, of command lines, and of browsers to the web pages of devices. */
 export type Gateway = {
-  /** Takes a request for an upgrade; never throws. */
+  /** Handles an HTTP upgrade request. Never throws. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
-  /** Ends every connection, telling why; resolves when their ends are recorded or the time is over. */
+  /** Closes every connection with a reason. Resolves when their ends are recorded or the deadline has passed. */
   close(): Promise<void>
 }
 
-/** Tells who asks for the gateway's path without an upgrade what is expected there. */
+/** Answers plain HTTP requests to the gateway's path with 426, because it expects a WebSocket upgrade. */
 export function refusePlainRequests(app: FastifyInstance): void {
   app.get(PATH, async (_request, reply) => {
     reply.header('upgrade', 'websocket')
@@ -92,6 +92,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
   })
 }
 
+/** Creates the gateway, which authenticates upgrade requests and serves the links that result from them. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
@@ -123,7 +124,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       )
       changed('devices', caller)
       changed('certificates', caller)
-      // The token's row counts its devices.
+      // The list of tokens shows how many devices each token has enrolled.
       if (isNewDevice)
         live.changed({
           topic: 'tokens',
@@ -134,9 +135,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
   const refusals = new RefusalRecord(pool)
   const heldAnswers = new HeldAnswers()
-  // Nobody else is on a database that is this hub's own child.
+  // No other node uses an embedded database, so there is no need to poll for rights that ended at other nodes.
   const rights = config.databaseUrl === undefined ? undefined : watchRights({ db, pool, devices, log })
-  /** Sockets that asked for an upgrade and are neither connected nor refused. */
+  /** Sockets whose upgrade request is neither accepted nor refused yet. */
   const arriving = new Set<Socket>()
   /** Links of command lines. */
   const people = new Set<Link>()
@@ -160,7 +161,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   async function onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    // Until the WebSocket takes over, nobody else listens: a reset must not become an uncaught exception.
+    // Until the WebSocket takes over, the socket has no other 'error' listener. Without one a reset would crash the process.
     socket.on('error', ignore)
     if (proxy.isFor(request)) return proxy.upgrade(request, socket, head)
     arriving.add(socket)
@@ -181,7 +182,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       const isRegistered = request.headers['x-register-connection'] === 'true'
       if (connected.kind === 'device' && !isRegistered) await takeSlot(connected, socket)
-      // What is let in now would not be found by those who end connections.
+      // `close` has already closed all known connections. A connection accepted after that would stay open.
       refuseWhenClosing()
       if (socket.destroyed) return
       socket.off('error', ignore)
@@ -196,7 +197,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Takes a place for an unregistered link; throws `Refusal` when there is none for its device or organization. */
+  /** Takes a slot for an unregistered link. Throws `Refusal` when its device or organization has reached its limit. */
   async function takeSlot({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
     const { deviceId, tokenId, projectId, organizationId } = caller
     try {
@@ -207,7 +208,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** The refusal while devices hold all descriptors that they may; the first of each minute is a warning. */
+  /** Creates the refusal for exhausted file descriptors. Logs a warning, but only one a minute. */
   function full(): Refusal {
     if (performance.now() - fullLoggedAtMs >= FULL_LOG_INTERVAL_MS) {
       fullLoggedAtMs = performance.now()
@@ -220,7 +221,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (isClosing) throw new Refusal(503, 'Internal', 'the hub is shutting down')
   }
 
-  /** Counts a refusal by its address, never what came in (decisions); returns it, or beyond the rate what to answer instead. */
+  /**
+   * Counts a refused connection of an address. Accepted connections are not counted (decisions, "Tokens and enrolment"). Returns the
+   * refusal, or `RateLimited` for an address with more than 100 refusals a minute.
+   */
   async function counted(request: IncomingMessage, error: unknown): Promise<unknown> {
     if (!(error instanceof Refusal) || error.kind === 'Internal') return error
     if (error.limit) limitReports.add(error.limit.limit, error.limit.subject, error.message)
@@ -231,7 +235,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function refuse(request: IncomingMessage, socket: Socket, error: unknown): void {
-    // A flood leaves no rows and no log lines: the first refusals of each window say what is wrong.
+    // Refusals beyond the rate write no rows and no log lines. The first 100 of each minute already show the reason.
     if (error instanceof ActionError && error.kind === 'RateLimited' && !(error instanceof Refusal)) {
       heldAnswers.hold(socket, () => answer(socket, error))
       return
@@ -260,7 +264,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     )
   }
 
-  /** Answers an upgrade that is refused: status and the error body of the HTTP door (protocol 1.6). */
+  /** Answers a refused upgrade with the status and JSON error body of the HTTP API (protocol 1.6). */
   function answer(socket: Socket, refusal: ActionError): void {
     endWith(socket, bareAnswer(headers, refusal))
   }
@@ -328,7 +332,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Runs an action of an executor channel, by the caller who connected or who they are `now`, at the pace that a device may have. */
+  /**
+   * Runs an action of an executor channel. `now` resolves to the caller with current rights; without it the caller of the connection
+   * counts. The answer to a device that sends too fast is delayed.
+   */
   async function execute(
     who: Caller,
     link: Link,
@@ -366,7 +373,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** A person's token is looked at again for each action, as over HTTP; a device's connection ends with its rights. */
+  /** Reads a person's token again for each action, as over HTTP. Devices need no such check: losing a right closes their connection. */
   async function callerNow(
     { userToken }: Connected & { kind: 'person' },
     link: Link,

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 
-/** Time for which the answer to a flooding address is held back, in milliseconds: 16 clients in a loop get 16 answers a second. */
+/** Delay of an answer to a flooding address, in milliseconds. 16 clients in a loop then get 16 answers a second. */
 const HOLD_MS = 1_000
-/** Answers held back at once; further ones leave immediately, so that held sockets stay few beside those of devices. */
+/** Limit of delayed answers. Further answers are sent at once, so that waiting sockets take few descriptors from devices. */
 const MAX_HELD = 500
 
 /**
- * Holds back answers to an address whose connections are refused faster than the hub logs them. A client that waits for its answer
- * before it tries again is slowed down, and refusing it leaves the hub to others.
+ * Delays answers to an address with more refused connections than its rate limit allows. A client that waits for each answer before
+ * it retries is slowed down, so that refusing it costs little.
  */
 export class HeldAnswers implements Disposable {
   readonly #held = new Map<Socket, { timer: NodeJS.Timeout; answer: () => void }>()
 
-  /** Calls `answer` after the hold, at once when too many are held, never when the socket closes first. */
+  /** Calls `answer` after the delay, or at once when `MAX_HELD` answers wait. Does not call it when the socket closes first. */
   hold(socket: Socket, answer: () => void): void {
     if (this.#held.size >= MAX_HELD) {
       answer()
@@ -23,7 +23,7 @@ export class HeldAnswers implements Disposable {
     socket.once('close', () => this.#end(socket))
   }
 
-  /** Sends the answers that are still held. */
+  /** Sends the delayed answers at once. */
   [Symbol.dispose](): void {
     for (const socket of [...this.#held.keys()]) this.#end(socket)?.()
   }

@@ -51,7 +51,7 @@ const credit = { frameCredit: 128, byteCredit: 16_384 }
 async function newDevice(): Promise<RawDevice & { deviceId: string }> {
   const from = captured.lines.length
   const device = await rawDevice({ url: hub.url, token })
-  const line = await until('the device is let in', () =>
+  const line = await until('the device is admitted', () =>
     captured.lines.slice(from).find(({ msg }) => msg === 'device connected'),
   )
   return { ...device, deviceId: String(line.deviceId) }
@@ -68,7 +68,7 @@ function reasonOf({ received }: RawDevice): string | undefined {
   return close && Buffer.from(close.reason).toString()
 }
 
-describe('a device that breaks the rules of frames ends its own connection', () => {
+describe('a device that violates the frame protocol loses its own connection', () => {
   const cases: [string, string, (device: RawDevice) => unknown][] = [
     ['a text message', 'text message', ({ webSocket }) => webSocket.send('hello')],
     [
@@ -109,14 +109,14 @@ describe('a device that breaks the rules of frames ends its own connection', () 
         webSocket.send(Buffer.from([0x16, 0, 0, 0, 0, 0, 0, 0, 1]))
       },
     ],
-    ['a Pong that nobody asked for', 'pong without ping', device => device.send(HELLO, { type: 'Pong' })],
+    ['a Pong without a Ping', 'pong without ping', device => device.send(HELLO, { type: 'Pong' })],
     [
-      'an Accept that nobody asked for',
+      'an Accept without a request',
       'accept without request',
       device => device.send(HELLO, { type: 'ChannelAccept', receiverId: 1, senderId: 1, ...credit }),
     ],
     [
-      'a Reject that nobody asked for',
+      'a Reject without a request',
       'reject without request',
       device => device.send(HELLO, { type: 'ChannelReject', receiverId: 7, reason: EMPTY }),
     ],
@@ -132,12 +132,12 @@ describe('a device that breaks the rules of frames ends its own connection', () 
         }),
     ],
     [
-      'a Close with an endless reason',
+      'a Close with a reason over 4,096 bytes',
       'control payload too large',
       device => device.send(HELLO, { type: 'Close', reason: new Uint8Array(5000) }),
     ],
     [
-      'data for channels that never were',
+      'more than 128 data frames for unknown channels',
       'unknown channels',
       device => {
         device.send(HELLO)
@@ -175,7 +175,7 @@ describe('a device that breaks the rules of frames ends its own connection', () 
       'credit exceeded',
       async device => {
         const receiverId = await device.openExecutor()
-        // The header of a request that is never finished, then what its window has no room for.
+        // The first frames are read as the header of a request. It never completes, so the further frames exceed the window.
         for (let n = 0; n < 400; n++)
           device.send({ type: 'ChannelData', receiverId, payload: new Uint8Array(60) })
       },
@@ -204,7 +204,7 @@ describe('a device that breaks the rules of frames ends its own connection', () 
     })
   })
 
-  it('but may speak a little of channels that it does not have', async () => {
+  it('but may send 100 data frames for unknown channels', async () => {
     const device = await newDevice()
     device.send(HELLO)
     for (let id = 1; id <= 100; id++)
@@ -215,7 +215,7 @@ describe('a device that breaks the rules of frames ends its own connection', () 
   })
 })
 
-describe('a device that breaks the rules of WebSocket ends its own connection', () => {
+describe('a device that violates the WebSocket protocol loses its own connection', () => {
   const cases: [string, string, (device: RawDevice) => unknown][] = [
     [
       'a message over the largest frame',
@@ -233,7 +233,7 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
       device => socketOf(device.webSocket).write(Buffer.from([0x83, 0x80, 0, 0, 0, 0])),
     ],
     [
-      'a length that no frame has',
+      'a frame length over 2^53',
       'Unsupported WebSocket frame',
       device =>
         socketOf(device.webSocket).write(
@@ -246,21 +246,25 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
       device => socketOf(device.webSocket).write(Buffer.from([0xc2, 0x80, 0, 0, 0, 0])),
     ],
     [
-      'a farewell that is no text',
+      'a close reason that is not UTF-8',
       'invalid UTF-8',
       device => {
         const mask = Buffer.alloc(4)
         socketOf(device.webSocket).write(Buffer.from([0x88, 0x84, ...mask, 0x03, 0xe8, 0xff, 0xff]))
       },
     ],
-    ['HTTP', 'Invalid WebSocket frame', device => socketOf(device.webSocket).write('GET / HTTP/1.1\r\n\r\n')],
+    [
+      'an HTTP request',
+      'Invalid WebSocket frame',
+      device => socketOf(device.webSocket).write('GET / HTTP/1.1\r\n\r\n'),
+    ],
   ]
 
   it.each(cases)('%s', async (_what, reason, misbehave) => {
     const device = await newDevice()
     device.send(HELLO)
     await misbehave(device)
-    // Fails when the hub answers what is no WebSocket either.
+    // Rejects if the hub itself sends an invalid WebSocket frame.
     await device.closed
     expect(await endOf(device)).toMatchObject({
       deviceId: device.deviceId,
@@ -268,15 +272,15 @@ describe('a device that breaks the rules of WebSocket ends its own connection', 
     })
   })
 
-  it('a socket that is cut off', async () => {
+  it('a TCP reset', async () => {
     const device = await newDevice()
     socketOf(device.webSocket).resetAndDestroy()
     expect(await endOf(device)).toMatchObject({ end: 'TransportClosed' })
   })
 })
 
-describe('clients that vanish while they are authenticated', () => {
-  it('leave nothing behind', async () => {
+describe('clients that disconnect while they are authenticated', () => {
+  it('leave no session and no open connection row', async () => {
     await using session = await databaseSession(hub)
     await session.lock('deployment_token')
     const identities = await Promise.all(Array.from({ length: 20 }, () => deviceIdentity()))
@@ -298,7 +302,8 @@ describe('clients that vanish while they are authenticated', () => {
       )
       return socket
     })
-    // The first one's look-up waits, and behind it those of all who came before somebody was answered.
+    // The first look-up waits for the table lock, and the others queue behind it. The answer of the health check shows that the hub
+    // has read the requests sent before.
     await session.waitingStatements(1)
     await fetch(`${hub.url}/healthz`)
     for (const [index, socket] of sockets.entries()) {
@@ -307,7 +312,7 @@ describe('clients that vanish while they are authenticated', () => {
     }
     const before = hub.devices.sessions.length
     await session.release()
-    await until('the last of them is gone', async () => {
+    await until('their connections are closed', async () => {
       const open = await hub.db
         .selectFrom('device_connection')
         .where('ended_at', 'is', null)
@@ -319,7 +324,7 @@ describe('clients that vanish while they are authenticated', () => {
 })
 
 describe('a thousand connections of garbage', () => {
-  it('cost themselves and nothing else', { timeout: 120_000 }, async () => {
+  it('are closed and do not harm the hub', { timeout: 120_000 }, async () => {
     const identities = await Promise.all(Array.from({ length: 20 }, () => deviceIdentity()))
     for (let round = 0; round < 50; round++) {
       await Promise.all(
@@ -341,7 +346,7 @@ describe('a thousand connections of garbage', () => {
         }),
       )
     }
-    await until('all of them are gone', () => hub.devices.sessions.length === 1)
+    await until('all of them are closed', () => hub.devices.sessions.length === 1)
     const names = new Set(captured.named('connection ended').map(({ deviceId }) => deviceId))
     expect(names.size).toBeGreaterThanOrEqual(20)
     expect(names).not.toContain(undefined)
@@ -349,7 +354,7 @@ describe('a thousand connections of garbage', () => {
     expect(response.status).toBe(200)
   })
 
-  /** Bytes that are no HTTP, or HTTP that is no upgrade of ours. */
+  /** Sends random bytes, which are no HTTP request, and waits for the close. */
   async function rawGarbage(): Promise<void> {
     const socket = connect(hub.address.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -358,12 +363,12 @@ describe('a thousand connections of garbage', () => {
     await once(socket, 'close')
   }
 
-  /** A frame of a kind that exists, with random content. */
+  /** Returns a frame with a valid tag and random content. */
   function mutatedFrame(): Uint8Array {
     const tags = [0x00, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x17, 0x20, 0x21, 0xff]
     const bytes = randomBytes(randomInt(1, 60))
     bytes[0] = tags[randomInt(tags.length)]!
-    // Half of them speak of a channel number that could be.
+    // Half of the long frames get a channel id below 256, which may exist.
     if (bytes.length > 9 && randomInt(2) === 0) bytes.fill(0, 1, 8)
     return bytes
   }

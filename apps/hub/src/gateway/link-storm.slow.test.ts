@@ -2,7 +2,7 @@ import { askUpgrade, deviceHeaders, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { bareDevice, countOf, openInRow } from './testing/bare-device.ts'
 
-it('S4: 300 devices return after a power cut, each with ten unregistered links in a row', {
+it('S4: admits 300 devices after a power cut, each with ten unregistered links in a row', {
   timeout: 120_000,
 }, async () => {
   await using usual = await testHub({})

@@ -11,7 +11,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 
-// These wait until the hub has had enough of a peer, so they wait together.
+// These tests wait for timeouts of the hub, so they run concurrently.
 
 const captured = capturedLog()
 const hub = await testHub({}, captured.log)
@@ -22,7 +22,7 @@ const MIB = 1024 * 1024
 async function newDevice(): Promise<RawDevice & { deviceId: string; token: string }> {
   const { owner, projectId, token } = await hub.fleet()
   const device = await rawDevice({ url: hub.url, token })
-  const deviceId = await until('the device shows', async () => {
+  const deviceId = await until('the device is shown as connected', async () => {
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     return devices[0]?.isConnected && devices[0].deviceId
   })
@@ -37,14 +37,14 @@ function endOf({ deviceId }: { deviceId: string }) {
   )
 }
 
-describe.concurrent('a device that keeps its connection and does nothing for it', { timeout: 70_000 }, () => {
-  it('is let go when it never says Hello', async () => {
+describe.concurrent('a device that keeps its connection but does not respond', { timeout: 70_000 }, () => {
+  it('is disconnected when it never sends Hello', async () => {
     const device = await newDevice()
     expect(await endOf(device)).toMatchObject({ end: 'Timeout', reason: 'no Hello' })
     await device.closed
   })
 
-  it('is let go when it never answers a Ping', async () => {
+  it('is disconnected when it never answers a Ping', async () => {
     const device = await newDevice()
     device.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array() })
     expect(await endOf(device)).toMatchObject({ end: 'Timeout', reason: 'no Pong' })
@@ -52,7 +52,7 @@ describe.concurrent('a device that keeps its connection and does nothing for it'
     expect(device.received.filter(({ type }) => type === 'Ping')).toHaveLength(1)
   })
 
-  it('is let go when it asks for much and never reads, while others are served', async () => {
+  it('is disconnected when it requests much data and never reads, while others are served', async () => {
     const device = await newDevice()
     const { deviceId, token, identity } = device
     await using bystander = await connectDevice({ url: hub.url, token })
@@ -86,9 +86,9 @@ describe.concurrent('a device that keeps its connection and does nothing for it'
     )
     expect(end.end).toBe('ConsumerTooSlow')
     expect(slowest).toBeLessThan(2_000)
-    // 2,000 answers of 1 MiB were asked for; one per channel may be under way, in two copies.
+    // 2,000 answers of 1 MiB were requested. Only one per channel may be in flight, in two copies.
     expect(largest).toBeLessThan(200 * MIB)
-    // It is told what to do, if it listens again.
+    // WebSocket close code 1013, "try again later", reaches the device if it reads again.
     const closed = once(device.webSocket, 'close')
     socketOf(device.webSocket).resume()
     expect((await closed)[0]).toBe(1013)
@@ -104,6 +104,6 @@ function request(name: string, input: object): Buffer {
   return Buffer.concat([bytes, text])
 }
 
-it('has nothing in the log that is an error afterwards', () => {
+it('logs no error for unresponsive devices', () => {
   expect(captured.lines.filter(({ level }) => level === 'error')).toEqual([])
 })

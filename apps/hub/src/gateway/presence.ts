@@ -9,12 +9,12 @@ type Opening = {
   deviceId: string
   tokenId: string
   certificateId: string
-  /** Set by the write: whether token and certificate were still good. */
+  /** Set by the write: true when token and certificate were still valid. */
   isOpen: boolean
 }
 type Change = { open: Opening } | { close: string }
 
-// The rights are read again here, so that what was revoked between the look-up and this row does not get in.
+// Reads the rights again, so that a device whose right was revoked after the look-up is not admitted.
 const OPEN = {
   name: 'presence-open',
   text: `
@@ -34,7 +34,8 @@ const OPEN = {
     select connection_id from opened`,
 }
 
-// One that was never registered, because it ended while it was being recorded, replaced nobody: the device is where it was before.
+// The device falls back to its newest connection that is still open. There is one when the closed connection ended while it was
+// being recorded: it was never registered, so the older connection was not closed.
 const CLOSE = {
   name: 'presence-close',
   text: `
@@ -63,10 +64,10 @@ const MAY_CONNECT = {
     ) as "mayConnect"`,
 }
 
-/** Least time between two batches in milliseconds: in a storm the statement costs more than the few rows that came meanwhile. */
+/** Minimum time between two batches, in milliseconds. In a storm of connects a statement for few rows costs more than the rows. */
 const LINGER_MS = 20
 
-/** Rows that say who is connected where, written in batches and in order: a storm of devices is a few statements. */
+/** Writes the rows that show which device is connected to which node, in order and in batches, so that a storm takes few statements. */
 export class Presence {
   readonly #pool: pg.Pool
   readonly #nodeId: string
@@ -81,32 +82,35 @@ export class Presence {
       maxBatch: 500,
       maxWaiting: 200_000,
       lingerMs: LINGER_MS,
-      // An end that is not recorded would show a device as connected for ever.
+      // A lost end would show the device as connected forever.
       retryForMs: Number.POSITIVE_INFINITY,
       weigh: () => 1,
       write: changes => this.#write(changes),
     })
   }
 
-  /** Records a registered connection; resolves to its id, or to nothing when its rights ended meanwhile. */
+  /** Records a registered connection. Resolves to its id, or to undefined when its token or certificate is no longer valid. */
   async open(device: Omit<Opening, 'connectionId' | 'isOpen'>): Promise<string | undefined> {
     const open: Opening = { ...device, connectionId: newId('d_conn'), isOpen: false }
     await this.#changes.add({ open })
     return open.isOpen ? open.connectionId : undefined
   }
 
-  /** Whether token and certificate are still good, for a connection that is not recorded. */
+  /** Checks that token and certificate are still valid, for an unregistered connection, which has no row. */
   async mayConnect({ tokenId, certificateId }: Pick<Opening, 'tokenId' | 'certificateId'>): Promise<boolean> {
     const { rows } = await this.#pool.query<{ mayConnect: boolean }>(MAY_CONNECT, [tokenId, certificateId])
     return rows[0]!.mayConnect
   }
 
-  /** Records the end of a connection that ended by itself; those of a node that stops end with it. */
+  /** Records the end of one connection. On shutdown the node ends all its connections in one statement instead. */
   async close(connectionId: string): Promise<void> {
     await this.#changes.add({ close: connectionId })
   }
 
-  /** Runs of opens and of closes keep their order, so that the last word about a device is the last thing that happened. */
+  /**
+   * Splits the changes into runs of opens and runs of closes, and writes these in order, so that the last change of a device decides.
+   * A run opens each device once, because one statement can update a row only once.
+   */
   async #write(changes: Change[]): Promise<void> {
     for (let from = 0; from < changes.length; ) {
       const isOpening = 'open' in changes[from]!
@@ -128,7 +132,7 @@ export class Presence {
   }
 
   async #open(openings: Opening[]): Promise<void> {
-    // A retry after a lost connection may find the rows of its first try.
+    // After a lost database connection the retry may find the rows that its first try committed.
     const { rows } = await this.#pool
       .query<{ connection_id: string }>(OPEN, [
         openings.map(opening => opening.connectionId),

@@ -10,7 +10,7 @@ const { log, lines } = capturedLog()
 const hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }, log)
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** The answer to an upgrade that is refused, asked for from an address. */
+/** Sends an upgrade request that appears to come from `address`, and returns its refusal. */
 async function refused(address: string, headers: Record<string, string>) {
   const asked = request(`${hub.url}/api/v1/connect/ws`, {
     headers: {
@@ -33,7 +33,7 @@ async function refused(address: string, headers: Record<string, string>) {
   }
 }
 
-it('answers a flood of refused connections with 429, leaves no trace of it, and lets devices in meanwhile', async () => {
+it('answers a flood of refused connections with 429, does not log it, and admits valid devices meanwhile', async () => {
   const { owner, projectId, token } = await hub.fleet()
   const waiting = await hub.token(owner, projectId, false)
   const identity = await deviceIdentity()
@@ -50,7 +50,7 @@ it('answers a flood of refused connections with 429, leaves no trace of it, and 
   expect(new Set(statuses.slice(0, 50))).toEqual(new Set([403]))
   expect(new Set(statuses.slice(50, 100))).toEqual(new Set([401]))
   expect(new Set(statuses.slice(100))).toEqual(new Set([429]))
-  // Held back, so that a client in a loop is slowed down.
+  // The hub delays these answers by 1 s, which slows down a client in a loop.
   expect(performance.now() - startedMs).toBeGreaterThan(900)
   const last = answers.at(-1)!
   expect(last.body.kind).toBe('RateLimited')
@@ -59,7 +59,7 @@ it('answers a flood of refused connections with 429, leaves no trace of it, and 
 
   await refused('192.0.2.1', headers)
   expect(lines.filter(({ msg }) => msg === 'connection refused')).toHaveLength(100)
-  const known = await until('the first refusals are kept', async () => {
+  const known = await until('the first refusals are recorded', async () => {
     const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
     const found = tokens.find(({ tokenId }) => tokenId === waiting.tokenId)
     return found?.lastRefusal?.count === 50 && found.lastRefusal
@@ -71,7 +71,7 @@ it('answers a flood of refused connections with 429, leaves no trace of it, and 
   expect((await refused('192.0.2.2', headers)).status).toBe(403)
 })
 
-it('counts upgrades to anywhere else as well, which fill the log otherwise', async () => {
+it('counts upgrade requests for other paths as well, so that they cannot fill the log', async () => {
   const before = lines.length
   const statusOf = async () => {
     const asked = request(`${hub.url}/elsewhere`, {
@@ -86,7 +86,7 @@ it('counts upgrades to anywhere else as well, which fill the log otherwise', asy
   expect(lines.slice(before).filter(({ msg }) => msg === 'connection refused')).toHaveLength(100)
 })
 
-it('answers refused connections at once when 500 are held back', async () => {
+it('answers further refused connections at once while 500 answers are delayed', async () => {
   const address = '192.0.2.3'
   const unknownToken = () => refused(address, { authorization: `Bearer ${newId('deployment')}` })
   await Promise.all(Array.from({ length: 100 }, unknownToken))

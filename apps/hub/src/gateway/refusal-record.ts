@@ -3,7 +3,10 @@ import type pg from 'pg'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 
 type Refused = { tokenId: string; deviceId: string | undefined; reason: string }
-/** Refusals of one token or device in a row: the last reason, how often it came, and whether it was the only one. */
+/**
+ * Refusals of one token or device within a batch. `count` is the number of times that the last reason came in a row. `isOnly` means
+ * that the batch has no other reason, so that the count adds to the stored one.
+ */
 type Tally = { reason: string; count: number; isOnly: boolean }
 
 const RECORD = {
@@ -24,8 +27,8 @@ const RECORD = {
 }
 
 /**
- * Keeps the last refusal of a token and of a device with how often the same happened in a row (decisions, "Devices"). A storm
- * of refused devices shares one row of one token, so refusals are counted here and written together.
+ * Stores the last refusal of each token and device, with the number of times that it came in a row (decisions, "Tokens and
+ * enrolment"). In a storm many refusals concern the row of one token, so they are counted in memory and written in batches.
  */
 export class RefusalRecord {
   readonly #pool: pg.Pool

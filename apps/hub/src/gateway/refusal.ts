@@ -2,14 +2,14 @@ import { ActionError, type ErrorKind } from '@muster/actions'
 import { LimiterRejection } from '@muster/concurrency'
 import type { LimitReached } from '../limits/limit-reached.ts'
 
-/** Whom a refusal concerns, as far as it is known. */
+/** Token, device and place that a refusal concerns, as far as they are known. */
 export type RefusalSubject = {
   tokenId?: string
   deviceId?: string
   place?: { organizationId: string; projectId: string }
 }
 
-/** A connection that is not let in: status and reason for the peer, and whom it concerns for the log and the console. */
+/** A refused connection: status and reason for the peer, and the ids that the log and the console show. */
 export class Refusal extends ActionError {
   readonly tokenId: string | undefined
   readonly deviceId: string | undefined
@@ -31,13 +31,13 @@ export class Refusal extends ActionError {
     this.limit = about.limit
   }
 
-  /** A refusal for a limit, with the limit's status and text. */
+  /** Creates a refusal from a reached limit, with its status and text. */
   static of(limit: LimitReached, about: RefusalSubject): Refusal {
     return new Refusal(limit.status, limit.kind, limit.message, { ...about, limit })
   }
 }
 
-/** Turns the rejection of a full or slow queue into a refusal; throws any other error as it is. */
+/** Converts the rejection by a full or slow queue into a refusal with 503. Rethrows any other error. */
 export function refuseWhenCrowded(error: unknown): never {
   if (!(error instanceof LimiterRejection)) throw error
   throw new Refusal(503, 'Internal', 'too many devices connect at once')

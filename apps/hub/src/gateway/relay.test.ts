@@ -24,7 +24,7 @@ let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let device: FakeDevice
 let service: Server
 let port: number
-/** Connections of the device's service, which sends back what it gets. */
+/** Connections of the device's echo service. */
 const served: Socket[] = []
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ async function readAll(channel: Channel): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-it('carries bytes both ways, unchanged, with an end of each', async () => {
+it('pipes bytes unchanged in both directions, each with its own end', async () => {
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint())
   const bytes = randomBytes(8_000_000)
@@ -63,10 +63,13 @@ it('carries bytes both ways, unchanged, with an end of each', async () => {
   for (let at = 0; at < bytes.length; at += 60_000) await channel.write(bytes.subarray(at, at + 60_000))
   channel.end()
   expect(digestOf(await read)).toBe(digestOf(bytes))
-  await until('the service is done', () => served.at(-1)!.destroyed || served.at(-1)!.readableEnded)
+  await until(
+    'the service has read to the end',
+    () => served.at(-1)!.destroyed || served.at(-1)!.readableEnded,
+  )
 })
 
-it('carries many at once to one device', async () => {
+it('pipes 64 connections to one device at once', async () => {
   const token = await hub.userToken(fleet.owner)
   const outcomes = await Promise.all(
     Array.from({ length: 64 }, async (_, n) => {
@@ -80,7 +83,7 @@ it('carries many at once to one device', async () => {
   expect(outcomes).toEqual(outcomes.map((_, n) => `hello ${n}`))
 }, 60_000)
 
-it('stops a writer whose reader stalls, and goes on with it', async () => {
+it('stops a writer while the reader stalls, and continues afterwards', async () => {
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint())
   const chunk = randomBytes(64_000)
@@ -90,9 +93,9 @@ it('stops a writer whose reader stalls, and goes on with it', async () => {
     for (; written < 64_000_000 && !isStopped; written += chunk.length)
       await channel.write(Buffer.from(chunk))
   })()
-  // Nobody reads what comes back: it fills what there is of buffers on the way, and then nothing moves.
+  // The echo is not read, so it fills all buffers on the way. Then the writer stops.
   let before = -1
-  await until('nothing moves any more', async () => {
+  await until('the writer has stopped', async () => {
     const isStill = written === before
     before = written
     await new Promise(done => setTimeout(done, 400))
@@ -106,7 +109,7 @@ it('stops a writer whose reader stalls, and goes on with it', async () => {
   expect((await reading).length).toBe(written)
 }, 60_000)
 
-it('gives what a service says before it breaks off, though the person has more for it', async () => {
+it('delivers the answer of a service that closes while the client still sends', async () => {
   await using hasty = await connectDevice({
     url: hub.url,
     token: fleet.token,
@@ -114,7 +117,7 @@ it('gives what a service says before it breaks off, though the person has more f
       onRequest: wish => {
         const channel = wish.accept()
         void channel.read().then(() => {
-          // All in one piece: the answer, its end, and that nothing more is read.
+          // A single write carries the answer, its end, and the notice that the device reads no more.
           const socket = socketOf(hasty.webSocket)
           socket.cork()
           channel.tryWrite(Buffer.from('too large'))
@@ -124,7 +127,7 @@ it('gives what a service says before it breaks off, though the person has more f
       },
     },
   })
-  await until('the hub knows it', () => hub.devices.get(hasty.deviceId) !== undefined)
+  await until('the hub has registered the device', () => hub.devices.get(hasty.deviceId) !== undefined)
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint(hasty.deviceId))
   const heard: string[] = []
@@ -137,12 +140,12 @@ it('gives what a service says before it breaks off, though the person has more f
   channel.onPeerStopped = () => heard.push('it reads no more')
   for (let n = 0; n < 1_000 && channel.canWrite; n++)
     await channel.write(Buffer.alloc(64_000)).catch(() => {})
-  // Command lines take the last for the end of everything.
-  await until('that is told', () => heard.includes('it reads no more'))
+  // Command lines take "reads no more" for the end of the whole channel, so it must come last.
+  await until('the last notice has arrived', () => heard.includes('it reads no more'))
   expect(heard).toEqual(['too large', 'its end', 'it reads no more'])
 })
 
-it('is told to the audit log once for each port, however many connections it carries', async () => {
+it('writes one audit event for each port, however many connections are forwarded', async () => {
   const told = async () =>
     (await auditEvents(hub, 'devices_PortForwarded')).filter(({ deviceId }) => deviceId === device.deviceId)
   const before = (await told()).length
@@ -153,7 +156,7 @@ it('is told to the audit log once for each port, however many connections it car
       () => {},
     )
   await Promise.all([open(), open(), open()])
-  // One that was refused was no forward.
+  // A refused connection is not recorded.
   await open(1)
   expect((await told()).slice(before)).toMatchObject([
     {
@@ -164,7 +167,7 @@ it('is told to the audit log once for each port, however many connections it car
   ])
 })
 
-it('carries nothing before the audit log has it, also when the same port is asked for twice at once', async () => {
+it('accepts no channel before the audit event is written, also for two concurrent requests of a port', async () => {
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   await using session = await databaseSession(hub)
   const before = served.length
@@ -174,24 +177,24 @@ it('carries nothing before the audit log has it, also when the same port is aske
     await cli.open(endpoint())
     accepted++
   })
-  await until('the device has both', () => served.length === before + 2)
+  await until('the device has accepted both', () => served.length === before + 2)
   await session.waitingStatements(1)
-  // What comes behind them was decided after them.
+  // The answer to this later request shows that the hub had time to accept the two before it.
   await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
   expect(accepted).toBe(0)
   await session.release()
   await Promise.all(opening)
 })
 
-it('is over as a whole when an agent of 2025 finds nobody at its port, which it tells after it accepted', async () => {
+it('closes both directions when a 2025 agent finds its port closed after it accepted the channel', async () => {
   await using agent = await publicAgent({ age: '2025', url: hub.url, token: fleet.token })
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const channel = await cli.open(endpoint(agent.deviceId, 1))
   expect(await channel.read()).toBe(null)
-  await until('the way there is closed, too', () => channel.hasPeerStopped)
+  await until('the other direction is closed, too', () => channel.hasPeerStopped)
 })
 
-it('is refused in words for what is not there, not theirs or not open', async () => {
+it('rejects absent, foreign and closed targets with a reason', async () => {
   const stranger = await hub.user({ isAdmin: true })
   await using theirs = await connectPerson(hub.url, await hub.userToken(stranger))
   await expect(theirs.open(endpoint())).rejects.toThrow('forbidden')
@@ -207,11 +210,11 @@ it('is refused in words for what is not there, not theirs or not open', async ()
   await expect(device.link.open(endpoint())).rejects.toThrow('unknown endpoint')
   const away = await connectDevice({ url: hub.url, token: fleet.token })
   await away[Symbol.asyncDispose]()
-  await until('the hub knows it', () => hub.devices.get(away.deviceId) === undefined)
+  await until('the hub has removed the device', () => hub.devices.get(away.deviceId) === undefined)
   await expect(cli.open(endpoint(away.deviceId))).rejects.toThrow('device not connected')
 })
 
-it('ends with the right to it', async () => {
+it('closes the channel when the person loses the membership', async () => {
   const friend = await hub.user()
   await hub.db
     .insertInto('organization_member')

@@ -8,19 +8,19 @@ import { type DeviceRegistry, openPort } from '../links/registry.ts'
 import { breakOff, splice } from '../net/channel-pipe.ts'
 import { endWithRight } from '../net/recheck.ts'
 
-/** What command lines ask for (protocol 3.4): a port of a device. */
+/** Endpoint that command lines open to reach a TCP port of a device (protocol 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
 
 type RelayOptions = {
   db: Db
   devices: DeviceRegistry
-  /** Who asks, as of now; rejects when they may not ask any more. */
+  /** Reads the caller again. Rejects when the user token is no longer valid. */
   callerNow: () => Promise<Caller>
 }
 
 /**
- * Passes a channel of a person on to a device: their bytes go both ways unchanged, and either side's pace is the other's. The
- * device answers first, so that its refusal is theirs. The connection ends with the right to it.
+ * Pipes a person's channel to a TCP port of a device, in both directions and with backpressure. The channel to the device is opened
+ * first, so that a refusal by the device becomes the answer. Both channels are closed when the person loses the permission.
  */
 export async function relay(
   request: ChannelRequest,
@@ -29,7 +29,7 @@ export async function relay(
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
-  // Old agents end their process over one.
+  // An invalid port is never sent to the device: agents from before 2026-03-03 exit on it.
   if (Number(port) < 1 || Number(port) > 65_535) return request.reject('invalid TCP forwarding endpoint')
   const rightNow = async (): Promise<Right | undefined> => {
     const permission = { can: 'manage', on: 'device', id: 'deviceId' } as const
@@ -70,12 +70,12 @@ export async function relay(
 
 type Right = Authorization & { caller: Caller }
 
-/** Ports that were forwarded over a link before, with when that is written. */
+/** Device ports that were forwarded over each link, with the promise of their audit event. */
 const forwarded = new WeakMap<Link, Map<string, Promise<void>>>()
 
 /**
- * Tells the audit log that somebody reached a port of a device: once for each port and connection of a command line, however many
- * connections it forwards, and before any byte passes.
+ * Writes the audit event of a forwarded port before any byte passes. There is one event for each port and link of a command line,
+ * however many connections it forwards.
  */
 async function recordOnce(
   db: Db,

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TlsFiles } from '../config.ts'
 
-// A device that comes back with a ticket proves nothing anew: what it may do is asked of the database each time.
+// A device that resumes a TLS session does not prove its key again. So its rights are read from the database each time.
 
 let folder: string
 let tls: TlsFiles
@@ -23,7 +23,7 @@ let hub: TestHub
 const settings = { publicUrl: 'https://localhost:0', instanceKey: 'ab'.repeat(32) }
 
 beforeAll(async () => {
-  // The hub's certificate in these tests is signed by nobody.
+  // The hub's certificate in these tests is self-signed.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
   tls = { certPath: join(folder, 'cert.pem'), keyPath: join(folder, 'key.pem') }
@@ -60,14 +60,14 @@ async function certificateIdOf(owner: TestUser, deviceId: string): Promise<strin
   return (await owner.invoke('devices_GetDetails', { deviceId })).certificates[0]!.certificateId
 }
 
-it('is encrypted by what costs a small device least, of what both know', async () => {
+it('prefers AES-128-GCM, the cheapest cipher for small devices', async () => {
   const { token } = await hub.fleet()
   await using device = await connect(token, await deviceIdentity())
   expect(tlsOf(device).getCipher().name).toBe('TLS_AES_128_GCM_SHA256')
 })
 
 describe('a resumed session', () => {
-  it('is taken, with the certificate that the device had shown', async () => {
+  it('is accepted, with the certificate of the first handshake', async () => {
     const { token } = await hub.fleet()
     const identity = await deviceIdentity()
     const first = await connect(token, identity)
@@ -78,7 +78,7 @@ describe('a resumed session', () => {
     await first[Symbol.asyncDispose]()
   })
 
-  it('is taken by another process with the key of the instance, and by none with another key', async () => {
+  it('is accepted by another process with the same instance key, but not with another key', async () => {
     const { token } = await hub.fleet()
     const identity = await deviceIdentity()
     await using first = await connect(token, identity)
@@ -94,11 +94,12 @@ describe('a resumed session', () => {
     }
   })
 
-  it.each(['Revoked', 'Rejected'] as const)('opens nothing to a certificate that is %s', async status => {
+  it.each(['Revoked', 'Rejected'] as const)('is refused with a certificate that is %s', async status => {
     const { owner, projectId } = await hub.fleet()
     const { token } = await hub.token(owner, projectId, status === 'Revoked')
     const identity = await deviceIdentity()
-    // Where nothing is accepted by itself, another device brings the session: tickets know no project.
+    // A device of a token without automatic acceptance is refused, so it has no session. A helper project provides one, because
+    // tickets are not bound to a project.
     const helper = await hub.fleet()
     const first = await connect(status === 'Revoked' ? token : helper.token, identity)
     const session = tlsOf(first).getSession()
@@ -121,7 +122,7 @@ describe('a resumed session', () => {
     await first[Symbol.asyncDispose]()
   })
 
-  it('of a deleted token opens nothing', async () => {
+  it('is refused with a deleted token', async () => {
     const { owner, token, tokenId } = await hub.fleet()
     const identity = await deviceIdentity()
     const first = await connect(token, identity)
@@ -133,7 +134,7 @@ describe('a resumed session', () => {
 })
 
 describe('a certificate', () => {
-  it('that is revoked in one project goes on in another', async () => {
+  it('that is revoked in one project stays valid in another', async () => {
     const here = await hub.fleet()
     const there = await hub.fleet()
     const identity = await deviceIdentity()
@@ -147,7 +148,7 @@ describe('a certificate', () => {
     expect(certificates).toMatchObject([{ status: 'Active', isShared: false }])
   })
 
-  it('that has expired is refused, in TLS as in the header, and the device tells why', async () => {
+  it('that has expired is refused with its date, both in TLS and in the header', async () => {
     const { owner, projectId, token } = await hub.fleet()
     const identity = await deviceIdentity()
     const device = await connect(token, identity)
@@ -170,11 +171,11 @@ describe('a certificate', () => {
     await device[Symbol.asyncDispose]()
   })
 
-  it('that somebody else shows with a token and a fingerprint of ours waits for a person', async () => {
+  it('of a thief who knows token and fingerprint stays Pending', async () => {
     const { owner, token } = await hub.fleet()
     const identity = await deviceIdentity()
     await using device = await connect(token, identity)
-    // All that a copied disk image or a log could tell, without the key.
+    // The thief knows the token and the fingerprint, for example from a log, but not the private key.
     const thief = { ...(await deviceIdentity()), fingerprint: identity.fingerprint }
     await expect(connect(token, thief)).rejects.toMatchObject({ status: 403 })
     await expect(connect(token, { ...thief, certificatePem: identity.certificatePem })).rejects.toThrow()

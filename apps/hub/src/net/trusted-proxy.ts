@@ -5,21 +5,24 @@ import type { Config } from '../config.ts'
 import { familyOf, networkList } from './networks.ts'
 
 /**
- * Says whether a request may speak for somebody else's certificate or address: it comes from a trusted proxy that knows the
- * secret (decisions, "Devices").
+ * Checks whether a request comes from a trusted proxy with the right secret. Only such a proxy may pass on the certificate or the
+ * address of another client (decisions, "Certificates").
  */
 export function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
   const proxies = networkList(config.trustedProxies)
   const secret = Buffer.from(config.proxySecret ?? '')
   return request => {
-    const told = Buffer.from(String(request.headers['x-muster-proxy-secret'] ?? ''))
-    if (secret.length === 0 || told.length !== secret.length || !timingSafeEqual(told, secret)) return false
+    const sentSecret = Buffer.from(String(request.headers['x-muster-proxy-secret'] ?? ''))
+    if (secret.length === 0 || sentSecret.length !== secret.length || !timingSafeEqual(sentSecret, secret)) return false
     const address = remoteAddress(request)
     return proxies.check(address, familyOf(address))
   }
 }
 
-/** Reads who a request comes from, for the log and for limits: the peer, or whom a trusted proxy names last in `X-Forwarded-For`. */
+/**
+ * Creates the function that reads a client's address for the log and for limits: the last address in `X-Forwarded-For` of a trusted
+ * proxy, else the address of the peer.
+ */
 export function remoteReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)
   return request => {
@@ -31,14 +34,14 @@ export function remoteReader(config: Config): (request: IncomingMessage) => stri
   }
 }
 
-/** An id that may stand in logs, audit rows and headers. */
+/** Request ids that are safe in logs, audit rows and headers. */
 const REQUEST_ID = /^[\w.:/+=@-]{8,128}$/
-/** Trace context of the W3C, version 00: the id of the trace and of the calling span, neither all zeros. */
+/** W3C `traceparent` header: version, trace id, and id of the calling span. Neither id is all zeros. */
 const TRACE_PARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}/
 
 /**
- * Reads the request id that a trusted proxy gives: `X-Request-Id`, else trace and span of `traceparent` joined by a hyphen. Undefined
- * for other clients, who could otherwise write ids of their choice into the audit log.
+ * Creates the function that reads the request id of a trusted proxy: `X-Request-Id`, else trace id and span id of `traceparent` joined
+ * by a hyphen. Returns undefined for other clients, which could otherwise write chosen ids into the audit log.
  */
 export function requestIdReader(config: Config): (request: IncomingMessage) => string | undefined {
   const isProxy = trustedProxy(config)
@@ -51,12 +54,12 @@ export function requestIdReader(config: Config): (request: IncomingMessage) => s
   }
 }
 
-/** Address of the peer of a request, IPv4 in its own form. */
+/** Address of the peer of a request, without the prefix of IPv4-mapped IPv6 addresses. */
 export function remoteAddress(request: IncomingMessage): string {
   return unwrapped(request.socket.remoteAddress ?? '')
 }
 
-/** An IPv4 address without its IPv6 wrapping. */
+/** Removes the `::ffff:` prefix of an IPv4-mapped IPv6 address. */
 function unwrapped(address: string): string {
   return address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 }

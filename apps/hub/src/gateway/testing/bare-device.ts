@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { randomBase58 } from '@muster/actions'
 import { askUpgrade, deviceHeaders, deviceIdentity, type TestHub, type UpgradeAnswer } from '@muster/testkit'
 
-/** The certificate of all devices here: their fingerprints make them different devices, and a key takes time. */
+/** Certificate of all devices here. Their fingerprints distinguish them, and generating a key for each would take long. */
 const certificate = await deviceIdentity()
 
-/** A device that has only its fingerprint, and opens links that say nothing. */
+/** Creates a device with a fingerprint of its own. It opens links and sends no frames on them. */
 export function bareDevice(hub: TestHub, token: string) {
   const identity = { ...certificate, fingerprint: `d_sk_${randomBase58(44)}` }
   const sockets: Socket[] = []
@@ -24,7 +24,7 @@ export function bareDevice(hub: TestHub, token: string) {
   }
 }
 
-/** Opens links one after the other, each before the next, as the one-shot commands of a script do. */
+/** Opens links one after the other and closes each before the next, as a script of one-shot commands does. */
 export async function openInRow(device: ReturnType<typeof bareDevice>, count: number): Promise<number[]> {
   const statuses: number[] = []
   for (let link = 0; link < count; link++) {
@@ -34,5 +34,6 @@ export async function openInRow(device: ReturnType<typeof bareDevice>, count: nu
   return statuses
 }
 
+/** Number of answers with a given status. */
 export const countOf = (answers: UpgradeAnswer[], status: number) =>
   answers.filter(answer => answer.status === status).length
