@@ -1,4 +1,4 @@
-/** The best known passwords of eight and more characters, in lower case, as every list of leaked ones has them. */
+/** The most common passwords of at least 8 characters, in lower case, as found in lists of leaked passwords. */
 const COMMON = new Set(
   `
   00000000 000000000 0000000000 01010101 01020304 01234567 012345678 0123456789 0987654321 09876543 10101010 1020304050
@@ -112,7 +112,7 @@ const COMMON = new Set(
     .match(/\S+/g),
 )
 
-/** Whether a password is one of those that are tried first, in any case. */
+/** Checks whether a password is one of the most common ones, in any letter case. */
 export function isCommonPassword(password: string): boolean {
   return COMMON.has(password.toLowerCase())
 }

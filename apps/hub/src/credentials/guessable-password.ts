@@ -1,11 +1,11 @@
 import { ActionError } from '@muster/actions'
 
-/** The product's name, alone or repeated, with any digits and signs around it. */
+/** The product's name, alone or repeated, with any digits and symbols around it. */
 const PRODUCT_NAME = /^(?:\P{L}*muster)+\P{L}*$/u
 
 /**
- * Throws `Invalid` with an issue at the input field `path` for a password that follows from the account: its address, the part of
- * the address before the @, or the name of the product.
+ * Throws `Invalid` with an issue at the input field `path` for a password that attackers try first: the account's address, the part
+ * of the address before the @, or the name of the product.
  */
 export function refuseGuessable(password: string, email: string, path = 'password'): void {
   const what = whatItRepeats(password.toLowerCase(), email.toLowerCase())

@@ -3,13 +3,13 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config-error.ts'
 
-/** Gives a key of 32 bytes for one purpose; none tells anything about another or about the instance's own. */
+/** Derives a key of 32 bytes for one purpose. It reveals neither the keys of other purposes nor the instance key. */
 export type InstanceKey = (purpose: string) => Buffer
 
 /**
- * The secret of the instance: from its setting, which nodes share, else from `instance-key` in the data folder, made at the
- * first start where it may be. Throws `ConfigError` when that file is damaged: a new key would make everything signed before
- * worthless.
+ * Loads the instance key from its setting, which all nodes share, else from the file `instance-key` in the data folder. Creates that
+ * file if `mayMake`. Throws `ConfigError` when the file is absent and may not be created, or damaged. A new key in place of a damaged
+ * one would invalidate everything that was signed before.
  */
 export async function loadInstanceKey(
   dataDir: string,
@@ -19,7 +19,7 @@ export async function loadInstanceKey(
   return instanceKeyOf(setting ?? (await keyOfFile(join(dataDir, 'instance-key'), mayMake)))
 }
 
-/** The keys that follow from a secret of 64 hexadecimal digits. */
+/** Returns the key derivation for an instance key of 64 hexadecimal digits. */
 export function instanceKeyOf(hex: string): InstanceKey {
   const key = Buffer.from(hex, 'hex')
   return purpose => Buffer.from(hkdfSync('sha256', key, 'muster', purpose, 32))
@@ -37,7 +37,7 @@ async function keyOfFile(path: string, mayMake: boolean): Promise<string> {
     const fresh = `${path}.${process.pid}`
     await writeFile(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
     try {
-      // Whole or not at all, and never over one that is there.
+      // `link` makes the complete file visible at once, and fails if another process has created it meanwhile.
       await link(fresh, path)
     } finally {
       await rm(fresh)

@@ -24,7 +24,7 @@ type Link = {
   purpose: 'Activation' | 'PasswordReset' | 'Device'
   jwt: string
   jwtId: string
-  /** The person whose link it is, or the device. */
+  /** Id of the person that the link belongs to, or of the device. */
   subject: string
   claims?: object
   typ: string
@@ -32,11 +32,11 @@ type Link = {
   key: Buffer
 }
 
-/** What makes a JWT wrong, given a right one. */
+/** Ways to make an invalid JWT from a valid one, by the name that they have in test titles. */
 const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
   'is empty': () => '',
   'is no JWT': () => 'activate me',
-  'is one dot after the other': () => '..',
+  'is only dots': () => '..',
   'is very long': () => 'x'.repeat(4096),
   'is JSON': ({ jwtId, subject }) => JSON.stringify({ jti: jwtId, sub: subject }),
   'lost its signature': ({ jwt }) => jwt.slice(0, jwt.lastIndexOf('.') + 1),
@@ -54,7 +54,7 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
       .encode(),
   ...Object.fromEntries(
     ['none', 'None', 'NONE', 'nOnE', ''].map(alg => [
-      `says alg "${alg}" with everything else right`,
+      `says alg "${alg}" with everything else valid`,
       ({ jwt, typ }: Link) => `${encoded({ alg, typ })}.${jwt.split('.')[1]}.`,
     ]),
   ),
@@ -64,7 +64,7 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
     signed(link).sign(Buffer.from(INSTANCE_KEY, 'hex')),
   'is signed with HS384': link => signed(link, { alg: 'HS384' }).sign(key(`jwt ${link.purpose}`)),
   'is signed with HS512': link => signed(link, { alg: 'HS512' }).sign(key(`jwt ${link.purpose}`)),
-  'is signed with a key pair that it brings along': async link => {
+  'is signed with a key pair from its own header': async link => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     return signed(link, { alg: 'RS256', jwk: await exportJWK(publicKey) }).sign(privateKey)
   },
@@ -73,12 +73,12 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
     return signed(link).sign(Buffer.from(await exportSPKI(publicKey)))
   },
   'names a file as its key': link => signed(link, { kid: '../../../../dev/null' }).sign(Buffer.alloc(32)),
-  'names a statement as its key': link => signed(link, { kid: "' union select '" }).sign(Buffer.from('x')),
-  'names an address of keys': link =>
+  'names SQL as its key': link => signed(link, { kid: "' union select '" }).sign(Buffer.from('x')),
+  'names URLs of keys': link =>
     signed(link, { jku: 'https://evil.example/keys', x5u: 'https://evil.example/x' }).sign(randomBytes(32)),
   'is of another type': link => signed(link, { typ: 'JWT' }).sign(link.key),
   'is of no type': link => signed(link, { typ: undefined }).sign(link.key),
-  'demands what nobody knows': ({ jwt, typ, key }) => {
+  'has an unknown critical header': ({ jwt, typ, key }) => {
     const signed = `${encoded({ alg: 'HS256', typ, crit: ['new'], new: 1 })}.${jwt.split('.')[1]}`
     return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
   },
@@ -89,7 +89,7 @@ const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
       .setExpirationTime(new Date(Date.now() - 1000))
       .sign(link.key),
   'never expires': link => unaddressed(link).setAudience(link.audience).sign(link.key),
-  'does not work yet': link => signed(link).setNotBefore(AN_HOUR).sign(link.key),
+  'is not valid yet': link => signed(link).setNotBefore(AN_HOUR).sign(link.key),
   'has no id': link => signed({ ...link, jwtId: undefined as never }).sign(link.key),
   'has the id of another': link => signed({ ...link, jwtId: crypto.randomUUID() }).sign(link.key),
   'has no subject': link => signed({ ...link, subject: undefined as never }).sign(link.key),
@@ -163,18 +163,18 @@ describe.each(['Activation', 'PasswordReset'] as const)('a mailed JWT for %s', p
     expect(await redeem(jwt)).toBe(purpose === 'Activation' ? 'Failed' : 'InvalidToken')
   })
 
-  it('that is right is one that the tests above could have made, and works once', async () => {
+  it('that is valid and made like the forgeries above works once', async () => {
     expect(await redeem(await signed(link).sign(link.key))).toBe('Completed')
     expect(await redeem(link.jwt)).toBe(purpose === 'Activation' ? 'Failed' : 'InvalidToken')
   })
 
-  it('cannot be longer than a JWT may be', async () => {
+  it('of more than 4,096 characters is refused as invalid input', async () => {
     expect(await redeem('x'.repeat(4097))).toMatch(/^Invalid: /)
   })
 })
 
 describe('a JWT that names a device', () => {
-  /** It is used as often as one likes, so its id is nobody's. */
+  /** All forgeries except those of the id: a JWT of a device may be used many times, so its id is not checked. */
   const forgeries = Object.entries(FORGERIES).filter(([what]) => !/ id( |$)/.test(what))
   let link: Link
 
@@ -207,7 +207,7 @@ describe('a JWT that names a device', () => {
     expect(await validate(await signed(bare).sign(link.key))).toEqual({ result: 'Invalid' })
   })
 
-  it('and is right is one that the tests above could have made', async () => {
+  it('and is valid, also when made like the forgeries above, is accepted', async () => {
     for (const jwt of [link.jwt, await signed(link).sign(link.key)])
       expect(await validate(jwt)).toEqual({ result: 'Valid', deviceId: link.subject, claims: { a: 1 } })
   })

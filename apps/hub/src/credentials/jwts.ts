@@ -2,21 +2,21 @@ import { memberText, RawJson, stringify } from '@muster/actions/exact-json'
 import { CompactSign, type JWTPayload, jwtVerify } from 'jose'
 import type { InstanceKey } from './instance-key.ts'
 
-/** What a mailed link is for. */
+/** Purpose of a mailed link. */
 export type MailPurpose = 'Activation' | 'PasswordReset'
-/** What a JWT of a person is for: a mailed link, or the cookie of a browser from which their account has signed in. */
+/** Purpose of a person's JWT: a mailed link, or the cookie of a browser from which the account has signed in. */
 type PersonPurpose = MailPurpose | 'KnownBrowser'
-/** The others name a device to other systems (catalogue 3.7), or open a device's web pages. */
+/** `Device` identifies a device to other systems. `Proxy` opens the web pages of a device. */
 type Purpose = PersonPurpose | 'Device' | 'Proxy'
 
-/** Whom a JWT is for, and the id of its row. */
+/** The person of a JWT, and the JWT's id, which is also the id of its row if it has one. */
 export type PersonClaims = { jwtId: string; userId: string }
-/** `certificateId` is the certificate of the device that issued the JWT itself; a person's JWTs for a device have none. */
+/** `certificateId` is set when the device issued the JWT itself, over a connection with that certificate. */
 type DeviceClaims = { deviceId: string; certificateId?: string | undefined; claims: RawJson }
 
 /**
- * The hub's own JWTs. Each purpose has a key, a `typ` and an audience of its own; there is one algorithm, and nothing in a token
- * chooses the key that it is checked with. That a mailed one is used once is for its row in `mailed_token`.
+ * Signs and verifies the hub's own JWTs. Each purpose has its own key, `typ` and audience. There is one algorithm, and no header of a
+ * token selects the key. The row in `mailed_token` ensures that a mailed JWT works only once.
  */
 export class Jwts {
   readonly #key: InstanceKey
@@ -29,19 +29,22 @@ export class Jwts {
     return this.#sign(purpose, { sub: userId, jti: jwtId }, expiresAt)
   }
 
-  /** The claims of a JWT of that purpose, or nothing for whatever is no such thing or expired. */
+  /** Returns the claims of a valid JWT of that purpose, else undefined. */
   async verify(purpose: PersonPurpose, jwt: string): Promise<PersonClaims | undefined> {
     const payload = await this.#verify(purpose, jwt, ['sub', 'jti'])
     return payload && { jwtId: payload.jti!, userId: payload.sub! }
   }
 
-  /** A JWT that names a device; what the caller claims is nested, so that it cannot pass for a claim of the hub. */
+  /** Signs a JWT that identifies a device. The caller's claims are nested, so that they cannot pass for claims of the hub. */
   signDevice({ deviceId, certificateId, claims }: DeviceClaims, expiresAt: Date): Promise<string> {
     const certificate = certificateId === undefined ? {} : { certificateId }
     return this.#sign('Device', { sub: deviceId, ...certificate, claims }, expiresAt)
   }
 
-  /** Device, certificate and claims as they were written; undefined for an invalid JWT. Does not check that they still exist. */
+  /**
+   * Returns the device, the certificate and the exact text of the caller's claims, or undefined for an invalid JWT. Does not check that
+   * device and certificate still exist.
+   */
   async verifyDevice(jwt: string): Promise<DeviceClaims | undefined> {
     const payload = await this.#verify('Device', jwt, ['sub', 'claims'])
     if (!payload) return undefined
@@ -54,19 +57,19 @@ export class Jwts {
     }
   }
 
-  /** A JWT that opens a device's web pages; all that it means is in its row. */
+  /** Signs a JWT that opens the web pages of a device. Its row holds the device, the port and the person. */
   signProxy(tokenId: string, expiresAt: Date): Promise<string> {
     return this.#sign('Proxy', { jti: tokenId }, expiresAt)
   }
 
-  /** The id of the row that such a JWT stands for, expired or not, or nothing. */
+  /** Returns the id of the row of such a JWT, even of an expired one, or undefined for an invalid JWT. */
   async verifyProxy(jwt: string): Promise<string | undefined> {
     return (await this.#verify('Proxy', jwt, ['jti'], new Date(0)))?.jti
   }
 
   #sign(purpose: Purpose, claims: object, expiresAt: Date): Promise<string> {
     const exp = Math.floor(expiresAt.getTime() / 1000)
-    // Not `SignJWT`, which would write the claims of others anew.
+    // Not `SignJWT`, which would serialize the caller's claims again and could change their text.
     return new CompactSign(Buffer.from(stringify({ ...claims, aud: audienceOf(purpose), exp })))
       .setProtectedHeader({ alg: 'HS256', typ: typeOf(purpose) })
       .sign(this.#key(`jwt ${purpose}`))

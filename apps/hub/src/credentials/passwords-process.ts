@@ -1,17 +1,17 @@
-// The process that hashes passwords, forked by `passwords.ts`: each message is a task, each answer bears its number.
+// The process that hashes passwords, forked by `passwords.ts`. Each message is a task, and each answer carries the id of its task.
 import { hash, type Options, verify } from '@node-rs/argon2'
 
-/** A password to hash, or to compare with the hash it should have. */
+/** A password to hash with `parameters`, or to compare with the hash `against`. */
 export type PasswordTask = { password: string } & ({ parameters: Options } | { against: string })
 
-/** The hash, or whether the password is the one. */
+/** The hash, or the result of the comparison. */
 export type PasswordAnswer = { id: number; outcome: string | boolean } | { id: number; error: string }
 
 process.on('message', (message: PasswordTask & { id: number }) => void answer(message))
 process.on('disconnect', () => process.exit())
 
 async function answer(task: PasswordTask & { id: number }): Promise<void> {
-  // Who asked may be gone, which is told by the end of the channel.
+  // Ignores send errors. When the parent has exited, the 'disconnect' event ends this process.
   process.send!(await outcomeOf(task), () => {})
 }
 

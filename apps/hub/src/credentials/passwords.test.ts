@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest'
 import { hashPassword, strongerHash, verifyPassword, verifyStrangersPassword } from './passwords.ts'
 import { hashSecret, matchesSecret } from './secrets.ts'
 
-/** Of `x`, by the same function at a hundredth of the price. */
+/** Hash of the password `x`, by Argon2 with parameters that make it about a hundred times cheaper. */
 const CHEAP = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
 
 const strangers = (password: string, count: number): Promise<boolean>[] =>
   Array.from({ length: count }, () => verifyStrangersPassword(password, CHEAP))
 
 describe('a password', () => {
-  it('is kept as Argon2id with a salt of its own', async () => {
+  it('is stored as Argon2id with a salt of its own', async () => {
     const [first, second] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')])
     expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(first).not.toBe(second)
@@ -22,7 +22,7 @@ describe('a password', () => {
   })
 
   it.each(['', 'a\0b', 'a\0', '漢字😀', 'x'.repeat(1024), '\ud800'])(
-    'may be %j and is no other',
+    'may be %j, and does not match with a character more',
     async password => {
       const hash = await hashPassword(password)
       expect(await verifyPassword(password, hash)).toBe(true)
@@ -30,11 +30,11 @@ describe('a password', () => {
     },
   )
 
-  it('matches nothing where there is none', async () => {
+  it('does not match when no hash is stored', async () => {
     for (const stored of [null, undefined]) expect(await verifyPassword('', stored)).toBe(false)
   })
 
-  it('that everybody tries first is not taken, in any case', async () => {
+  it('is refused when it is a common one, in any letter case', async () => {
     for (const common of [
       'password',
       'PassWord123',
@@ -54,13 +54,13 @@ describe('a password', () => {
     }
   })
 
-  it('gets a new hash when its own was made with weaker parameters, and only then', async () => {
+  it('gets a new hash only when the stored one was made with weaker parameters', async () => {
     const strong = await hashPassword('correct horse')
     expect(await strongerHash('correct horse', strong)).toBeUndefined()
     const weaker = [
       { memoryCost: 19 * 1024 - 8 },
       { timeCost: 1 },
-      // Argon2i is no Argon2id, whatever its parameters.
+      // Argon2i counts as weaker than Argon2id, whatever its parameters.
       { algorithm: 1, memoryCost: 64 * 1024, timeCost: 3 },
     ]
     for (const parameters of weaker) {
@@ -74,7 +74,7 @@ describe('a password', () => {
     ).toBeUndefined()
   })
 
-  it('is refused when too many wait, and those who wait are answered', async () => {
+  it('is refused when 34 others are pending, and the pending ones are answered', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => verifyPassword('x', CHEAP)))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
     expect(refused).toHaveLength(16)
@@ -84,7 +84,7 @@ describe('a password', () => {
     expect(await verifyPassword('x', CHEAP)).toBe(true)
   })
 
-  it('of strangers is refused when too many of them wait, and those who wait are answered', async () => {
+  it('of an unauthenticated client is refused when their queue is full, and the queued ones are answered', async () => {
     const outcomes = await Promise.allSettled(strangers('x', 60))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
     expect(refused.length).toBeGreaterThan(20)
@@ -94,8 +94,8 @@ describe('a password', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') expect(outcome.value).toBe(true)
   })
 
-  // The fewer the machine has left for it, the longer the rests between them.
-  it('of strangers in a flood of wrong ones leaves the machine to others', { timeout: 120_000 }, async () => {
+  // The timeout is long because the rests grow with the duration of a hash, which is long on a busy machine.
+  it('of unauthenticated clients does not delay others in a flood', { timeout: 120_000 }, async () => {
     const flood = strangers('wrong', 60)
     let answered = 0
     for (const one of flood)
@@ -105,20 +105,20 @@ describe('a password', () => {
       )
     await Promise.any(flood)
     await expect(Promise.all(strangers('wrong', 8))).rejects.toMatchObject({ kind: 'RateLimited' })
-    // Who is no stranger does not notice: those who are wait much longer for the next turn.
+    // Other callers are not delayed: meanwhile at most one more password of the flood is verified.
     const before = answered
     expect(await verifyPassword('x', CHEAP)).toBe(true)
     expect(answered).toBeLessThanOrEqual(before + 1)
-    // One is wrong, the few that may still wait are slowed down, and the rest is told to come back.
+    // After the first wrong password the limits drop. A few clients wait longer, and the rest get `RateLimited`.
     const outcomes = await Promise.allSettled(flood)
     expect(outcomes.filter(outcome => outcome.status === 'fulfilled').length).toBeLessThan(10)
   })
 
-  it('is compared again after the process that does it was killed', async () => {
+  it('can be verified again after the hashing process was killed', async () => {
     const hash = await hashPassword('correct horse')
     const underWay = verifyPassword('correct horse', hash)
     for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGKILL')
-    // Its end and that of the channel to it are told in either order.
+    // The exit of the process and the close of its channel are reported in either order.
     await expect(underWay).rejects.toThrow(
       /^The process that hashes passwords ended: (SIGKILL|Channel closed|write EPIPE)$/,
     )
@@ -126,9 +126,9 @@ describe('a password', () => {
   })
 })
 
-// They take long on a busy machine.
-describe('passwords that wait for their hashes', { timeout: 90_000 }, () => {
-  it('leave the database to others', async () => {
+// The timeout is long because hashing has low priority and takes long on a busy machine.
+describe('passwords that wait to be hashed', { timeout: 90_000 }, () => {
+  it('occupy no database connections', async () => {
     await using hub = await testHub()
     const ada = await hub.user()
     const grace = await hub.user()
@@ -141,11 +141,11 @@ describe('passwords that wait for their hashes', { timeout: 90_000 }, () => {
         password,
         consentedToTerms: true,
       })
-    // As on a machine that is busy, where hashing gets what others leave.
+    // Stops the process, as on a busy machine where hashing gets no CPU time.
     for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGSTOP')
     let calls: Promise<unknown>[]
     try {
-      // More than there are connections.
+      // More calls than the pool has connections.
       calls = [
         ...Array.from({ length: 8 }, (_, number) => signUp(number)),
         ...Array.from({ length: 2 }, () => ada.invoke('users_SetPassword', { userId: ada.userId, password })),
@@ -156,7 +156,7 @@ describe('passwords that wait for their hashes', { timeout: 90_000 }, () => {
         }),
         hub.anonymous('users_CompletePasswordReset', { resetToken, password }),
       ]
-      await until('all are under way', async () => {
+      await until('all are in flight', async () => {
         const { rows } = await hub.pool.query(`select from audit_action where status = 'Pending'`)
         return rows.length === calls.length
       })
@@ -176,13 +176,13 @@ function childrenCalled(name: string): number[] {
       const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[1]
       return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(name)
     } catch {
-      return false // Ended meanwhile, or no process.
+      return false // The process has ended meanwhile, or the entry is no process.
     }
   }
   return readdirSync('/proc').filter(isChild).map(Number)
 }
 
-it('tells secrets apart by their whole, whatever their length', () => {
+it('compares secrets as a whole, whatever their length', () => {
   const hash = hashSecret('secret')
   expect(matchesSecret('secret', hash)).toBe(true)
   for (const other of ['', 'Secret', 'secret ', 'secre']) expect(matchesSecret(other, hash)).toBe(false)

@@ -12,29 +12,32 @@ import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
 const ARGON2ID = 2
 const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
-/** Costs as much to compare with as any other, and no password is known to match it. */
+/** Hash used for accounts without one. Comparing with it takes as long as with a real hash, and no known password matches it. */
 const NOBODYS = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** Hashes under way at once, each 19 MiB and 5 to 25 ms of a core. Their low weight leaves the cores to others (goal P19). */
+/** Limit of concurrent hashes. Each takes 19 MiB and 5 to 25 ms of a core, at low priority (goal P19). */
 const MAX_RUNNING = 2
 /** Limit of hashes sent to the process, and of unauthenticated clients that wait. Bounds the wait of the last one to a few seconds. */
 const MAX_PENDING = 34
-/** A tenth of the weight of others: with every core taken a hash of 10 ms is there after 100 ms. */
+/** Nice value of the process, a tenth of the default CPU weight. While all cores are busy, a hash of 10 ms takes about 100 ms. */
 const NICENESS = 10
-/** How long the process is kept when there is nothing to hash, in milliseconds: an idle hub should be small. */
+/** Time after the last hash until the process is stopped, in milliseconds, so that an idle hub uses little memory. */
 const KEEP_MS = 60_000
 
-/** For how long somebody who is refused for want of room, or a wrong password in such a time, is remembered, in milliseconds. */
+/**
+ * Memory of a flood, in milliseconds. A wrong password that arrives this soon after a full queue counts as part of a flood. The limits
+ * of a flood then apply for the same time.
+ */
 const REMEMBER_MS = 10_000
-/** Limits of verifications for unauthenticated clients; in a flood they leave a core free. */
+/** Limits of verifications for unauthenticated clients. During a flood one of the two hashing threads stays free for other callers. */
 const UNAUTHENTICATED = { max: MAX_RUNNING, maxWaiting: MAX_PENDING }
 const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
-/** How often the time that a stranger's wrong password took passes in a flood before the next one's turn: 4 % of a core. */
+/** Rest between verifications during a flood, as a multiple of the last one's duration. 25 means 4 % of a core. */
 const REST_IN_FLOOD = 25
 
 /**
- * Hashing has a process of low priority: a flood of sign-ins takes what is left of the machine, and nothing from devices, from the
- * database and from those who are signed in.
+ * The child process that hashes, at low priority. A flood of sign-ins then uses only CPU time that devices, the database and signed-in
+ * people leave idle.
  */
 let hasher: ChildProcess | undefined
 const pending = new Map<number, PromiseWithResolvers<string | boolean> & { child: ChildProcess }>()
@@ -43,7 +46,7 @@ let leave: ReturnType<typeof setTimeout> | undefined
 
 /**
  * Hashes a password that is about to be set; `path` is the input field that holds it. Throws `Invalid` with an issue at that field
- * for a common password, and `RateLimited` when too many wait.
+ * for a common password, and `RateLimited` when too many hashes are pending.
  */
 export async function hashPassword(password: string, path = 'password'): Promise<string> {
   if (isCommonPassword(password)) {
@@ -54,22 +57,22 @@ export async function hashPassword(password: string, path = 'password'): Promise
 }
 
 /**
- * Compares a password with a stored hash. Without one it takes the same time and answers no, so that unknown accounts cannot
- * be told from known ones. Throws `RateLimited` when too many wait.
+ * Compares a password with a stored hash. Without a hash it takes the same time and returns false, so that the time does not reveal
+ * which accounts exist. Throws `RateLimited` when too many hashes are pending.
  */
 export async function verifyPassword(password: string, stored: string | null | undefined): Promise<boolean> {
   const matches = await run<boolean>({ password, against: stored ?? NOBODYS })
   return matches && stored != null
 }
 
-/** Verifications for unauthenticated clients. A permit is held while the password is compared, and while a rest follows. */
+/** Concurrency limit for unauthenticated clients. A permit is held during the comparison and during the rest that may follow. */
 const unauthenticated = new FairLimiter(UNAUTHENTICATED)
 let crowdedUntil = 0
 let recovery: ReturnType<typeof setTimeout> | undefined
 
 /**
- * As `verifyPassword`, for somebody who may be anybody. Strangers take turns. When more come than can wait and their passwords are
- * wrong, it is a flood: they are slowed down, and the machine is for everybody else.
+ * As `verifyPassword`, for unauthenticated clients, which have a concurrency limit of their own. A full queue together with wrong
+ * passwords counts as a flood. Then the limit is lowered and a rest follows each wrong password, so that other work is not slowed down.
  */
 export async function verifyStrangersPassword(
   password: string,
@@ -94,14 +97,14 @@ export async function verifyStrangersPassword(
   }
 }
 
-/** Throws `RateLimited` when too many strangers wait: nothing else should be done for who would be refused anyway. */
+/** Throws `RateLimited` when the queue of unauthenticated clients is full. Call it before any other work for such a client. */
 export function refuseWhenCrowded(): void {
   if (!unauthenticated.isFull) return
   crowdedUntil = performance.now() + REMEMBER_MS
   throw tooMany()
 }
 
-/** Lets fewer unauthenticated clients in until no wrong password has come in a crowd for `REMEMBER_MS`. */
+/** Lowers the limits for unauthenticated clients until no wrong password has counted as part of a flood for `REMEMBER_MS`. */
 function slowDown(): void {
   unauthenticated.setLimits(UNAUTHENTICATED_IN_FLOOD)
   clearTimeout(recovery)
@@ -112,7 +115,10 @@ function tooMany(): ActionError {
   return new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }
 
-/** A new hash of a password that was just verified, when the stored one is weaker than those made today; else nothing. */
+/**
+ * Returns a new hash of a password that was just verified if the stored one is weaker than `PARAMETERS`, else undefined. Throws
+ * `RateLimited` when too many hashes are pending.
+ */
 export async function strongerHash(password: string, stored: string): Promise<string | undefined> {
   const [, memoryCost, timeCost] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d+\$/.exec(stored) ?? []
   const isStrong = Number(memoryCost) >= PARAMETERS.memoryCost && Number(timeCost) >= PARAMETERS.timeCost
@@ -125,13 +131,13 @@ function hash(password: string): Promise<string> {
 
 async function run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
   if (pending.size >= MAX_PENDING) throw tooMany()
-  // One whose channel has closed is about to be told as ended.
+  // A disconnected child emits `exit` shortly after. Start a new one.
   if (!hasher?.connected) hasher = startHasher()
   const id = ++lastId
   const done = Promise.withResolvers<string | boolean>()
   pending.set(id, { child: hasher, ...done })
   clearTimeout(leave)
-  // A process that could not start emits `exit` shortly after, which rejects its tasks.
+  // A process that could not start emits `error` shortly after, which rejects its tasks.
   if (hasher.connected) {
     hasher.channel?.ref()
     hasher.send({ id, ...task })
@@ -143,7 +149,8 @@ async function run<Outcome extends string | boolean>(task: PasswordTask): Promis
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)
-    // Linux shares cores between sessions first, and by priority only within one: a detached process leads a session of its own.
+    // With autogroups, Linux shares CPU time between sessions first, and applies nice values only within a session. The detached
+    // process leads a session of its own, so the session needs the nice value as well.
     writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS))
   } catch {
     // The process may have exited already; its `exit` event reports that. Without /proc or autogroups only the priority applies.

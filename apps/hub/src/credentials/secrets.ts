@@ -1,6 +1,6 @@
 import { hash as hashOf, timingSafeEqual } from 'node:crypto'
 
-/** What is stored of a secret. Secrets are long and random, so one round of SHA-256 is enough. */
+/** Returns the hash that is stored in place of a secret. Secrets are long and random, so one round of SHA-256 is enough. */
 export function hashSecret(secret: string): Buffer {
   return hashOf('sha256', secret, 'buffer')
 }
