@@ -35,7 +35,7 @@ async function storedEvents(deviceIds: string[]) {
     .execute()
 }
 
-/** How many transactions wrote the events of these devices. */
+/** Number of transactions that wrote the events of these devices. */
 async function transactionsOf(deviceIds: string[]): Promise<number> {
   await using session = await databaseSession(hub)
   const [row] = await session.query<{ count: string }>(
@@ -67,7 +67,7 @@ function set(device: FakeDevice, name: string, value: unknown): Promise<unknown>
   return device.invoke('devices_SetProperty', { deviceId: device.deviceId, name, value })
 }
 
-/** Resolves when what a device sent before has reached the hub: frames keep their order across channels. */
+/** Resolves when the hub has received everything that a device sent before. Frames keep their order across channels. */
 async function hasArrived({ link }: FakeDevice): Promise<void> {
   const executor = new ExecutorClient(await link.open('executor'))
   await executor.invoke('actor_GetActor', {})
@@ -76,7 +76,7 @@ async function hasArrived({ link }: FakeDevice): Promise<void> {
 
 describe('an acknowledgement', () => {
   it.each(['device_event', 'device_property'])(
-    'comes after the data is durable: none while %s is locked',
+    'is sent after the data is durable: none while %s is locked',
     async table => {
       await using fleet = await fleetOf(1)
       const [device] = fleet.devices as [FakeDevice]
@@ -87,7 +87,7 @@ describe('an acknowledgement', () => {
         isAcknowledged = true
       })
       await session.waitingStatements(1)
-      // The device is served meanwhile, on another channel; its data is not acknowledged.
+      // Another device is served meanwhile, but the data is not acknowledged.
       await using other = await connectDevice({
         url: hub.url,
         token: (await hub.fleet()).token,
@@ -108,7 +108,7 @@ describe('an acknowledgement', () => {
     },
   )
 
-  it('means on disk: the server writes through and says so after that', async () => {
+  it('means that the data is on disk: PostgreSQL commits synchronously and with fsync', async () => {
     await using session = await databaseSession(hub)
     const settings = await session.query<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes')`,
@@ -124,7 +124,7 @@ describe('an acknowledgement', () => {
 })
 
 describe('a batch', () => {
-  it('holds what many devices sent while the batch before was under way', async () => {
+  it('collects events of many devices while the batch before is in flight', async () => {
     await using fleet = await fleetOf(40)
     const { devices } = fleet
     const ids = devices.map(({ deviceId }) => deviceId)
@@ -139,7 +139,7 @@ describe('a batch', () => {
     expect(await transactionsOf(ids)).toBeLessThanOrEqual(6)
   })
 
-  it('shares commits between devices that send all the time', async () => {
+  it('shares commits between devices that send continuously', async () => {
     await using fleet = await fleetOf(40)
     const { devices } = fleet
     const ids = devices.map(({ deviceId }) => deviceId)
@@ -156,7 +156,7 @@ describe('a batch', () => {
 })
 
 describe('an event', () => {
-  it('that is sent again keeps no other in its batch from being stored', async () => {
+  it('that is sent again does not keep the others in its batch from being stored', async () => {
     await using fleet = await fleetOf(10)
     const { devices } = fleet
     const ids = devices.map(({ deviceId }) => deviceId)
@@ -190,15 +190,15 @@ describe('an event', () => {
     const stored = await storedEvents([device.deviceId])
     expect(stored).toHaveLength(8)
     expect(new Set(stored.map(row => row.event_id)).size).toBe(8)
-    // Its number is unique per device, not in the world.
+    // An event id is unique per device, so another device may use the same one.
     await publish(other, ...events)
     expect(await storedEvents([other.deviceId])).toHaveLength(3)
   })
 
   it.each([
-    ['late', [0, 3]],
-    ['late first', [3, 0]],
-    ['late both times', [3, 5]],
+    ['the second time late', [0, 3]],
+    ['the first time late', [3, 0]],
+    ['both times late', [3, 5]],
   ] as const)('that is sent twice at once is stored once, %s', async (_what, days) => {
     await using fleet = await fleetOf(1)
     const [{ deviceId, identity }] = fleet.devices as [FakeDevice]
@@ -213,7 +213,7 @@ describe('an event', () => {
     await session.lock('device_event')
     const sent = [publish(senders[0]!, events[0]!)]
     await session.waitingStatements(1)
-    // Another batch, and a person's command.
+    // Then a second batch, and a command of a person.
     sent.push(publish(senders[1]!, events[1]!, newEvent('new')))
     await session.waitingStatements(2)
     sent.push(fleet.owner.invoke('devices_PublishEvents', { deviceId, events: events as never }))
@@ -227,7 +227,7 @@ describe('an event', () => {
   })
 
   it.each(['20000101', '19991231', '99991231', '20260230', '00000000', '20991231'])(
-    'of the day %s is stored once like any other',
+    'with the date %s in its id is stored once like any other',
     async day => {
       await using fleet = await fleetOf(1)
       const [device] = fleet.devices as [FakeDevice]
@@ -287,7 +287,7 @@ describe('a property', () => {
     await using fleet = await fleetOf(12)
     await Promise.all(
       fleet.devices.map(async device => {
-        // One channel is one order; what is sent without waiting meets in batches with that of other devices.
+        // Calls on one channel keep their order. As they do not wait for answers, they share batches with those of other devices.
         const writes = Array.from({ length: 50 }, (_, index) => set(device, 'counter', index))
         await Promise.all(writes)
       }),
@@ -307,7 +307,7 @@ describe('a property', () => {
     }
   })
 
-  it('goes on with its versions when it is removed while the next value waits', async () => {
+  it('continues its versions when it is removed while the next value waits', async () => {
     await using fleet = await fleetOf(1)
     const [device] = fleet.devices as [FakeDevice]
     const { deviceId } = device
@@ -326,7 +326,7 @@ describe('a property', () => {
     expect(properties.a).toMatchObject({ value: 4, version: 5 })
   })
 
-  it('that several channels write ends with one of the last values, every write counted', async () => {
+  it('written over several connections keeps every write, and ends with the last value of one of them', async () => {
     await using fleet = await fleetOf(1)
     const [device] = fleet.devices as [FakeDevice]
     const { deviceId, identity } = device
@@ -366,7 +366,7 @@ describe('a property', () => {
     await Promise.all(writers.map(writer => writer[Symbol.asyncDispose]()))
   })
 
-  it('of thousands at once takes a moment, the tenth time as the first', async () => {
+  it('in a batch of thousands is stored as fast the tenth time as the first', async () => {
     await using fleet = await fleetOf(1)
     const [device] = fleet.devices as [FakeDevice]
     const { project_id: projectId, organization_id: organizationId } = await hub.db
@@ -392,11 +392,11 @@ describe('a property', () => {
       )
       tookMs.push(performance.now() - from)
     }
-    // A plan that was made for a few rows takes twenty times as long, each time; what else the machine does makes single ones slow.
+    // A plan cached for few rows takes twenty times as long in every round. Other load slows down single rounds, hence the minimum.
     expect(Math.min(...tookMs.slice(5))).toBeLessThan(6 * Math.max(...tookMs.slice(0, 5)))
   })
 
-  it('that is protected refuses the device alone, not those in the same batch', async () => {
+  it('that is protected is refused alone, not the others in its batch', async () => {
     await using fleet = await fleetOf(5)
     const { owner, devices } = fleet
     const [guarded] = devices as [FakeDevice]
@@ -423,7 +423,7 @@ describe('a property', () => {
     expect(properties.a).toMatchObject({ value: 'kept', version: 1 })
   })
 
-  it('comes back as it was written, whatever JSON it is, and fails nobody', async () => {
+  it('is returned as it was written, for any JSON', async () => {
     await using fleet = await fleetOf(1)
     const [{ deviceId }] = fleet.devices as [FakeDevice]
     const { project_id: projectId } = await hub.db
@@ -473,7 +473,7 @@ describe('a property', () => {
     }
   })
 
-  it('is told to consoles, and shows in the device list what it says of the device', async () => {
+  it('updates host name and health in the row of its device', async () => {
     await using fleet = await fleetOf(1)
     const [device] = fleet.devices as [FakeDevice]
     await set(device, 'dev.nexigon.system.info', { hostname: 'pump-7' })
@@ -487,8 +487,8 @@ describe('a property', () => {
   })
 })
 
-describe('connections to the database that break', () => {
-  it('bring no value of a property back that others followed', async () => {
+describe('broken database connections', () => {
+  it('do not bring back a property value that later writes replaced', async () => {
     await using fleet = await fleetOf(1)
     const [device] = fleet.devices as [FakeDevice]
     const { deviceId, identity } = device
@@ -499,7 +499,7 @@ describe('connections to the database that break', () => {
     )
     await using session = await databaseSession(hub)
     await using door = await databaseSession(hub)
-    // The last of four changes waits at a door.
+    // A trigger makes the last of the four changes wait for an advisory lock.
     await session.query(`create function wait_at_door() returns trigger language plpgsql as
       $$ begin perform pg_advisory_xact_lock_shared(4); return new; end $$`)
     await session.query(`create trigger door before insert on device_property_change
@@ -509,7 +509,7 @@ describe('connections to the database that break', () => {
     const first = set(device, 'shared', 'first')
     await session.waitingStatements(1)
     const writes = writers.map((writer, index) => set(writer, 'shared', index))
-    // What came on a connection before this is on its way.
+    // An answer over each connection shows that the hub has received the writes sent before.
     for (const { link } of writers)
       await new ExecutorClient(await link.open('executor')).invoke('actor_GetActor', {})
     await session.release()
@@ -523,7 +523,7 @@ describe('connections to the database that break', () => {
     await hub.pool.query('drop trigger door on device_property_change')
   })
 
-  it('lose nothing that was acknowledged and cost no device its connection', async () => {
+  it('lose no acknowledged data and disconnect no device', async () => {
     await using fleet = await fleetOf(20)
     const { devices } = fleet
     await using session = await databaseSession(hub)

@@ -47,11 +47,14 @@ type IngestOptions = {
 }
 
 /**
- * All parts see the rows as they were before the statement, but a locked row as it is once its lock is got: "old" is the value that
- * the change replaces. Locks are taken in one order, lest two batches wait for each other. Who finds a row that was not there to
- * lock leaves it to the next statement, which sees what it replaces. A row that this statement sees but could not lock was removed
- * meanwhile; the next statement sees the version floor that the removal left. Answers those that were not written and those that
- * repeat the value, by position.
+ * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest version.
+ * So `old` has the value that the write replaces. Rows are locked in the order of device and name, so that two batches cannot deadlock.
+ *
+ * A row that another transaction inserted after the snapshot cannot be locked. Its write is left out as late, and the next statement
+ * repeats it on top of that row. A row that is in the snapshot but could not be locked was removed meanwhile. Its write is late as
+ * well, because only the next statement sees the version floor that the removal stored.
+ *
+ * Returns the writes that were left out and those that repeat the stored value, by position.
  */
 const UPSERT_PROPERTIES = `
     with input as (
@@ -95,19 +98,19 @@ const UPSERT_PROPERTIES = `
       from change left join written w using (device_id, name)
      where w.name is null or old_value is not distinct from value`
 
-/** Properties in a statement up to which its plan is kept; one for few rows compares each of thousands with each. */
+/** Largest batch that uses a prepared statement. A plan cached for few rows uses nested loops, which are slow for thousands of rows. */
 const MAX_PLANNED_ROWS = 32
 
-/** How long telemetry waits for more of it, in milliseconds; less than the time that storing it takes. */
+/** Minimum time between two batches, in milliseconds, in which further telemetry is collected. Shorter than storing a batch takes. */
 const LINGER_MS = 4
 
 /**
- * For how long after an event came that a device had sent before others are expected to, in milliseconds: devices do so after they
- * lost their connection, all at once, and a batch with one of them is written twice.
+ * Time after a repeated event during which more are expected, in milliseconds. Devices repeat events after lost connections, all at
+ * once. The plain insert of a batch with a repeated event fails, so batches use `on conflict` during that time.
  */
 const RESENDS_MS = 10_000
 
-/** What devices send all day: gathered across devices, durable before it is acknowledged. */
+/** Stores telemetry, the properties and events that devices report. Batches it across devices, and acknowledges it after the commit. */
 export class Ingest {
   readonly #pool: pg.Pool
   readonly #live: LiveHub
@@ -131,9 +134,9 @@ export class Ingest {
       maxWaitingEach: 8 * 1024 * 1024,
       lingerMs: LINGER_MS,
       retryForMs: 30_000,
-      // Their senders are devices, which tell nobody.
+      // Devices get an error as well, but no operator sees it there.
       onGivenUp: (error: unknown) => {
-        if (isConnectionError(error)) log.error({ err: error }, 'what devices sent could not be stored')
+        if (isConnectionError(error)) log.error({ err: error }, 'telemetry of devices could not be stored')
       },
     }
     const noted = (error: unknown): never => {
@@ -147,7 +150,7 @@ export class Ingest {
       weigh: call => call.bytes,
       write: calls => this.#writeEvents(calls).catch(noted),
     })
-    // One at a time: writes of one property must not overtake each other.
+    // Only one batch at a time, so that writes of one property cannot overtake each other.
     this.#properties = new Batcher({
       ...limits,
       parallel: 1,
@@ -158,8 +161,8 @@ export class Ingest {
   }
 
   /**
-   * Stores events; one whose id is known of this device is not stored again. Throws `Invalid` for one that is too large, `LimitReached`
-   * beyond a budget.
+   * Stores events. An event whose id the device has used before is not stored again. Throws `Invalid` for an event that is too large,
+   * and `LimitReached` beyond a budget.
    */
   async publishEvents(device: DeviceCaller, events: DeviceEvent[]): Promise<void> {
     if (events.length === 0) return
@@ -173,8 +176,8 @@ export class Ingest {
   }
 
   /**
-   * Sets a property by the device itself. Throws `Forbidden` when it is protected, `Invalid` when the value is too large,
-   * `LimitReached` beyond a budget.
+   * Sets a property that a device reports about itself. Throws `Forbidden` when the property is protected, `Invalid` when the value is
+   * too large, and `LimitReached` beyond a budget.
    */
   async setProperty(caller: DeviceCaller, name: string, text: string): Promise<void> {
     const sizeBytes = checkedSize(text)
@@ -199,7 +202,7 @@ export class Ingest {
     if (health !== null) this.#live.reported(change, 'health', health)
   }
 
-  /** Tells open consoles that telemetry of a device changed. */
+  /** Notifies open consoles that telemetry of a device changed. */
   changed(topic: LiveChange['topic'], { organizationId, projectId, deviceId }: DeviceCaller): void {
     this.#live.changed({ topic, organizationId, projectId, deviceId })
   }
@@ -218,7 +221,8 @@ export class Ingest {
       }
     }
     const { rowCount } = await this.#pool.query(insertion(rows, columns))
-    // Which of them were known is not worth a look: the job that bounds a device's events measures them.
+    // Repeated events are counted as well. Looking them up is not worth a query, because the job that bounds a device's events measures
+    // the stored bytes.
     if (rowCount) this.#countEvents(calls)
   }
 
@@ -227,8 +231,8 @@ export class Ingest {
   }
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {
-    // A statement can touch a row once: of several writes of one property each but the first waits for the next statement. What was
-    // stored before the connection broke is not stored again: a value that others followed would come back.
+    // A statement can update a row only once, so further writes of the same property wait for the next statement. After a lost
+    // connection the batch is written again without the writes already stored, because those would overwrite later values.
     let rest = writes.filter(write => !write.isStored)
     while (rest.length > 0) {
       const round = new Map<string, PropertyWrite>()
@@ -242,7 +246,7 @@ export class Ingest {
     }
   }
 
-  /** Returns the writes of properties that somebody else created meanwhile, which are to be tried again before later ones. */
+  /** Returns the late writes, whose property another transaction created or removed meanwhile. Repeat them before later writes. */
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
@@ -275,14 +279,14 @@ export class Ingest {
   }
 }
 
-/** A write that was not written or repeats the value, by its position in the statement, from 1. */
+/** A write that was left out or repeats the stored value, by its position in the statement, from 1. */
 type Outcome = { at: number; is_written: boolean; is_late: boolean }
 
 function keyOf(deviceId: string, name: string): string {
   return `${deviceId} ${name}`
 }
 
-/** Bytes of the JSON text of a property value; throws `Invalid` when it is too large. */
+/** Returns the size of a property value's JSON text in bytes. Throws `Invalid` when it is too large. */
 export function checkedSize(text: string): number {
   const sizeBytes = Buffer.byteLength(text)
   if (sizeBytes > MAX_PROPERTY_VALUE_BYTES) {
