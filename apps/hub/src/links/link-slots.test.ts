@@ -27,7 +27,7 @@ const hub = await testHub({ maxDescriptors: 600 }, captured.log)
 afterAll(() => hub[Symbol.asyncDispose]())
 
 describe('unregistered links', () => {
-  it('S4: are 32 a device: the next is refused in words, and nobody else notices', async () => {
+  it('S4: are limited to 32 per device: the next is refused with a reason, and other connections are not affected', async () => {
     const { owner, token } = await hub.fleet()
     await using registered = await connectDevice({ url: hub.url, token })
     const { deviceId, identity } = registered
@@ -70,7 +70,7 @@ describe('unregistered links', () => {
   it('S4: of an organization hold half of the free descriptors; further ones wait, then are refused', async () => {
     const { token, organizationId } = await hub.fleet()
     const devices = Array.from({ length: 8 }, () => bareDevice(hub, token))
-    // Devices enrol one by one, so that their links are not counted before they are known.
+    // Enrols the devices first, so that none of the links below has to wait for an enrolment.
     for (const device of devices) {
       expect((await device.open()).status).toBe(101)
       device.end()
@@ -100,14 +100,14 @@ describe('unregistered links', () => {
     const lines = captured.named('a limit was hit').filter(line => line.organizationId === organizationId)
     expect(lines).toMatchObject([{ limit: 'organization-link-share', count: 1 }])
 
-    // Others are served meanwhile: another organization's one-shot commands, registered devices, people, health checks.
+    // Other clients are served meanwhile: another organization's one-shot commands, registered devices, people, health checks.
     const other = await hub.fleet()
     expect(await openInRow(bareDevice(hub, other.token), 10)).toEqual(Array(10).fill(101))
     await using registered = await connectDevice({ url: hub.url, token })
     expect(await registered.invoke('actor_GetActor', {})).toHaveProperty('actor')
     expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
 
-    // Waiting links come in when others end.
+    // Waiting links are admitted when others close.
     while (answered.length < 256) {
       for (const device of devices) device.end()
       const before = answered.length
@@ -119,7 +119,7 @@ describe('unregistered links', () => {
     answered = []
   })
 
-  it('S4: wait no longer than they may, and leave no count behind', async () => {
+  it('S4: wait until their deadline, and leave no count behind', async () => {
     using slots = new LinkSlots({ maxDescriptors: 100, values: limits, maxWaitMs: 50 })
     const owner = { deviceId: 'd', tokenId: 't', projectId: 'p', organizationId: 'o' }
     const socket = (): Socket => Object.assign(new EventEmitter(), { destroyed: false }) as unknown as Socket
@@ -174,7 +174,7 @@ describe('a hub whose descriptors for devices are all held', () => {
 })
 
 describe('connections that never send a request', () => {
-  it('S4: take places from their own address alone', async () => {
+  it('S4: displace only connections of their own address', async () => {
     const { log, named } = capturedLog()
     await using small = await testHub({ maxDescriptors: 128 }, log)
     const { port } = small.address
@@ -190,14 +190,14 @@ describe('connections that never send a request', () => {
     const { token } = await small.fleet()
     await using device = await connectDevice({ url: small.url, token })
     expect(device.deviceId).toMatch(/^d_/)
-    // The newest of the flood made room for each of these.
+    // For each of these the hub closed the newest connection of the flood.
     expect(closed).toBeGreaterThan(68)
     expect(closed).toBeLessThan(90)
     expect(named('too many connections without a request')).toMatchObject([{ max: 32, remote: '127.0.0.2' }])
     for (const socket of silent) socket.destroy()
   })
 
-  it('S4: are told from those that sent one, under TLS too', async () => {
+  it('S4: are distinguished from connections that sent one, also under TLS', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
     const { certificatePem, keyPem } = await deviceIdentity()
     const tls = { certPath: join(folder, 'cert.pem'), keyPath: join(folder, 'key.pem') }
@@ -211,7 +211,7 @@ describe('connections that never send a request', () => {
       response.resume()
       return response.socket
     }
-    // 16 connections without a request fit; these sent one each, and stay.
+    // Only 16 connections without a request are allowed. These 30 have sent one each, and stay open.
     const sockets: Socket[] = []
     for (let round = 0; round < 3; round++)
       sockets.push(...(await Promise.all(Array.from({ length: 10 }, ask))))

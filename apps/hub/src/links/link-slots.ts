@@ -3,22 +3,25 @@ import { LimitReached } from '../limits/limit-reached.ts'
 import type { LimitValues } from '../limits/limits.ts'
 import { descriptorsForDevices } from '../runtime/descriptors.ts'
 
-/** Whose link it is. */
+/** The device of a link, with its token, project and organization. */
 type Owner = { deviceId: string; tokenId: string; projectId: string; organizationId: string }
 type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
-/** Longest wait of a link for a descriptor of its organization's share, in milliseconds: like in a storm (decisions, "Devices"). */
+/**
+ * Longest wait of a link for a descriptor of its organization's share, in milliseconds. The same as for authentication (decisions,
+ * "Tokens and enrolment").
+ */
 const MAX_WAIT_MS = 30_000
-/** Interval in which waiting links are looked at, in milliseconds: other organizations' links may have ended. */
+/** Interval in which waiting links are checked, in milliseconds. Closed links of other organizations may have enlarged the share. */
 const SWEEP_MS = 250
-/** `Retry-After` of a refused link, in seconds: one-shot commands of an agent take seconds. */
+/** `Retry-After` of a refused link, in seconds. One-shot commands take only seconds, so slots are free again by then. */
 const RETRY_AFTER_SECS = 30
 
 /**
- * Descriptors that connections of devices hold on this node, and who may have the next one. An unregistered link, which
- * each one-shot command of an agent opens, counts for its device and for its organization. An organization holds at most a share of
- * the descriptors that others leave free, so that however many organizations take all they can, some are left. A token belongs to one
- * organization, whose share holds for it too.
+ * Counts the file descriptors that device connections hold on this node, and limits further ones. An unregistered link, which each
+ * one-shot command of an agent opens, counts for its device and its organization. The links of an organization hold at most a share of
+ * the descriptors that others leave free. So some are always left, even when several organizations use up their shares. A token needs
+ * no limit of its own, because it belongs to one organization.
  */
 export class LinkSlots implements Disposable {
   readonly #capacity: number
@@ -41,20 +44,20 @@ export class LinkSlots implements Disposable {
     this.#maxWaitMs = maxWaitMs
   }
 
-  /** Whether all descriptors for devices are held: the rest is for people and health checks. */
+  /** True when devices hold all descriptors that they may. The rest is reserved for people and health checks. */
   get isFull(): boolean {
     return this.#held >= this.#capacity
   }
 
-  /** Descriptors that devices may hold in all. */
+  /** Limit of descriptors that all devices together may hold. */
   get capacity(): number {
     return this.#capacity
   }
 
-  /** Counts a socket that asked for an upgrade until it closes, whether or not it is let in. */
+  /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++
-    // One function for all sockets: most of them are idle devices, whose memory counts.
+    // All sockets share this listener. Most of them are idle devices, for which a closure each would cost memory.
     socket.once('close', this.#released)
   }
 
@@ -62,14 +65,14 @@ export class LinkSlots implements Disposable {
     this.#held--
   }
 
-  /** Unregistered links of a device on this node. */
+  /** Number of unregistered links of a device on this node. */
   countOf(deviceId: string): number {
     return this.#byDevice.get(deviceId) ?? 0
   }
 
   /**
-   * Takes a place for an unregistered link until its socket closes. Waits while its organization holds its share. Throws
-   * `LimitReached` when the device has too many, too many of the organization wait, or the wait is over.
+   * Takes a slot for an unregistered link until its socket closes. Waits while the share of its organization is used up. Throws
+   * `LimitReached` when the device has too many links, too many of its organization wait, or the wait times out.
    */
   async take(owner: Owner, socket: Socket): Promise<void> {
     this.#takeOfDevice(owner)
@@ -87,7 +90,7 @@ export class LinkSlots implements Disposable {
     else socket.once('close', release)
   }
 
-  /** Refuses links that still wait. */
+  /** Refuses the waiting links. */
   [Symbol.dispose](): void {
     clearInterval(this.#sweep)
     for (const waiting of this.#waiting.values()) for (const { expire } of waiting) expire()
@@ -133,7 +136,10 @@ export class LinkSlots implements Disposable {
     return this.#byOrganization.get(organizationId) ?? 0
   }
 
-  /** Descriptors that others do not hold. `waiting` links of the organization itself have no place yet, the one that asks included. */
+  /**
+   * Returns the number of descriptors that others do not hold. `waiting` is the number of the organization's links without a slot,
+   * including the current one. Their sockets are part of `#held`.
+   */
   #freeFor(organizationId: string, waiting: number): number {
     return this.#capacity - this.#held + this.#countOfOrganization(organizationId) + waiting
   }
@@ -144,7 +150,7 @@ export class LinkSlots implements Disposable {
     return this.#countOfOrganization(organizationId) + 1 <= Math.max(1, max)
   }
 
-  /** Waiting links hold descriptors as well: half of what the share leaves, at most. */
+  /** Waiting links hold descriptors as well, so they may use only half of what the share leaves. */
   #mayWait(organizationId: string, waiting: number): boolean {
     const share = (1 + this.#values['organization-link-share'] / 100) / 2
     return (
@@ -178,7 +184,7 @@ export class LinkSlots implements Disposable {
     this.#sweep = undefined
   }
 
-  /** Lets the oldest waiting links of an organization in while it has a share, and refuses those that waited too long. */
+  /** Admits the oldest waiting links of an organization while its share allows, and refuses those past their deadline. */
   #admit(organizationId: string): void {
     const waiting = this.#waiting.get(organizationId)
     if (!waiting) return

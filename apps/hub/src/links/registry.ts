@@ -1,34 +1,34 @@
 import type { Channel, OpenOptions } from '@muster/link'
 
-/** How long a device may take to accept a connection to one of its ports, in milliseconds. */
+/** Timeout for a device to accept a connection to one of its ports, in milliseconds. */
 const OPEN_TIMEOUT_MS = 15_000
 
-/** A live connection of a device, as far as others have to do with it. */
+/** An open connection of a device, as seen by modules outside of the gateway. */
 export type DeviceSession = {
   readonly deviceId: string
   readonly projectId: string
   readonly organizationId: string
   readonly tokenId: string
   readonly certificateId: string
-  /** The connection as recorded; nothing before that, and for one that is not registered. */
+  /** Id of the connection's row. Undefined until it is written, and for unregistered connections. */
   readonly connectionId: string | undefined
-  /** Resolves when the connection is over. */
+  /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>
   /** Opens a channel to the device (protocol 3.1); rejects with the errors of a link. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
-  /** Ends the connection; the reason goes to the device and to the log. */
+  /** Closes the connection. The reason is sent to the device and logged. */
   close(reason: string): void
 }
 
-/** Opens a channel to a TCP port of a device; rejects with the errors of a link. */
+/** Opens a channel to a TCP port of a device. Rejects with the errors of a link. */
 export function openPort(session: DeviceSession, port: number): Promise<Channel> {
   return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
 }
 
-/** Why a connection ends when its device has made another. */
+/** Close reason of a connection whose device has opened a newer one. */
 export const REPLACED = 'replaced by a newer connection of this device'
 
-/** Every device connection that this node holds, registered or not, so that what ends a right ends the connection too. */
+/** All device connections of this node, registered or not. Code that ends a right closes the connections that depend on it. */
 export class DeviceRegistry {
   readonly #sessions = new Set<DeviceSession>()
   readonly #registered = new Map<string, DeviceSession>()
@@ -41,7 +41,10 @@ export class DeviceRegistry {
     this.#sessions.add(session)
   }
 
-  /** Makes a session the device's own; the one before is returned for the caller to end (decisions: the newest wins). */
+  /**
+   * Makes a session the registered one of its device. Returns the one before, which the caller closes: the newest connection wins
+   * (decisions, "Connections").
+   */
   register(session: DeviceSession): DeviceSession | undefined {
     const before = this.#registered.get(session.deviceId)
     this.#registered.set(session.deviceId, session)
@@ -53,12 +56,12 @@ export class DeviceRegistry {
     if (this.#registered.get(session.deviceId) === session) this.#registered.delete(session.deviceId)
   }
 
-  /** The registered connection of a device on this node. */
+  /** Returns the registered connection of a device on this node. */
   get(deviceId: string): DeviceSession | undefined {
     return this.#registered.get(deviceId)
   }
 
-  /** Ends every connection that matches, for example those of a deleted project. */
+  /** Closes every connection that matches, for example those of a deleted project. */
   closeWhere(match: Partial<Omit<DeviceSession, 'close' | 'ended' | 'open'>>, reason: string): void {
     const entries = Object.entries(match)
     for (const session of [...this.#sessions]) {
