@@ -13,7 +13,8 @@ export function trustedProxy(config: Config): (request: IncomingMessage) => bool
   const secret = Buffer.from(config.proxySecret ?? '')
   return request => {
     const sentSecret = Buffer.from(String(request.headers['x-muster-proxy-secret'] ?? ''))
-    if (secret.length === 0 || sentSecret.length !== secret.length || !timingSafeEqual(sentSecret, secret)) return false
+    if (secret.length === 0 || sentSecret.length !== secret.length || !timingSafeEqual(sentSecret, secret))
+      return false
     const address = remoteAddress(request)
     return proxies.check(address, familyOf(address))
   }
