@@ -15,10 +15,10 @@ export const PROGRAMS = {
   nginx: { path: '/usr/sbin/nginx', debian: ['nginx-light'] },
   openssl: { path: '/usr/bin/openssl', debian: ['openssl'] },
   pgbouncer: { path: '/usr/sbin/pgbouncer', debian: ['pgbouncer'] },
-  swift: {
-    path: '/usr/bin/swift-proxy-server',
-    debian: ['swift-proxy', 'swift-account', 'swift-container', 'swift-object'],
-  },
+  'swift-account': { path: '/usr/bin/swift-account-server', debian: ['swift-account'] },
+  'swift-container': { path: '/usr/bin/swift-container-server', debian: ['swift-container'] },
+  'swift-object': { path: '/usr/bin/swift-object-server', debian: ['swift-object'] },
+  'swift-proxy': { path: '/usr/bin/swift-proxy-server', debian: ['swift-proxy'] },
   'systemd-analyze': { path: '/usr/bin/systemd-analyze', debian: ['systemd'] },
 } as const satisfies Record<string, Program>
 

@@ -27,7 +27,9 @@ export type S3Server = AsyncDisposable & {
 
 /** True if an S3 server can be started here: Debian's OpenStack Swift, which needs root. */
 export function hasS3Server(): boolean {
-  return process.getuid?.() === 0 && hasPrograms('swift')
+  return (
+    process.getuid?.() === 0 && hasPrograms('swift-account', 'swift-container', 'swift-object', 'swift-proxy')
+  )
 }
 
 /** Starts OpenStack Swift with its S3 interface and an empty bucket, as four processes with one disk and one replica. */
