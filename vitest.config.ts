@@ -23,7 +23,7 @@ const SLOW = '**/*.slow.test.ts'
 const ISOLATED = ['apps/hub/src/http/tls.test.ts', 'apps/hub/src/gateway/tls-sessions.test.ts']
 
 const hub = {
-  globalSetup: ['packages/testkit/src/database.ts'],
+  globalSetup: ['testkit/src/database.ts'],
   provide,
   // A few seconds each where nothing else runs.
   testTimeout: 60_000,
@@ -53,7 +53,7 @@ export default defineConfig({
         test: {
           ...hub,
           name: 'hub',
-          include: ['apps/{hub,cli}/src/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
+          include: ['apps/{hub,cli}/src/**/*.test.ts', 'testkit/src/**/*.test.ts'],
           exclude: [SLOW, ...ISOLATED],
           // Loading the hub's modules anew for each file costs a third of the run.
           isolate: false,

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { freePort } from '../packages/testkit/src/free-port.ts'
+import { freePort } from '../testkit/src/free-port.ts'
 import type { HttpRequest } from './http-client.ts'
 
 const START_TIMEOUT_MS = 60_000

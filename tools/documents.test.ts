@@ -5,12 +5,16 @@ import { unknownSettings } from '@muster/hub/config'
 import { expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
-const HAND_WRITTEN = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .trim()
-  .split('\n')
+const filesLike = (...patterns: string[]): string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+    .trim()
+    .split('\n')
+    .filter(file => existsSync(join(ROOT, file)))
+const HAND_WRITTEN = filesLike('*.md')
+const SOURCES = filesLike('*.ts', '*.tsx', '*.js', '*.mjs')
 
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
@@ -45,4 +49,12 @@ it('S19: the security pages exist, name existing settings, and are linked from t
   const named = [...`${textOf('SECURITY.md')}${textOf('docs/hardening.md')}`.matchAll(/MUSTER_[A-Z0-9_]+/g)]
   expect(named.length).toBeGreaterThan(20)
   expect(unknownSettings(Object.fromEntries(named.map(([name]) => [name, ''])))).toEqual([])
+})
+
+it.each(filesLike('docs/*.md'))('files of the source that %s names exist', path => {
+  const named = [...textOf(path).matchAll(/`([\w./-]+\.(?:ts|tsx|js|mjs))`/g)].map(([, file]) => file!)
+  const missing = named.filter(
+    file => !SOURCES.some(source => `/${source}`.endsWith(`/${file.replace(/^\.\//, '')}`)),
+  )
+  expect(missing).toEqual([])
 })

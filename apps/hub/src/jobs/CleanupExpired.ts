@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 
 /** Days after which an unfinished sign-up and a used or expired link are deleted. */
 const KEEP_UNUSED_DAYS = 7

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Db, unlimitedTransaction } from '../database/client/connection.ts'
 import { sqlState } from '../database/client/errors.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 
 /**
  * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While this statement waits for an exclusive

@@ -4,7 +4,7 @@ import { CLAIMED_AT } from '../database/queries/devices/device-events.ts'
 import { LimitReached } from '../limits/limit-reached.ts'
 import type { LimitName, LimitValues } from '../limits/limits.ts'
 import { ROW_BYTES, type WriteSubject } from '../limits/write-budgets.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 
 /** Rows per delete statement. */
 const ROWS = 5_000

@@ -1,5 +1,5 @@
 import { removeSealed } from '../audit/seal.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 
 /** Removes sealed audit rows beyond their retention. Without `MUSTER_AUDIT_RETENTION_DAYS` they are kept for ever. */
 export const audit_RemoveSealed = jobHandler(

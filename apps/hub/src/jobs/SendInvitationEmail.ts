@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { invitationMail } from '../mail/invitation.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 import { sendMail } from './send-mail.ts'
 
 /** Mails an invitation to an organization. */

@@ -1,5 +1,5 @@
 import { passwordChangedMail } from '../mail/password-changed.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 import { sendMail } from './send-mail.ts'
 
 /** Mails the owner of an account that its password was changed. */

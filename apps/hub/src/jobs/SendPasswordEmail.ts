@@ -1,5 +1,5 @@
 import { passwordMail } from '../mail/password.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 import { sendLink } from './send-mail.ts'
 
 /** Mails a link that sets the password of an account. */

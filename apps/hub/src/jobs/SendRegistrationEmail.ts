@@ -1,5 +1,5 @@
 import { activationMail } from '../mail/activation.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 import { sendLink } from './send-mail.ts'
 
 /** Mails a link that activates a new account. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
-import { jobHandler } from './handler.ts'
+import { jobHandler } from './job-handler.ts'
 
 /**
  * Batch sizes: deletions per pass, devices and rows per delete statement. They keep a statement far below the statement timeout

@@ -1,5 +1,5 @@
 import { instance_CleanupExpired } from './CleanupExpired.ts'
-import type { JobHandler } from './handler.ts'
+import type { JobHandler } from './job-handler.ts'
 import type { JobName } from './jobs.ts'
 import { instance_MaintainPartitions } from './MaintainPartitions.ts'
 import { devices_MeasureStored } from './MeasureStored.ts'

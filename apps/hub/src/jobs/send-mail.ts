@@ -4,7 +4,7 @@ import { SYSTEM } from '../caller.ts'
 import type { MailPurpose } from '../credentials/jwts.ts'
 import type { Db } from '../database/client/connection.ts'
 import { type Mail, MailRefused } from '../mail/mailer.ts'
-import type { JobContext } from './handler.ts'
+import type { JobContext } from './job-handler.ts'
 import { PermanentFailure, type RunningJob } from './queue.ts'
 
 /** Finds the account of a mailed link; undefined when the link was used, has expired or was deleted. */

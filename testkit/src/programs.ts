@@ -23,7 +23,7 @@ export const PROGRAMS = {
 } as const satisfies Record<string, Program>
 
 /** Python environment that `npm run test:setup` makes for schemathesis, the fuzzer of OpenAPI documents. */
-export const SCHEMATHESIS_FOLDER = join(import.meta.dirname, '../../../node_modules/.cache/schemathesis')
+export const SCHEMATHESIS_FOLDER = join(import.meta.dirname, '../../node_modules/.cache/schemathesis')
 
 /** True if all these programs are installed. Tests that need a missing one are skipped. */
 export function hasPrograms(...names: (keyof typeof PROGRAMS)[]): boolean {

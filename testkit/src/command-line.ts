@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const MAIN = join(import.meta.dirname, '../../../apps/cli/muster.js')
+const MAIN = join(import.meta.dirname, '../../apps/cli/muster.js')
 
 export type Ran = { code: number | null; out: string; err: string }
 
