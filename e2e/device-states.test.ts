@@ -84,7 +84,7 @@ it('accepts a certificate once, even if Enter is held down', async () => {
   await page.keyboard.up('Enter')
   const row = page.locator('#certs tbody tr')
   await row.getByText('Active', { exact: true }).waitFor()
-  await page.waitForFunction(`document.activeElement.matches('#certs tr')`)
+  await page.locator('#certs tr:focus').waitFor()
   await expectGoodScreen(page, 'device-certificate-accepted')
   await row.getByRole('button', { name: 'Revoke' }).click()
   await row.getByText('Revoked', { exact: true }).waitFor()

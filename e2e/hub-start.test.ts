@@ -13,11 +13,9 @@ import {
   adminOf,
   databaseHome,
   databaseOf,
-  descendantsOf,
   firstToken,
   type HubChildOptions,
   newFolder,
-  proportionalBytes,
   signedIn,
   spawnHub,
   startedHub,
@@ -27,7 +25,7 @@ const MIB = 1024 * 1024
 const isRoot = process.getuid?.() === 0
 
 describe('the first start', () => {
-  it('prints the URL and next steps, writes the credentials to a file, and later starts are fast', async () => {
+  it('prints the URL and next steps, and writes the credentials to a file, which later starts keep', async () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const hub = await spawnHub({ dataDir })
@@ -50,7 +48,6 @@ describe('the first start', () => {
       },
       60_000,
     )
-    const firstMs = performance.now() - hub.startedAt
     expect([...seen]).toContain('200 503 503')
     expect([...seen].filter(answers => /^(\d+|undefined) 200/.test(answers))).toEqual(['200 200 200'])
     await hub.ready()
@@ -91,23 +88,16 @@ describe('the first start', () => {
     )
     expect(roles).toEqual([{ role: 'muster_hub' }])
 
-    const bytes = proportionalBytes([hub.pid, ...descendantsOf(hub.pid)])
     const socketDir = await socketDirOf(dataDir)
     hub.kill('SIGTERM')
     expect(await hub.exited).toEqual({ code: 0, signal: null })
     await expectNothingLeft(dataDir, socketDir)
 
     await using again = await startedHub({ dataDir })
-    const secondMs = performance.now() - again.startedAt
     expect(await adminOf(dataDir)).toEqual(admin)
     expect(again.stdout()).not.toContain('--token')
     expect(again.stdout()).toContain(file)
     await signedIn(again)
-    process.stdout.write(
-      `first start ${Math.round(firstMs)} ms, second start ${Math.round(secondMs)} ms, idle ${(bytes / MIB).toFixed(1)} MiB (PSS)\n`,
-    )
-    expect(secondMs).toBeLessThan(5_000)
-    expect(bytes).toBeLessThan(250 * MIB)
   })
 
   it('that is interrupted does not block the next start', async () => {

@@ -94,7 +94,7 @@ it('refreshes and focuses the filter by keys, but not while a person types', asy
   })
   expect(asked).toBe(1)
   await page.keyboard.press('/')
-  await page.waitForFunction('document.activeElement.type === "search"')
+  await page.locator('input[type=search]:focus').waitFor()
   await page.keyboard.type('gateway-0042 r?njkc')
   expect(await page.getByLabel('Filter devices').inputValue()).toBe('gateway-0042 r?njkc')
   expect(await page.getByRole('dialog').count()).toBe(0)
@@ -206,7 +206,7 @@ it('lists the shortcuts in a sheet, where they can be turned off permanently', a
   await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
   await sheet.getByRole('switch', { name: 'Shortcuts of single keys' }).click()
   await sheet.getByRole('button', { name: 'Close' }).click()
-  await page.waitForFunction('document.activeElement.ariaLabel === "Keyboard shortcuts"')
+  await page.locator('[aria-label="Keyboard shortcuts"]:focus').waitFor()
   await keys('g', 'p')
   await heading('Projects')
 

@@ -59,7 +59,7 @@ it('shows the errors of all fields of the sign-up form at once, until they are c
     await page.getByRole('alert').getByText(text, { exact: true }).waitFor()
   expect(await button.isDisabled()).toBe(true)
   expect(await page.getByLabel('Full name').getAttribute('aria-invalid')).toBe('true')
-  await page.waitForFunction('document.activeElement.name === "displayName"')
+  await page.locator('[name=displayName]:focus').waitFor()
   await expectGoodScreen(page, 'signup-errors')
 
   await page.getByLabel('Full name').fill('Mira Okafor')
@@ -86,7 +86,7 @@ it('shows the message of a failed sign-up and keeps the typed text', async () =>
   const box = page.getByRole('alert').filter({ hasText: 'An Error Occurred' })
   await box.waitFor()
   expect(await box.innerText()).toContain('Please try again later. The database is away.')
-  await page.waitForFunction('document.activeElement.role === "alert"')
+  await page.locator('[role=alert]:focus').waitFor()
   expect(await page.getByLabel('Full name').inputValue()).toBe('Mira Okafor')
   await expectGoodScreen(page, 'signup-failed')
   await mend()
@@ -109,7 +109,7 @@ it('C10: shows the hub’s errors at their fields until the fields change', asyn
   await alert
     .getByText('This password is one of the most common ones: choose another.', { exact: true })
     .waitFor()
-  await page.waitForFunction('document.activeElement.name === "password"')
+  await page.locator('[name=password]:focus').waitFor()
   expect(await page.getByText('Please try again later.').count()).toBe(0)
   expect(await button.isDisabled()).toBe(true)
   await expectGoodScreen(page, 'signup-common-password')
@@ -124,7 +124,7 @@ it('leads a person from sign-up through the mailed link to an organization', asy
   })
   expect(sent).toBe(1)
   await page.getByText('mira@halden.example').waitFor()
-  await page.waitForFunction('document.activeElement.tagName === "H1"')
+  await page.locator('h1:focus').waitFor()
   await expectGoodScreen(page, 'signup-created')
 
   await signUpAgain()

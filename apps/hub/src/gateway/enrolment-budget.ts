@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
 import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
@@ -64,6 +65,8 @@ const GIVE_BACK = {
 const ADDRESS_WINDOW_SECS = 3600
 /** Longest `Retry-After`, in seconds. Our agent waits no longer than this (protocol 1.6). */
 const MAX_RETRY_AFTER_SECS = 3600
+/** Random part of `Retry-After` beyond the first device that a statement refuses, in seconds. Devices of other statements get other times. */
+const SPREAD_SECS = 60
 /** Minimum time between two statements, in milliseconds. Refused devices of a fleet then share one update of the token's row. */
 const LINGER_MS = 20
 
@@ -161,7 +164,7 @@ export class EnrolmentBudget {
 
 /**
  * Creates the refusal of the device at position `index` beyond the budget. Its `Retry-After` is the time until the budget has refilled
- * for it and for those before it.
+ * for it and for those before it, and a random part.
  */
 function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusal {
   if (row.is_expired)
@@ -180,6 +183,8 @@ function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusa
     )
   }
   const missing = row.used + row.granted + index + 1 - row.at_once
+  const refillSecs = Math.max(1, Math.ceil((missing / row.per_hour) * 3600))
+  const spreadSecs = index === 0 ? 0 : randomInt(SPREAD_SECS)
   return Refusal.of(
     new LimitReached({
       limit: 'token-new-devices',
@@ -187,7 +192,7 @@ function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusa
       max: row.at_once,
       found: row.at_once + 1,
       remedy: `Try again later (${row.per_hour} an hour are let in), or raise the budget of the token.`,
-      retryAfterSecs: Math.min(MAX_RETRY_AFTER_SECS, Math.max(1, Math.ceil((missing / row.per_hour) * 3600))),
+      retryAfterSecs: Math.min(MAX_RETRY_AFTER_SECS, refillSecs + spreadSecs),
     }),
     about,
   )
