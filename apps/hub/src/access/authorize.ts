@@ -29,14 +29,17 @@ const RESOLVE: Record<ResourceKind, Resolve> = {
   certificate: resolveCertificate,
 }
 
-/** What an action may touch, and whether only the administration of the instance allows it, which is always audited. */
+/**
+ * The resource that a permitted action may touch. `asInstanceAdmin`: the caller has the permission only as an administrator of the
+ * instance, so even a query is audited.
+ */
 export type Authorization = { scope: Scope; asInstanceAdmin: boolean }
 
 const OWN: Authorization = { scope: {}, asInstanceAdmin: false }
 
 /**
- * Decides whether a caller may run an action on the resource that its input names. Throws `Forbidden` with one text for what
- * is not there, what belongs to others and what a role does not allow; with status 401 for callers without credentials.
+ * Checks that a caller may run an action on the resource that the input names. Absent, foreign and forbidden resources get the same
+ * `Forbidden` error, so that the answer does not disclose which ids exist. Its status is 401 for callers without credentials, else 403.
  */
 export async function authorize(
   db: Db,
@@ -70,7 +73,10 @@ export async function authorize(
   throw refusal()
 }
 
-/** Who reads a repository: its people, devices of linked projects, and everybody while it is public (catalogue 4.5). */
+/**
+ * Permits reads of a repository to members of its organization, devices of linked projects and administrators of the instance, and to
+ * everybody while it is public (catalogue 4.5).
+ */
 async function authorizeReader(
   db: Db,
   caller: Caller,
@@ -89,7 +95,7 @@ async function authorizeReader(
   throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
 }
 
-/** What a person is to a resource, apart from the administration of the instance. */
+/** Roles of a person on a resource, without the role of an administrator of the instance. */
 function rolesOn(
   scope: Scope,
   userId: string,
@@ -108,7 +114,7 @@ function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope 
   return { organizationId, projectId, deviceId }
 }
 
-/** The one answer to whatever is not permitted, not there or somebody else's. */
+/** The error for absent, foreign and forbidden resources alike. */
 export function refusal(status = 403): ActionError {
   return new ActionError('Forbidden', 'You are not permitted to do this.', { status })
 }

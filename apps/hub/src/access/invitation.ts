@@ -10,7 +10,7 @@ const OWNERS_OF_INVITATION = `
 
 type Owners = { organizationId: string; isAdmin: boolean | null; userId: string | null }
 
-/** An invitation belongs to its organization and to the person who has its address. */
+/** An invitation belongs to its organization and to the account with its email address. */
 export const resolveInvitation: Resolve = async (db, invitationId, askingId) => {
   const [row] = await select<Owners>(db, OWNERS_OF_INVITATION, [invitationId, askingId ?? ''])
   if (!row) return undefined

@@ -10,7 +10,10 @@ type Owner = {
   isLinked: boolean
 }
 
-/** The statement that finds the repository of a thing, who in it the asking person is, and whether the device's project is linked. */
+/**
+ * SQL that finds the repository of a resource ($1, in the caller's condition), the person's membership ($2), and whether the device's
+ * project ($3) is linked.
+ */
 function ownerOf(from: string, packageId = 'null'): string {
   return `
   select r.organization_id as "organizationId", r.repository_id as "repositoryId", ${packageId} as "packageId",

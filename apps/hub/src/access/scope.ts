@@ -1,6 +1,6 @@
 import { type Db, select } from '../database/client/connection.ts'
 
-/** What a resource belongs to, and the role there of the person who asks. */
+/** Owners of a resource, and the calling person's role there. */
 export type Scope = {
   organizationId?: string
   projectId?: string
@@ -8,13 +8,16 @@ export type Scope = {
   repositoryId?: string
   userId?: string
   packageId?: string
-  /** What everybody may read of a repository, or what devices of the asking device's project may. */
+  /** For repositories: whether everybody may read it, and whether the calling device's project is linked to it. */
   readableBy?: { everybody: boolean; linkedDevice: boolean }
-  /** Role in the organization that owns the resource; nothing for people outside of it. */
+  /** Role in the organization that owns the resource; undefined for callers outside of it. */
   role?: 'Admin' | 'Member' | undefined
 }
 
-/** Finds a resource's owner in one query, for a person or the project of a device; nothing when there is no such resource. */
+/**
+ * Finds the owners of a resource in one query. `userId` is the calling person, `projectId` the project of a calling device. Resolves to
+ * undefined for an absent resource.
+ */
 export type Resolve = (
   db: Db,
   id: string,
@@ -22,14 +25,14 @@ export type Resolve = (
   projectId: string | undefined,
 ) => Promise<Scope | undefined>
 
-/** The role that a row of `organization_member`, joined or not, stands for. */
+/** Role for `is_admin` of a left-joined `organization_member`; null means that the person is no member. */
 export function roleOf(isAdmin: boolean | null): Scope['role'] {
   return isAdmin === null ? undefined : isAdmin ? 'Admin' : 'Member'
 }
 
 /**
- * Resolves what belongs to an organization, by a statement that finds the ids of a scope and `isAdmin` of the asking person's row of
- * `organization_member`, where they have one; $1 is the resource, $2 the person.
+ * Makes a resolver for resources of an organization. The statement selects ids of a `Scope`, and `isAdmin` of the person's row in
+ * `organization_member`, which is null without such a row. $1 is the resource's id, $2 the person's.
  */
 export function ownedBy(statement: string): Resolve {
   return async (db, id, userId) => {
@@ -40,7 +43,7 @@ export function ownedBy(statement: string): Resolve {
   }
 }
 
-/** Resolves what belongs to a person, by a statement that finds `userId`; $1 is the resource. */
+/** Makes a resolver for resources of a person. The statement selects `userId`; $1 is the resource's id. */
 export function ownedByPerson(statement: string): Resolve {
   return async (db, id) => (await select<{ userId: string }>(db, statement, [id]))[0]
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Caller, personOf } from '../caller.ts'
 
-/** Condition of a list across organizations: those of the caller, or all for administrators of the instance. */
+/** SQL condition that limits a list to the caller's organizations; always true for administrators of the instance. */
 export function isVisibleTo(caller: Caller, organizationId: RawBuilder<unknown>): RawBuilder<boolean> {
   const person = personOf(caller)
   if (person?.isAdmin) return sql<boolean>`true`
