@@ -3,7 +3,7 @@ import { auditRows, capturedLog, deviceRow, testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { joinCluster } from './node.ts'
 
-it('buries whatever ran before it where it is alone, though the clock was put back since', async () => {
+it('evicts all earlier nodes when it is the only one, even if the clock was set back', async () => {
   await using hub = await testHub()
   const { owner, projectId } = await hub.fleet()
   const dead = newId('cluster_node')

@@ -6,30 +6,31 @@ import type { Db, Tx } from '../database/client/connection.ts'
 import type { Readiness } from '../database/server/readiness.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** How often a node says that it lives, and after how long without it others take it for dead, in milliseconds. */
+/** Interval of heartbeats, in milliseconds. */
 const HEARTBEAT_MS = 5_000
+/** Age of a node's last heartbeat at which other nodes evict it, in milliseconds: four heartbeats. */
 const STALE_AFTER_MS = 20_000
-/** How long a database that does not answer holds up the end of a node, in milliseconds; 10,000 connections take a second or two. */
+/** Timeout for leaving the cluster, in milliseconds. Closing 10,000 connections in the database takes 1 to 2 s. */
 const LEAVE_TIMEOUT_MS = 15_000
 
 type NodeOptions = {
   db: Db
   name: string
   log: Logger
-  /** The database is this hub's own child: no other node can be alive. */
+  /** Set for the embedded database: only this hub uses it, so no other node can be alive. */
   isAlone: boolean
-  /** Notified of each heartbeat. */
+  /** Receives the result of each heartbeat. */
   readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed'>
-  /** Told when others took this node for dead meanwhile: its connections count as ended. */
+  /** Called when another node has evicted this one. The database then shows its connections as ended, so the hub must close them. */
   onEvicted: () => void
   /** Interval of heartbeats, 5 s unless a test sets it. */
   heartbeatMs?: number
 }
 
-/** This process as a node of the cluster, with an id of its own per start. */
+/** This process as a node of the cluster, with a new id at each start. Disposal closes its connections in the database and leaves. */
 export type ClusterNode = AsyncDisposable & { nodeId: string }
 
-/** Joins the cluster, keeps the heartbeat, and cleans up after nodes that died: their connections end as NodeCrashed. */
+/** Joins the cluster, stores heartbeats, and evicts dead nodes, whose connections end as `NodeCrashed`. */
 export async function joinCluster({
   db,
   name,
@@ -60,16 +61,16 @@ export async function joinCluster({
     nodeId,
     async [Symbol.asyncDispose]() {
       await heartbeat[Symbol.asyncDispose]()
-      // A node that cannot say farewell is buried like one that died.
+      // If this fails, another node evicts this one as if it had crashed.
       const left = leave(db, nodeId).catch(error =>
-        log.warn({ err: error }, 'the end of this node was not recorded'),
+        log.warn({ err: error }, 'could not record that this node left the cluster'),
       )
       await waitUpTo(LEAVE_TIMEOUT_MS, left)
     },
   }
 }
 
-/** The nodes that say that they live, the longest there first. */
+/** Nodes with a heartbeat of the last 20 s that have not left, longest-running first. */
 export async function runningNodes(db: Db) {
   return (
     db
@@ -79,13 +80,13 @@ export async function runningNodes(db: Db) {
       .orderBy('joined_at')
       .orderBy('node_id')
       .selectAll()
-      // By the clock that wrote `joined_at`: clocks of nodes differ.
+      // Computed by the database, whose clock wrote `joined_at`: the clocks of nodes differ.
       .select(sql<number>`extract(epoch from now() - joined_at)::float8`.as('uptimeSecs'))
       .execute()
   )
 }
 
-/** Whether there is another node, or was one in the last minute. */
+/** Whether at least two nodes stored a heartbeat in the last minute, this node and nodes that have left included. */
 export async function hasHadCompany(db: Db): Promise<boolean> {
   const nodes = await db
     .selectFrom('cluster_node')
@@ -96,7 +97,7 @@ export async function hasHadCompany(db: Db): Promise<boolean> {
   return nodes.length > 1
 }
 
-/** Renews the heartbeat; tells whether another node had buried this one. */
+/** Stores a heartbeat. Resolves to true when another node had evicted this one. */
 async function renewHeartbeat(db: Db, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ wasEvicted: boolean }>`
     with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update)
@@ -118,8 +119,9 @@ async function leave(db: Db, nodeId: string): Promise<void> {
 }
 
 /**
- * In one transaction, so that a node is never marked as left while its connections stay open for ever. Without `staleAfterMs` every
- * other node is dead, whatever it said when: a machine without a clock of its own may start in the past.
+ * Marks nodes with a stale heartbeat as left and ends their connections. One transaction does both, so that no connection of a node
+ * marked as left stays open for ever. Without `staleAfterMs` all other nodes are evicted, whatever the time of their last heartbeat:
+ * a machine without a real-time clock may start with a time before it.
  */
 async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>
@@ -136,10 +138,10 @@ async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | 
       .returning('node_id')
       .execute()
     const deadIds = dead.map(node => node.node_id)
-    // Its last sign of life, and not the moment at which somebody noticed: that may be days later.
+    // A dead node's connections ended with its last heartbeat. The eviction itself may come days later.
     const endedAt = sql`greatest(connected_at, (select last_heartbeat from cluster_node n where n.node_id = c.node_id))`
     if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed', endedAt)
-    // A node that left by itself may have left actions behind that it could not wait for.
+    // A node that shut down in order may have left `Pending` actions, because it waits for running actions only for a limited time.
     const gone = await tx
       .selectFrom('cluster_node as n')
       .where(({ exists, selectFrom }) =>
@@ -158,7 +160,7 @@ async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | 
   })
 }
 
-/** Ends all connections `c` of nodes. */
+/** Ends all open connections of nodes. `endedAt` may refer to the connection as `c`. */
 async function endConnections(
   tx: Tx,
   nodeIds: string[],

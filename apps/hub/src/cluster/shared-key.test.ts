@@ -8,7 +8,7 @@ const refusal = new ConfigError(
   'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
 )
 
-it('is the same on every node, or one that follows it', { timeout: 60_000 }, async () => {
+it('accepts only the key of the running nodes or its successor', { timeout: 60_000 }, async () => {
   await using hub = await testHub({ instanceKey: KEY })
   const databaseUrl = hub.pool.options.connectionString
   await using _same = await testHub({ databaseUrl, instanceKey: KEY })
@@ -18,11 +18,11 @@ it('is the same on every node, or one that follows it', { timeout: 60_000 }, asy
   await expect(testHub({ databaseUrl, instanceKey: KEY })).rejects.toEqual(refusal)
 })
 
-it('may be another one where nobody else runs, which is told unless the one before is known', {
+it('accepts a new key when no other node runs, and warns unless the previous key is known', {
   timeout: 60_000,
 }, async () => {
   await using database = await scratchDatabase('muster')
-  const told = 'the instance key is another one than before'
+  const told = 'the instance key has changed'
   for (const [instanceKey, previousInstanceKey, isLogged] of [
     [KEY, undefined, false],
     [OTHER, undefined, true],

@@ -8,9 +8,10 @@ import { runningNodes } from './node.ts'
 const SETTING = 'instance-key'
 
 /**
- * Nodes with keys of their own would not know each other's links and secrets, and would seal one audit log that nobody could verify:
- * the database keeps a mark of the key, which tells nothing about it. Who is alone, or knows the key before, may come with another
- * one, which is told where nobody knows the one before. Throws `ConfigError`.
+ * Throws `ConfigError` when this node's instance key differs from that of the running nodes. They could not use each other's links and
+ * secrets, and the audit log that they seal together could not be verified. The database keeps a mark derived from the key, which does
+ * not reveal it. A node may replace the key if it is alone or has the stored key as its previous one; without the latter it logs a
+ * warning.
  */
 export async function requireSharedKey(
   db: Db,
@@ -35,10 +36,10 @@ export async function requireSharedKey(
     throw new ConfigError(
       'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
     )
-  // As after a backup without it was restored.
+  // Happens when a backup was restored without its key.
   if (rows[0]!.isUnknown)
     log.warn(
-      'the instance key is another one than before: audit seals and stored secrets of before need MUSTER_INSTANCE_KEY_PREVIOUS',
+      'the instance key has changed: audit seals and secrets stored with the former key need MUSTER_INSTANCE_KEY_PREVIOUS',
     )
 }
 
