@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { BATCHED_WRITES } from './batched-writes.ts'
 
 it.each(['57P01', '57014', '53100', '53300', '55P03', '25006', '40P01', 'ECONNREFUSED'])(
-  'a batch that fails with %s is tried again as a whole, and given up as a whole',
+  'retries a batch that fails with %s as a whole, then rejects it as a whole',
   async code => {
     let attempts = 0
     const batcher = new Batcher<number>({
@@ -25,11 +25,11 @@ it.each(['57P01', '57014', '53100', '53300', '55P03', '25006', '40P01', 'ECONNRE
   },
 )
 
-it('a value that the database refuses is no reason to try again', () => {
+it('does not retry a value that the database refuses', () => {
   expect(BATCHED_WRITES.isRetryable(Object.assign(new Error('refused'), { code: '22P02' }))).toBe(false)
 })
 
-it('an item for which there is no room is refused with 503', async () => {
+it('refuses an item with 503 when the queue is full', async () => {
   const batcher = new Batcher<number>({
     ...BATCHED_WRITES,
     parallel: 1,

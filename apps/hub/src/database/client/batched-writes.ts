@@ -1,7 +1,7 @@
 import { ActionError } from '@muster/actions'
 import { isConnectionError, isDeadlock } from './errors.ts'
 
-/** Options of a `Batcher` whose batches are statements: which failures are tried again, and the refusal when too much waits. */
+/** Options of a `Batcher` that writes to the database: the failures that it retries, and the error when its queue is full. */
 export const BATCHED_WRITES = {
   isRetryable: (error: unknown): boolean => isConnectionError(error) || isDeadlock(error),
   overloaded: (): Error =>

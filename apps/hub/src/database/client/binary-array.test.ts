@@ -2,7 +2,7 @@ import { testHub } from '@muster/testkit'
 import { expect, it } from 'vitest'
 import { binaryArray } from './binary-array.ts'
 
-it('is read by the database as the same array, whatever is in it', async () => {
+it('encodes an array that PostgreSQL reads back unchanged', async () => {
   await using hub = await testHub()
   const texts = ['plain', '', null, '{"quoted", \\back}', 'Ünïcödé 🛰', 'NULL', 'x'.repeat(100_000)]
   const jsons = ['{"a": "\\u0000"}', '[]', null, '"🛰"']

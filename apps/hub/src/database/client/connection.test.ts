@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { openDatabase, withQueryOptions } from './connection.ts'
 
-it('gives up a connection on which nothing comes any more, and goes on over another', async () => {
+it('destroys a silent connection and continues on another', async () => {
   await using scratch = await scratchDatabase()
   await using wire = await databaseWire(scratch)
   const { db, pool, ...database } = openDatabase(wire.connection, () => {}, 3_000)
@@ -16,12 +16,12 @@ it('gives up a connection on which nothing comes any more, and goes on over anot
     sql`select ${1}::int`.execute(db),
     db.transaction().execute(tx => sql`select 1`.execute(tx)),
   ])
-  const silent = { code: 'ETIMEDOUT', message: 'The database has said nothing for 3 s.' }
+  const silent = { code: 'ETIMEDOUT', message: 'The database has not answered for 3 s.' }
   for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: silent })
   expect((await pool.query(named)).rows).toEqual([{ one: 1 }])
 })
 
-it('waits for a statement that may take as long as it does', async () => {
+it('waits for a statement without a timeout', async () => {
   await using scratch = await scratchDatabase()
   const { db, ...database } = openDatabase(scratch.connection, () => {}, 500)
   await using _ = database

@@ -13,21 +13,21 @@ import type { Tables } from '../schema.ts'
 import { LookUps } from './look-ups.ts'
 import { PreparingClient, type QueryOptions } from './preparing-client.ts'
 
-/** Reads. */
+/** Database for reads. */
 export type Db = Kysely<Tables>
-/** Writes: only a transaction can be handed to what writes. */
+/** Transaction for writes: every function that writes takes one, so no write happens outside of a transaction. */
 export type Tx = Transaction<Tables>
 
 export type Database = AsyncDisposable & {
   db: Db
-  /** For hot paths, with named statements. */
+  /** Pool for hot paths, which use named statements. */
   pool: pg.Pool
 }
 
 const JSON_OID = 114
 const INT8_OID = 20
 
-/** `json` keeps its text as it was written; bigint counters fit a number here. */
+/** Parses `json` into `RawJson`, which keeps the text, and `bigint` into a number: the hub's counters stay below 2^53. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === JSON_OID) return (text: string) => new RawJson(text)
@@ -36,26 +36,29 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-/** Connections of a hub at most, one of them for look-ups. */
+/** Limit of connections of a hub, one of them for look-ups. */
 const MAX_CONNECTIONS = 12
-/** How long a connection is kept that nobody uses, in milliseconds. */
+/** Time after which an unused connection is closed, in milliseconds. */
 const IDLE_MS = 30_000
 /**
- * How long what is under way may take when all connections are closed, in milliseconds; whoever closes them has waited before. A
- * statement that waits for a lock would hold up the end of the hub for half a minute.
+ * Time that statements in flight get when the connections are closed, in milliseconds. The hub has waited for its work before. Without
+ * this limit, a statement that waits for a lock would delay the exit by up to 30 s.
  */
 const CLOSE_MS = 1_000
 
 /**
- * After this a statement is given up with its connection, in milliseconds: the server would have ended it before, so it does not hear
- * us any more.
+ * Time without traffic after which a connection is destroyed with its statement, in milliseconds. A live server would have cancelled
+ * the statement after 30 s, so the server is out of reach.
  */
 const SILENT_MS = 35_000
 
-/** Of every session: what is read as text is taken apart, and no statement runs for longer than 30 s. */
+/** Settings of every session. The hub parses times that it reads as text, so their zone and style are fixed. */
 const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = '30s'"
 
-/** The hub's connections. Statements that run longer than 30 s are ended by the server, connections on which nothing comes by the hub. */
+/**
+ * Opens the hub's connections: a pool, and one connection for look-ups. The server cancels statements after 30 s. The hub destroys
+ * connections of the pool that are silent for `silentMs`.
+ */
 export function openDatabase(
   connection: pg.PoolConfig,
   onError: (error: Error) => void,
@@ -64,7 +67,7 @@ export function openDatabase(
   const options: pg.ClientConfig = {
     ...connection,
     connectionTimeoutMillis: 10_000,
-    // Asks whether the other end is there still, on connections on which nothing happens.
+    // TCP keep-alive finds a peer that vanished while the connection was idle.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'muster',
@@ -73,17 +76,17 @@ export function openDatabase(
   const pool = new pg.Pool({
     Client: PreparingClient,
     ...options,
-    // The pool waits for it, whatever its type says.
+    // The pool awaits the promise, although its type ignores the result.
     onConnect: (client => (client as PreparingClient).configure(SETTINGS)) as pg.PoolConfig['onConnect'],
     max: MAX_CONNECTIONS - 1,
     idleTimeoutMillis: IDLE_MS,
   })
   let isClosing = false
   const report = (error: Error): void => {
-    // A server that stops may end a connection before it has read its goodbye.
+    // A server that shuts down may reset a connection before it reads the client's Terminate message.
     if (!isClosing) onError(error)
   }
-  // An idle connection that breaks must not end the process; the pool opens another.
+  // Without a listener, an idle connection that breaks would end the process. The pool opens another.
   pool.on('error', report)
   const clients = new Set<pg.PoolClient>()
   pool.on('connect', client => {
@@ -94,8 +97,8 @@ export function openDatabase(
   const lookUps = new LookUps(
     socket => {
       const client = new PreparingClient({ ...options, pipeline: true, stream: () => socket })
-      // What is looked up by key has one plan, whatever the values; the server would make up to five more at each discarding.
-      // One that fails has ended the connection, and with it the look-ups behind it.
+      // Look-ups by key need one generic plan. By default the server makes five plans for single values before it considers one.
+      // A failed `configure` destroys the connection, which rejects the look-ups behind it as well.
       client.once('connect', () => {
         client.configure(`${SETTINGS}; set plan_cache_mode = force_generic_plan`).catch(() => {})
       })
@@ -106,18 +109,18 @@ export function openDatabase(
   const db = new HubKysely(pool, lookUps)
   const close = async (): Promise<void> => {
     isClosing = true
-    // A server that has stopped to answer does not answer a goodbye either, and the process would live as long as the connection.
+    // A hung server does not react to Terminate either, so its connections would keep this process alive.
     setTimeout(() => {
       for (const client of clients) client.connection.stream.destroy()
     }, CLOSE_MS).unref()
     await db.destroy()
-    // Kysely leaves a pool alone that it has not used itself.
+    // Kysely ends the pool only if it has used it.
     if (!pool.ending) await pool.end()
   }
   return { db, pool, [Symbol.asyncDispose]: close }
 }
 
-/** Kysely on the pool, with the connection for look-ups beside it. */
+/** Kysely on the pool, together with the shared connection for look-ups. */
 class HubKysely extends Kysely<Tables> {
   readonly lookUps: LookUps
   readonly #pool: pg.Pool
@@ -141,8 +144,8 @@ class HubKysely extends Kysely<Tables> {
 }
 
 /**
- * Looks a few rows up by key, for what runs at every request; the statement stands as text where it can, since building one costs
- * as much as sending it. Outside of a transaction it shares a connection, so it must be quick.
+ * Looks up a few rows by key, for statements of every request. It takes SQL text, because building a statement with Kysely costs as
+ * much as sending it. Outside of a transaction all callers share one connection, so the statement must be fast.
  */
 export async function select<Row extends pg.QueryResultRow>(
   db: Db,
@@ -169,7 +172,7 @@ function poolWithOptions(pool: pg.Pool, options: QueryOptions): PostgresPool {
   }
 }
 
-/** The same database; all statements that run on the result have these options, those of its transactions too. */
+/** Returns the same database with options for all its statements, including those of its transactions. Throws for a transaction. */
 export function withQueryOptions(db: Db, options: QueryOptions): Db {
   if (db instanceof HubKysely) return db.withOptions(options)
   throw new Error('Query options were given to a transaction, expected the database outside of it.')

@@ -8,7 +8,7 @@ import { LookUps } from './look-ups.ts'
 const BACKEND = 'select pg_backend_pid() as pid, $1::text as asked'
 type Backend = { pid: number; asked: string }
 
-it('answers what is asked at once each with its own rows, over one connection', async () => {
+it('answers concurrent look-ups with their own rows over one connection', async () => {
   await using visit = await newVisit()
   const asked = Array.from({ length: 200 }, (_, at) => `question ${at}`)
   const rows = (await Promise.all(asked.map(one => visit.ask(one)))).flat()
@@ -16,7 +16,7 @@ it('answers what is asked at once each with its own rows, over one connection', 
   expect(new Set(rows.map(row => row.pid)).size).toBe(1)
 })
 
-it('does not let a look-up that fails touch those around it', async () => {
+it('fails one look-up without failing those around it', async () => {
   await using visit = await newVisit()
   const number = (value: string) => select<{ number: number }>(visit.db, 'select $1::int as number', [value])
   const answers = await Promise.allSettled(['1', 'none', '3', 'none', '5'].map(number))
@@ -29,7 +29,7 @@ it('does not let a look-up that fails touch those around it', async () => {
   ])
 })
 
-it('sees in a transaction what the transaction wrote', async () => {
+it('shows rows of an open transaction only inside it', async () => {
   await using visit = await newVisit()
   await visit.pool.query('create table note (text text)')
   const count = 'select count(*) from note where text = $1'
@@ -40,7 +40,7 @@ it('sees in a transaction what the transaction wrote', async () => {
   })
 })
 
-it('opens another connection when one broke, and what was under way fails', async () => {
+it('rejects look-ups in flight when the connection breaks, and opens another', async () => {
   await using visit = await newVisit()
   const [before] = await visit.ask('before')
   const underWay = select(visit.db, 'select pg_sleep($1)', [60])
@@ -61,7 +61,7 @@ it('opens another connection when one broke, and what was under way fails', asyn
   expect(visit.errors).not.toEqual([])
 })
 
-it('tells who asks when the database cannot be reached, and asks again the next time', async () => {
+it('rejects when the database cannot be reached, and connects again for the next look-up', async () => {
   await using scratch = await scratchDatabase()
   const connection = { ...scratch.connection, database: 'not_there' }
   const { db, ...database } = openDatabase(connection, () => {})
@@ -70,7 +70,7 @@ it('tells who asks when the database cannot be reached, and asks again the next 
     await expect(select(db, BACKEND, ['anybody'])).rejects.toMatchObject({ code: '3D000' })
 })
 
-it('reads a table that has grown by the index that its size now asks for', async () => {
+it('replans a statement after its table has grown', async () => {
   await using visit = await newVisit()
   await visit.pool.query(`create table thing (place int, name text, kind int, unique (place, name))`)
   await visit.pool.query('create index thing_by_kind on thing (place, kind)')
@@ -84,17 +84,17 @@ it('reads a table that has grown by the index that its size now asks for', async
     return (await select<{ 'QUERY PLAN': string }>(visit.db, text, [])).map(row => row['QUERY PLAN']).join()
   }
   expect(await plan()).toContain('Seq Scan')
-  // No connection knows of it: they keep plans, and nobody analyses the table.
+  // Without ANALYZE the server does not invalidate the plan.
   await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(6, 50000) n`)
-  await until('it is planned anew', async () => (await plan()).includes('thing_place_name_key'), 20_000)
+  await until('the plan is new', async () => (await plan()).includes('thing_place_name_key'), 20_000)
   expect(await ask()).toEqual([{ kind: 0 }])
 })
 
-it('closes a connection that nobody uses', async () => {
+it('closes an idle connection', async () => {
   await using scratch = await scratchDatabase()
   const lookUps = new LookUps(
     socket => new pg.Client({ ...scratch.connection, pipeline: true, stream: () => socket }),
-    // Longer than the database takes to answer, whatever else the machine does.
+    // Long enough for an answer on a busy machine.
     { idleMs: 1_000, onError: () => {} },
   )
   const [first] = await lookUps.select<Backend>(BACKEND, ['first'])
@@ -106,7 +106,7 @@ it('closes a connection that nobody uses', async () => {
   await lookUps.end(1_000)
 })
 
-it('gives up a connection on which no answer comes, though everybody goes on asking', async () => {
+it('destroys a connection without answers although queries keep coming', async () => {
   await using scratch = await scratchDatabase()
   await using wire = await databaseWire(scratch)
   const errors: Error[] = []
@@ -125,11 +125,11 @@ it('gives up a connection on which no answer comes, though everybody goes on ask
   })
   await expect(lookUps.select<Backend>(BACKEND, ['last'])).resolves.toMatchObject([{ asked: 'last' }])
   await Promise.all(answers)
-  expect(errors[0]).toMatchObject({ message: 'The database has said nothing for 1 s.', code: 'ETIMEDOUT' })
+  expect(errors[0]).toMatchObject({ message: 'The database has not answered for 1 s.', code: 'ETIMEDOUT' })
   await lookUps.end(1_000)
 })
 
-it('answers what is under way when the hub stops, and nothing after', async () => {
+it('answers look-ups in flight when it is closed, and rejects later ones', async () => {
   const visit = await newVisit()
   const underWay = visit.ask('last')
   await visit[Symbol.asyncDispose]()

@@ -2,13 +2,13 @@ import { Socket } from 'node:net'
 import type pg from 'pg'
 import { timeoutError } from './errors.ts'
 
-/** `inFlight` look-ups have no answer yet; since `heardAtMs` none came though there were some. */
+/** `inFlight` look-ups wait for an answer. `heardAtMs` is the time of the last answer, or of the first look-up after an idle time. */
 type Connection = { client: pg.Client; socket: Socket; inFlight: number; heardAtMs: number }
 
 /**
- * Look-ups of all requests on one connection, sent one behind the other without waiting for answers. What is asked in one turn of
- * the event loop leaves in one write, since a write costs more than the rest of a look-up. A slow statement would hold the others
- * up, and has no place here.
+ * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one event-loop
+ * turn leave in one write, because a write costs more than the rest of a look-up. Only fast statements belong here: a slow one delays
+ * all behind it.
  */
 export class LookUps {
   readonly #open: (socket: Socket) => pg.Client
@@ -18,7 +18,7 @@ export class LookUps {
   #isGathering = false
   #hasEnded = false
 
-  /** `open` makes a client on a socket; a connection that nobody uses for `idleMs`, or that is silent for so long, is closed. */
+  /** `open` makes a client on a socket. After `idleMs` an unused connection is closed, and one without answers is destroyed. */
   constructor(
     open: (socket: Socket) => pg.Client,
     { idleMs, onError }: { idleMs: number; onError: (error: Error) => void },
@@ -28,14 +28,14 @@ export class LookUps {
     this.#onError = onError
   }
 
-  /** Runs a statement; its rows. Rejects with what the database answers, or when it cannot be reached. */
+  /** Runs a statement and resolves to its rows. Rejects with the database's error, or when the database cannot be reached. */
   async select<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     this.#connection ??= this.#connect()
     const opening = this.#connection
     const connection = await opening
     const nowMs = performance.now()
     if (connection.inFlight === 0) connection.heardAtMs = nowMs
-    // Who asks on and on keeps the socket from being idle, whether or not there is anybody to answer.
+    // Steady queries reset the socket's idle timer even when the server is dead, so unanswered time is checked separately.
     else if (nowMs - connection.heardAtMs > this.#idleMs) {
       if (this.#connection === opening) this.#connection = undefined
       connection.socket.destroy(timeoutError(this.#idleMs))
@@ -51,7 +51,7 @@ export class LookUps {
     }
   }
 
-  /** Closes the connection once all is answered, or the time is over. */
+  /** Closes the connection after the last answer, at the latest after `timeoutMs`. */
   async end(timeoutMs: number): Promise<void> {
     this.#hasEnded = true
     const connection = await this.#connection?.catch(() => undefined)
@@ -60,7 +60,7 @@ export class LookUps {
     clearTimeout(timer)
   }
 
-  /** Keeps what is written from now on until all that is ready in this turn has had its say. */
+  /** Corks the socket until the end of this event-loop turn, so that all look-ups of the turn leave in one write. */
   #gather(socket: Socket): void {
     if (this.#isGathering) return
     this.#isGathering = true
@@ -80,16 +80,16 @@ export class LookUps {
     const connecting = async (): Promise<Connection> => {
       if (this.#hasEnded) throw new Error('The connections to the database are closed.')
       await client.connect()
-      // Not before: until then it is the client's own deadline that counts, and one that is ended would never answer.
+      // Set after connecting, which has the client's own timeout: a client that is ended before would never settle `connect`.
       socket.setTimeout(this.#idleMs, () => {
         forget()
         void client.end()
-        // What is under way on a connection that has gone silent must not wait for a goodbye.
+        // `end` waits for a silent server. Destroying the socket fails the look-ups in flight.
         socket.destroySoon()
       })
       return { client, socket, inFlight: 0, heardAtMs: 0 }
     }
-    // The next look-up opens another one.
+    // The next look-up opens another connection.
     client.on('error', error => {
       forget()
       this.#onError(error)

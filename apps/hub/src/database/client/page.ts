@@ -2,7 +2,7 @@ import { ActionError } from '@muster/actions'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { type Db, select } from './connection.ts'
 
-/** What a list can be sorted by: the expression, and the type that its text form is read back as. */
+/** A sort key of a list: the SQL expression, and the type to which the text in a cursor is cast. */
 export type SortKey = {
   by: RawBuilder<unknown>
   type: 'text' | 'timestamptz' | 'integer' | 'bigint' | 'boolean'
@@ -13,25 +13,24 @@ export type PageInput = {
   cursor?: string | undefined
   sort?: string | undefined
   /**
-   * Count what matches with the first page; on unless told otherwise. `along` counts in the pass that finds the page: half the work
-   * where a row must be looked at to know whether it matches, as with a filter by text. `whole` tells the count of a page that is
-   * all there is, and counts nothing.
+   * Whether the first page has the total number of matches; true by default, with a second query. `along` counts in the query of the
+   * page, which halves the work where each row must be read to see whether it matches, as with a text filter. `whole` counts nothing
+   * and gives the total only if the first page is the whole list.
    */
   countTotal?: boolean | 'along' | 'whole'
-  /** The database, for a page of few rows that an index has in order: it is asked for as what is looked up by key (`select`). */
+  /** Database on which `select` reads the page. Set only for a page of few rows that an index has in order, since it must be fast. */
   lookUpIn?: Db | undefined
 }
 
-// Which tables a query has joined does not matter here, and Kysely's builder is invariant in them.
+// Kysely's builder is invariant in the joined tables, which do not matter here.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type AnyQuery<Row> = SelectQueryBuilder<any, any, Row>
 
 type Page<Row> = { rows: Row[]; nextCursor?: string; total?: number }
 
 /**
- * Runs a list query a page at a time, ordered by one key and the id, continued after the last row and not by a count, so that
- * rows that come and go between two pages shift nothing. Without `limit` the whole list is answered. Throws `Invalid` for a
- * cursor of another sort.
+ * Reads one page of a list, ordered by a key and the id. A cursor continues after the last row, not at an offset, so that rows added
+ * or deleted between two pages shift nothing. Without `limit` it reads the whole list. Throws `Invalid` for a cursor of another order.
  */
 export async function queryPage<Row>(
   query: AnyQuery<Row>,
@@ -70,10 +69,10 @@ export async function queryPage<Row>(
   return countTotal === 'whole' ? page : { ...page, total: page.rows[0]!.__total ?? (await count(query)) }
 }
 
-/** Where a row stands in its list: what it is sorted by, as text, and its id. */
+/** Position of a row in its list: the sort key as text, and the id. */
 export type RowPlace = { __key: string; __id: string }
 
-/** A page of what was found in this order, of which one row more than a page was asked for. */
+/** Cuts rows to a page. The query reads `limit + 1` rows; an extra row means that another page follows. */
 export function cutPage<Row extends RowPlace>(
   found: Row[],
   limit: number | undefined,
@@ -85,8 +84,8 @@ export function cutPage<Row extends RowPlace>(
 }
 
 /**
- * Where a page of large rows ends: the number of its first rows that have at most `maxBytes` together, one at least. The next page
- * goes on there.
+ * Number of leading rows that have at most `maxBytes` together, at least 1. A page of large rows ends there, and the next one continues
+ * behind it.
  */
 export function rowsWithin(maxBytes: number, measured: { bytes: number }[]): number {
   let bytes = 0
@@ -114,7 +113,7 @@ function writeCursor(order: string, value: string, id: string): string {
   return Buffer.from(JSON.stringify([order, value, id])).toString('base64url')
 }
 
-/** Where a cursor of that order stands: the sorted value of the last row, as text, and its id. Throws `Invalid` for any other. */
+/** Decodes a cursor into the last row's sort key, as text, and id. Throws `Invalid` if it is malformed or of another order. */
 export function readCursor(cursor: string, order: string): [value: string, id: string] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
@@ -127,27 +126,27 @@ export function readCursor(cursor: string, order: string): [value: string, id: s
       return [parts[1] as string, parts[2] as string]
     }
   } catch {
-    // Told below with every other cursor that is not ours.
+    // Malformed: refused below, like a cursor of another order.
   }
   throw new ActionError('Invalid', 'The cursor is not one of a list in this order: start again without it.', {
     status: 409,
   })
 }
 
-/** Condition that some of these columns hold a text, in any case; true without a text. */
+/** Condition that at least one of the columns contains a text, ignoring case; true without a text. */
 export function matchesText(
   text: string | undefined,
   ...columns: RawBuilder<unknown>[]
 ): RawBuilder<boolean> {
   if (!text) return sql<boolean>`true`
-  // A third cheaper than `ilike`, which prepares its pattern anew for each row.
+  // A third cheaper than `ilike`, which prepares its pattern for each row.
   return sql<boolean>`(${sql.join(
     columns.map(column => sql`strpos(lower(${column}), lower(${text}::text)) > 0`),
     sql` or `,
   )})`
 }
 
-/** Pattern for `like` that finds a text anywhere. */
+/** Pattern for `like` that matches a text anywhere in a value. */
 export function partPattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, '\\$&')}%`
 }

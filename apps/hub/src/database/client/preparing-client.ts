@@ -3,31 +3,31 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { timeoutError } from './errors.ts'
 
-/** Most different statements that a connection keeps prepared; the hub has a few hundred, and lists of values make more. */
+/** Limit of statement texts that are remembered for preparing. The hub has a few hundred; lists of values of any length add more. */
 const MAX_PREPARED = 1000
 
 /** Options of a statement, read by `PreparingClient`. */
 export type QueryOptions = {
-  /** The server plans the statement for its values at each run. A filter that may match one row or all rows has no single good plan. */
+  /** `by values` makes the server plan the statement at each run. A filter that may match one row or all rows has no good single plan. */
   plan?: 'by values'
-  /** The client waits for the answer without a limit. Only in a transaction that lifts the limit of the server. */
+  /** `none` makes the client wait without a limit. Use it only in a transaction that also lifts the server's limit. */
   timeout?: 'none'
 }
 
 type Statement = { text: string; values?: unknown[]; name?: string } & QueryOptions
 
 /**
- * How long a connection keeps its plans, in milliseconds. One from when a table was small may read all of it once it has grown, and
- * the server itself notices that a minute later: a fleet that comes to an empty hub would slow down with each device.
+ * Time that a connection keeps its plans, in milliseconds. A plan from when a table was small may scan the whole table after it has
+ * grown. The server notices that about a minute later, so a fleet that enrols at an empty hub would slow down with each device.
  */
 const PLANS_MS = 5_000
 
-/** Texts that came once, and the names of those that came again; each connection prepares a named one at its first use. */
+/** Statement name by text; undefined for a text that came only once. Each connection prepares a named statement at its first use. */
 const preparedNames = new Map<string, string | undefined>()
 
 /**
- * A connection that prepares what it is asked again and again: planning a short statement costs more than running it. The second
- * time a text comes it gets a name; texts beyond the bound run as they are.
+ * A client that prepares repeated statements, because planning a short statement costs more than running it. A text gets a name when it
+ * comes the second time. Texts beyond `MAX_PREPARED` run unprepared.
  */
 export class PreparingClient extends pg.Client {
   #plannedAtMs = performance.now()
@@ -35,7 +35,7 @@ export class PreparingClient extends pg.Client {
 
   constructor(config?: pg.ClientConfig) {
     super(config)
-    // One that breaks between two statements of a transaction must not end the process: the next statement tells of it.
+    // Without a listener, a break between two statements of a transaction would end the process. The next statement fails instead.
     this.on('error', () => {})
   }
 
@@ -44,7 +44,7 @@ export class PreparingClient extends pg.Client {
     const nowMs = performance.now()
     if (nowMs - this.#plannedAtMs > PLANS_MS) {
       this.#plannedAtMs = nowMs
-      // Fails in a transaction that has failed, and with the connection; either is told to the statement behind it.
+      // Its error is ignored: an aborted transaction or a broken connection also fails the statement behind it.
       super.query('discard plans', () => {})
     }
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config
@@ -55,8 +55,8 @@ export class PreparingClient extends pg.Client {
   }
 
   /**
-   * Sets what the hub relies on in this session, before any other statement. By SQL and not as options of the connection, because
-   * poolers such as PgBouncer refuse or drop those.
+   * Applies the session's settings, before any other statement; destroys the connection on failure. The settings are SQL and not
+   * options of the connection, because poolers such as PgBouncer refuse or drop those.
    */
   async configure(settings: string): Promise<void> {
     try {
@@ -67,7 +67,7 @@ export class PreparingClient extends pg.Client {
     }
   }
 
-  /** Ends the connection once nothing passes over it for so long: the system would give it up a quarter of an hour later. */
+  /** Destroys the connection after `silentMs` without traffic. The operating system would give it up only after about 15 minutes. */
   endWhenSilent(silentMs: number): void {
     const socket = this.connection.stream as Socket
     socket.setTimeout(silentMs).on('timeout', () => {

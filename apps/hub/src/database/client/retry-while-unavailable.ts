@@ -2,14 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { NoResultError } from 'kysely'
 import { isConnectionError, isDeadlock } from './errors.ts'
 
-/** How long a database that is away is waited for, and how long between two looks, in milliseconds. */
+/** Time for which an unavailable database is retried, in milliseconds. */
 const MAX_WAIT_MS = 30_000
+/** Pause between two attempts, in milliseconds. */
 const PAUSE_MS = 200
 
 /**
- * Looks into the database, again while it is away for a moment or what was looked at went in between. Devices that connect need that:
- * public agents that are refused come back a minute later (decisions, "Devices"), and one-shot commands not at all. Gives up early
- * once nobody waits any more.
+ * Runs a query, and retries it while the database is unavailable or when a row was deleted in between (`NoResultError`). Connecting
+ * devices need that: public agents that are refused return only after a minute (decisions, "Devices"), and one-shot commands never.
+ * Stops retrying when `isOver` returns true.
  */
 export async function retryWhileUnavailable<T>(look: () => Promise<T>, isOver: () => boolean): Promise<T> {
   const deadline = performance.now() + MAX_WAIT_MS
