@@ -17,7 +17,7 @@ it('has a fixture for every migration, so that the next one can be tried on data
   expect(readdirSync(FIXTURES)).toEqual(migrations.filter(name => name.endsWith('.sql')))
 })
 
-it('reads an instance as the migrations left it, and can still verify what was sealed then', async () => {
+it('reads an instance made from the fixtures and verifies its audit log', async () => {
   await using database = await scratchDatabase('muster')
   for (const name of readdirSync(FIXTURES).toSorted())
     await database.query(readFileSync(join(FIXTURES, name), 'utf8'))

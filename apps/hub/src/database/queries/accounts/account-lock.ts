@@ -1,8 +1,8 @@
 import type { Tx } from '../../client/connection.ts'
 
 /**
- * Holds an account until the transaction ends, so that changes of what belongs to it come one after the other. Every transaction locks
- * the account before its mailed links, so that two never wait for each other.
+ * Locks an account until the end of the transaction, which serializes changes of everything that belongs to it. Every transaction locks
+ * the account before its mailed links, so that two of them do not deadlock.
  */
 export async function lockAccount(tx: Tx, userId: string): Promise<void> {
   await tx.selectFrom('user').where('user_id', '=', userId).select('user_id').forNoKeyUpdate().execute()

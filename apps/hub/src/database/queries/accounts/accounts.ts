@@ -7,12 +7,12 @@ import type { PasswordChanger } from '../../../mail/password-changed.ts'
 import type { Db, Tx } from '../../client/connection.ts'
 import { voidMailedTokens } from './mailed-tokens.ts'
 
-/** Condition that an account or an invitation has this address, in any case. */
+/** Condition that an account or an invitation has this email address, ignoring case. */
 export function hasEmail(email: string): RawBuilder<boolean> {
   return sql<boolean>`lower(email) = lower(${email})`
 }
 
-/** The address of an account, or nothing when there is no such account. */
+/** Email address of an account, or undefined for an absent account. */
 export async function emailOf(db: Db, userId: string): Promise<string | undefined> {
   const user = await db.selectFrom('user').where('user_id', '=', userId).select('email').executeTakeFirst()
   return user?.email
@@ -22,15 +22,15 @@ type PasswordChange = {
   userId: string
   passwordHash: string
   by: PasswordChanger
-  /** The session that makes the change; it stays. */
+  /** Session that makes the change. It is not ended. */
   keptSessionId?: string | undefined
-  /** Whether the user tokens of the account end as well. */
+  /** Whether to end the account's user tokens as well. */
   endTokens: boolean
 }
 
 /**
- * Sets the hash of an account's password, ends its sessions except the kept one, voids mailed links to set a password and mails the
- * owner that the password was changed. Throws `Forbidden` when the kept session has ended meanwhile, as by another password.
+ * Sets the password hash of an account, ends its other sessions, voids mailed links that set a password, and queues a mail that informs
+ * the owner. Throws `Forbidden` when the kept session has ended in the meantime, as by another change of the password.
  */
 export async function setPassword(
   context: CommandTransaction & { services: { dataDir: string } },
@@ -60,7 +60,7 @@ export async function setPassword(
   afterCommit(() => forgetFirstSignIn(services.dataDir, email))
 }
 
-/** Ends every session of an account except the kept one, each with an audit event. */
+/** Ends every session of an account except the kept one, with an audit event for each. */
 export async function endSessions(
   { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
   userId: string,
@@ -77,8 +77,8 @@ export async function endSessions(
 }
 
 /**
- * Throws `Forbidden` when the session or user token of a caller has ended meanwhile. The account must be locked, so that what ends
- * credentials has either committed or waits.
+ * Throws `Forbidden` when the caller's session or user token has ended in the meantime. The account must be locked, so that a
+ * transaction that ends credentials has either committed or waits.
  */
 export async function requireLiveCredential(tx: Tx, caller: Caller): Promise<void> {
   if (caller.actor === 'User')
@@ -95,7 +95,7 @@ export async function requireLiveCredential(tx: Tx, caller: Caller): Promise<voi
       .executeTakeFirstOrThrow()
 }
 
-/** Ends every user token of an account, each with an audit event. */
+/** Ends every user token of an account, with an audit event for each. */
 export async function endUserTokens(
   { tx, events }: Pick<CommandTransaction, 'tx' | 'events'>,
   userId: string,
@@ -110,8 +110,8 @@ export async function endUserTokens(
 }
 
 /**
- * Makes sure that the instance still has an administrator when this account is none any more, also when two are taken away at
- * once: the rows of all of them stay locked until the commit. Throws `Invalid` when it is the last.
+ * Throws `Invalid` when this account is the last active administrator of the instance. Locks the rows of all of them until the commit,
+ * so that two concurrent removals cannot both pass.
  */
 export async function keepAnAdministrator(tx: Tx, userId: string): Promise<void> {
   const administrators = await tx

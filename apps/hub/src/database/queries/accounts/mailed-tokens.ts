@@ -4,20 +4,20 @@ import type { MailPurpose, PersonClaims } from '../../../credentials/jwts.ts'
 import type { Tx } from '../../client/connection.ts'
 import { lockAccount } from './account-lock.ts'
 
-/** How long mailed links work, in seconds. */
+/** Lifetimes of mailed links, in seconds. */
 export const ACTIVATION_SECS = 24 * 60 * 60
 export const PASSWORD_RESET_SECS = 60 * 60
-/** The first password of an account that somebody else made. */
+/** Lifetime of the link that sets the first password of an account made by another person. */
 export const FIRST_PASSWORD_SECS = 7 * 24 * 60 * 60
 
-/** Most links that one account is mailed in an hour, whoever asks. */
+/** Limit of links of one purpose that are mailed to an account per hour, for all callers together. */
 const MAX_AN_HOUR = 5
 
 const JOB = { Activation: 'users_SendRegistrationEmail', PasswordReset: 'users_SendPasswordEmail' } as const
 
 /**
- * Mails a link and tells whether it did: not beyond so many an hour. Anybody may ask for the mails of others, so those that were
- * sent before keep working, and nobody can use up what an owner needs: who is sent no other mail has one that works.
+ * Queues a mail with a link. Resolves to false, without a mail, when the hourly limit is reached. Anybody may request mails for an
+ * account, so earlier links stay valid: an owner who gets no further mail has a link that works.
  */
 export async function mailLink(
   { tx, enqueue }: Pick<CommandTransaction, 'tx' | 'enqueue'>,
@@ -48,7 +48,7 @@ export async function mailLink(
   return true
 }
 
-/** Uses a mailed link up and returns whose it was; nothing for one that is expired, void or used. */
+/** Marks a mailed link as used and resolves to its account's id, or to undefined if the link is expired, void or used. */
 export async function redeemMailedToken(
   tx: Tx,
   purpose: MailPurpose,
@@ -68,7 +68,7 @@ export async function redeemMailedToken(
   return row?.user_id
 }
 
-/** Makes the links of an account that nobody used work no more. */
+/** Deletes the unused mailed links of an account for one purpose. */
 export async function voidMailedTokens(tx: Tx, purpose: MailPurpose, userId: string): Promise<void> {
   await tx
     .deleteFrom('mailed_token')

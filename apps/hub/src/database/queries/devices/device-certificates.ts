@@ -6,9 +6,8 @@ import type { Tx } from '../../client/connection.ts'
 type Certificate = { deviceId: string; certificateId: string; fingerprint: string }
 
 /**
- * Holds a device until the transaction ends, so that changes of its certificates come one after the other: each counts the pending
- * ones again, and two at once would not see each other's. Resolves to the count of pending ones. Throws for a device that was deleted
- * meanwhile.
+ * Locks a device until the end of the transaction, and resolves to its count of pending certificates. Each change of a certificate
+ * counts them again, and two concurrent changes would not see each other. Throws for a device that was deleted in the meantime.
  */
 export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCertificates: number }> {
   const row = await tx
@@ -21,8 +20,8 @@ export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCer
 }
 
 /**
- * Adds a certificate with its history entry; returns its id. The device must be locked. Throws a unique violation when it has the
- * certificate already.
+ * Adds a certificate and its history entry; returns its id. The device must be locked. Throws a unique violation when the device has a
+ * certificate with this fingerprint already.
  */
 export async function addCertificate(
   tx: Tx,
@@ -40,7 +39,7 @@ export async function addCertificate(
   return certificateId
 }
 
-/** Writes the history entry of a certificate's new status and counts the device's pending ones again; the device must be locked. */
+/** Writes the history entry of a certificate's new status and updates the device's count of pending ones. The device must be locked. */
 export async function recordCertificateChange(
   tx: Tx,
   caller: Caller,

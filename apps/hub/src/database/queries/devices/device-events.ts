@@ -7,27 +7,27 @@ import { binaryArray } from '../../client/binary-array.ts'
 import type { Tx } from '../../client/connection.ts'
 
 type SentEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
-/** An event as clients send it; its attributes may be their text (`RawJson`), as its body may. */
+/** An event as clients send it. Body and attributes may be JSON text (`RawJson`). */
 export type DeviceEvent = Omit<SentEvent, 'attributes'> & { attributes: unknown }
 
 /** An event as it is stored. */
 export type EventRow = {
   deviceId: string
   eventId: string
-  /** The partition that it lies in. */
+  /** Day of its partition. */
   day: string
-  /** The day inside its id, where the event lies elsewhere because it was emitted late. */
+  /** Date in the id of a late event, which is stored in the partition of another day; null for all other events. */
   lateDay: string | null
   severity: string
   category: string | null
   body: string
   attributes: string
-  /** Size of body and attributes. */
+  /** Size of body and attributes as JSON text. */
   sizeBytes: number
   emittedAt: string
 }
 
-/** Inserts events of many devices; one of a deleted device is dropped. Fails with `unique_violation` when a device has one already. */
+/** Inserts events of many devices, except those of deleted devices. Fails with `unique_violation` when an event is already stored. */
 export const INSERT_NEW_EVENTS = {
   name: 'ingest-new-events',
   text: `
@@ -38,18 +38,19 @@ export const INSERT_NEW_EVENTS = {
       join device using (device_id)`,
 }
 
-/** As `INSERT_NEW_EVENTS`, but an event that a device has already is left as it is, which costs a quarter more for each. */
+/** Like `INSERT_NEW_EVENTS`, but skips events that are already stored. Costs a quarter more per event. */
 const INSERT_EVENTS = {
   name: 'ingest-events',
   text: `${INSERT_NEW_EVENTS.text} on conflict do nothing`,
 }
 
-/** When a row was emitted that is no event and claims the id of a late one: before all of them. */
+/** `emitted_at` of a row that only claims the id of a late event. No event has this time, so lists can leave the row out. */
 export const CLAIMED_AT = '-infinity'
 
 /**
- * As `INSERT_EVENTS`, where some events are late. Ids are unique in a partition only, so a late one first claims its id in that of
- * its day and is stored only if the id was free there: of two with one id the first is kept, whichever of them is late.
+ * Like `INSERT_EVENTS`, for events some of which are late. Ids are unique only within a partition, so a late event first claims its id
+ * in the partition of the date in its id. It is stored only if the id was free. If two events have the same id, the first one is kept,
+ * whichever of them is late.
  */
 const INSERT_LATE_EVENTS = {
   name: 'ingest-late-events',
@@ -71,7 +72,7 @@ const INSERT_LATE_EVENTS = {
     on conflict do nothing`,
 }
 
-/** The statement that stores events of which a device may have some already, with its parameters. */
+/** Statement and parameters that store events, some of which may be stored already. */
 export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
   if (!hasLate(rows)) return { ...INSERT_EVENTS, values: columns }
   const lateDays = binaryArray(
@@ -81,12 +82,12 @@ export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
   return { ...INSERT_LATE_EVENTS, values: [...columns, lateDays] }
 }
 
-/** Whether some of the events were emitted late, which `INSERT_NEW_EVENTS` does not take. */
+/** Whether some of the events are late. `INSERT_NEW_EVENTS` cannot store those. */
 export function hasLate(rows: EventRow[]): boolean {
   return rows.some(row => row.lateDay !== null)
 }
 
-/** The parameters of `INSERT_NEW_EVENTS`. */
+/** Parameters of `INSERT_NEW_EVENTS`. */
 export function eventColumns(rows: EventRow[]): Buffer[] {
   const texts = (of: (row: EventRow) => string | null): Buffer => binaryArray('text', rows.map(of))
   const jsons = (of: (row: EventRow) => string): Buffer => binaryArray('json', rows.map(of))
@@ -102,7 +103,7 @@ export function eventColumns(rows: EventRow[]): Buffer[] {
   ]
 }
 
-/** Stores events of one device in a transaction. */
+/** Stores events of one device in a transaction and adds to its count of stored bytes. */
 export async function insertEvents(tx: Tx, deviceId: string, rows: EventRow[]): Promise<void> {
   const { text, values } = insertion(rows)
   const { numAffectedRows } = await tx.executeQuery(CompiledQuery.raw(text, values))
@@ -115,7 +116,7 @@ export async function insertEvents(tx: Tx, deviceId: string, rows: EventRow[]): 
   )
 }
 
-/** The row of an event. Throws `Invalid` for one that is too large. */
+/** Converts an event to its row. Throws `Invalid` for an event of more than `MAX_EVENT_BYTES`. */
 export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
   const body = stringify(event.body)
   const attributes = stringify(event.attributes)
@@ -143,20 +144,20 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
 }
 
 /**
- * How many days after the date in its id an event may be emitted: ids are stamped at midnight, too. Those that are emitted later lie
- * with the events of no date, so that the latest events of a device are in the partitions of the latest days.
+ * Limit of days between the date in an event's id and its emission; one day occurs around midnight. Later events are stored under
+ * `NO_DAY`. A device's latest events are therefore all in the partitions of the latest days and of `NO_DAY`.
  */
 export const MAX_DAYS_LATE = 1
-/** The day of events whose id has no date, or was stamped long before they were emitted. */
+/** Day under which late events and events without a date in their id are stored. Its rows are in the default partition. */
 export const NO_DAY = '0001-01-01'
 
 /** A day in milliseconds. */
 export const DAY_MS = 24 * 60 * 60 * 1000
 
-/** The day that was asked for last: nearly all events are of today. */
+/** Last result of `dayOf`, kept because nearly all events are of today. */
 let lastDay = { digits: '', day: '', startMs: 0 }
 
-/** The UTC date inside an id, so that an event that is sent twice meets itself; `startMs` is no number where there is none. */
+/** UTC date in an event's id. It selects the partition: a repeated event meets the stored one. Without a date `startMs` is NaN. */
 function dayOf(eventId: string): { day: string; startMs: number } {
   const digits = eventId.slice('d_ev_'.length, 'd_ev_'.length + 8)
   if (digits !== lastDay.digits) {
@@ -169,7 +170,7 @@ function dayOf(eventId: string): { day: string; startMs: number } {
   return lastDay
 }
 
-/** Ids are checked for digits only. */
+/** Whether the calendar has this day. The schema of ids checks only for digits. */
 function isDate(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`)
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && !day.startsWith('0000')

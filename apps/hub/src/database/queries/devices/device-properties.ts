@@ -8,23 +8,23 @@ import { wireTime } from '../../../runtime/times.ts'
 import type { Tx } from '../../client/connection.ts'
 import type { Tables } from '../../schema.ts'
 
-/** Columns of a property as it is told. */
+/** Columns that `propertyOf` needs. */
 export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
 
-/** Properties in which a device describes its system; they rewrite themselves, so no history is kept. */
+/** Properties in which a device describes its system. Agents write them at each connect and every 30 min, so no history is kept. */
 export const SYSTEM_INFO = ['dev.nexigon.system.info', 'dev.nexigon.systemInfo']
-/** Property in which a device tells its health (protocol 4.3). */
+/** Property in which a device reports its health (protocol 4.3). */
 const SYSTEM_HEALTH = 'dev.nexigon.system.health'
 
-/** Constructs of JSON that `json` keeps and `jsonb` refuses: NUL escapes, lone surrogates, very large, small or long numbers. */
+/** JSON that `json` stores and `jsonb` may refuse: escapes of NUL and of surrogates, numbers with long exponents or very many digits. */
 const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE][+-]?\d{4,}|\d{1000,}/
 
-/** Whether PostgreSQL's `jsonb` surely takes a JSON text. */
+/** Whether `jsonb` certainly accepts a JSON text. If not, the statement has to try it. */
 export function isPlainJson(text: string): boolean {
   return !SUSPECT_FOR_JSONB.test(text)
 }
 
-/** A property row as it goes over the wire, its value unchanged. */
+/** Converts a property row to the form of the API, with its value unchanged. */
 export function propertyOf(
   row: Pick<Selectable<Tables['device_property']>, (typeof PROPERTY_COLUMNS)[number]>,
 ) {
@@ -37,13 +37,16 @@ export function propertyOf(
   }
 }
 
-/** The column of the device row that summarises a property, if one does: what the device list shows of it. */
+/** Column of the device row that copies a part of this property for the device list, if any. */
 export function summaryColumnOf(name: string): 'hostname' | 'health' | undefined {
   if (SYSTEM_INFO.includes(name)) return 'hostname'
   return name === SYSTEM_HEALTH ? 'health' : undefined
 }
 
-/** What a property tells about its device as a whole: empty where it says nothing, `null` where it is not the one that would. */
+/**
+ * Values that a property sets in the summary columns of the device row: `null` for a column that this property does not set, empty if
+ * the property lacks the value.
+ */
 export function summaryOf(name: string, text: string): { hostname: string | null; health: string | null } {
   const summary = { hostname: null, health: null }
   const column = summaryColumnOf(name)
@@ -66,7 +69,7 @@ type WriteResult =
   | { result: 'VersionConflict'; currentVersion: number }
   | { result: 'Deleted' }
 
-/** Sets one property, with compare-and-swap. Throws `Forbidden` for a device and a protected one. */
+/** Sets one property; with `expectedVersion` it compares and swaps. Throws `Forbidden` when a device sets a protected property. */
 export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promise<WriteResult> {
   const { deviceId, name, text, expectedVersion } = write
   const before = await lock(tx, caller, deviceId, name)
@@ -96,7 +99,7 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
       .onConflict(conflict => conflict.columns(['device_id', 'name']).doNothing())
       .returning('version')
       .executeTakeFirst()
-    // Somebody else created it meanwhile: it is there to be locked now.
+    // Another transaction created it in the meantime, so the next attempt finds and locks it.
     if (!created) return writeProperty(tx, caller, write)
   }
   if (before?.value.text !== text && !SYSTEM_INFO.includes(name)) {
@@ -106,7 +109,7 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
   return { result: 'Set' }
 }
 
-/** Removes one property; tells whether there was one. Throws `Forbidden` for a device and a protected one. */
+/** Removes one property; resolves to whether it existed. Throws `Forbidden` when a device removes a protected property. */
 export async function removeProperty(
   tx: Tx,
   caller: Caller,
@@ -127,7 +130,7 @@ export async function removeProperty(
   return true
 }
 
-/** The version after which new properties of a device begin: the highest of those that were removed. */
+/** Version above which new properties of a device begin: the highest version of its removed properties. */
 async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
   const device = await tx
     .selectFrom('device')
@@ -137,11 +140,11 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
   return device?.property_version_floor ?? 0
 }
 
-/** Writes into the device's row what is summarised there of a property that was changed: of two names the one written last (R-21). */
+/** Updates the summary column of a property that changed. Of the system information's two names the later write counts (R-21). */
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
   const column = summaryColumnOf(name)
   if (!column) return
-  // Who changes the other name of the same thing waits, and sees what was written here.
+  // A concurrent change of the other name waits for this lock, and then sees this change.
   await tx.selectFrom('device').where('device_id', '=', deviceId).select('name').forNoKeyUpdate().execute()
   const latest = await tx
     .selectFrom('device_property')
@@ -170,7 +173,7 @@ async function lock(tx: Tx, caller: Caller, deviceId: string, name: string) {
   return row
 }
 
-/** What a device gets that tries to change a property which only people may change. */
+/** The error for a device that changes a property which only people may change. */
 export function protectedError(name: string): ActionError {
   return new ActionError('Forbidden', `The property "${name}" is protected.`)
 }
@@ -188,7 +191,7 @@ async function recordChange(
       version: change.version,
       value: change.value,
       actor: JSON.stringify(wireActor(caller)),
-      // Not when the transaction began: a change that was committed since is older.
+      // `now()` is the start of the transaction: another change may have been committed since, and must stay the older one.
       changed_at: sql`clock_timestamp()` as never,
     })
     .execute()

@@ -2,10 +2,10 @@ import { newId, publicIdOf } from '@muster/actions'
 import { hashSecret } from '../../../credentials/secrets.ts'
 import type { Tx } from '../../client/connection.ts'
 
-/** Fingerprint of a script that printed nothing: every broken device has it (protocol 6.4). */
+/** Fingerprint of empty output: every device whose fingerprint script prints nothing has it (protocol 6.4). */
 export const EMPTY_FINGERPRINT = 'd_sk_bfHieWDWVpvKHqjSMpzD8y1DzfmUwhj3s5VoZMf8HJH9'
 
-/** Adds a device to a project and resolves to its id; to nothing when the project has one with this fingerprint. */
+/** Adds a device to a project. Resolves to its id, or to undefined when the project has a device with this fingerprint. */
 export async function addDevice(tx: Tx, projectId: string, fingerprint: string): Promise<string | undefined> {
   const made = await tx
     .insertInto('device')

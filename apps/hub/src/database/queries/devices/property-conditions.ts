@@ -5,7 +5,7 @@ import { matchesText } from '../../client/page.ts'
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
 type Condition = NonNullable<Filter['properties']>[number]
 
-/** Condition that a device, `d` in the query around, has a property as it is asked for, or has none. */
+/** Condition that a device, `d` in the surrounding query, meets a filter on one of its properties. */
 export function matchesProperty(condition: Condition): RawBuilder<boolean> {
   const isOpposite = condition.operator === 'absent' || condition.operator === 'notEquals'
   return sql<boolean>`${isOpposite ? sql`not` : sql``} exists (
@@ -13,9 +13,9 @@ export function matchesProperty(condition: Condition): RawBuilder<boolean> {
      where p.device_id = d.device_id and p.name = ${condition.property} and ${matchesValue(condition)})`
 }
 
-/** Numbers are compared with numbers only; in the order of jsonb texts would be less and booleans greater. */
+/** Restricts comparisons to numbers: `jsonb` sorts strings below and booleans above all numbers. */
 const IS_NUMBER = sql<boolean>`jsonb_typeof(p.value_json) = 'number'`
-/** What a value is as a text: texts without their quotes, anything else as it was sent. */
+/** A value as text: strings without quotes, anything else as the JSON text that was sent. */
 const VALUE_TEXT = sql`case jsonb_typeof(p.value_json) when 'string' then p.value_json #>> '{}' else p.value::text end`
 
 function matchesValue(condition: Condition): RawBuilder<boolean> {

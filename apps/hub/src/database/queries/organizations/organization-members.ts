@@ -2,21 +2,20 @@ import { ActionError } from '@muster/actions'
 import type { Tx } from '../../client/connection.ts'
 
 /**
- * Holds the members and invitations of an organization until the transaction ends, so that changes of them come one after the
- * other: two administrators who remove each other at once would both see that one is left. Throws for an organization that is
- * not there.
+ * Locks the members and invitations of an organization until the end of the transaction, which serializes their changes. Without the
+ * lock, two administrators who remove each other at once would both see another one left. Throws for an absent organization.
  */
 export async function lockMembers(tx: Tx, organizationId: string): Promise<void> {
   await tx
     .selectFrom('organization')
     .where('organization_id', '=', organizationId)
     .select('organization_id')
-    // Not `for update`: what only refers to the organization, like a new project, need not wait.
+    // Not `for update`: inserts that only reference the organization, such as a new project, need not wait.
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 }
 
-/** The organizations that a person is a member of. */
+/** Ids of the organizations that a person is a member of. */
 export async function organizationIdsOf(tx: Tx, userId: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('organization_member')
@@ -26,7 +25,7 @@ export async function organizationIdsOf(tx: Tx, userId: string): Promise<string[
   return rows.map(({ organization_id }) => organization_id)
 }
 
-/** Whether a member is an administrator; throws `Invalid` for somebody who is no member. */
+/** Whether a member is an administrator. Throws `Invalid` with status 404 for a person who is not a member. */
 export async function isAdminOfMember(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
   const member = await tx
     .selectFrom('organization_member')
@@ -40,8 +39,8 @@ export async function isAdminOfMember(tx: Tx, organizationId: string, userId: st
 }
 
 /**
- * Throws `Invalid` when a person is the only administrator that an organization has, which can neither leave nor step down
- * (catalogue 2.4). The members must be locked.
+ * Throws `Invalid` when a person is the only administrator of an organization, who can neither leave nor be demoted (catalogue 2.4).
+ * The members must be locked.
  */
 export async function requireAnotherAdmin(tx: Tx, organizationId: string, userId: string): Promise<void> {
   const another = await tx

@@ -3,7 +3,7 @@ import type { CommandTransaction } from '../../../command-transaction.ts'
 
 type Context = Pick<CommandTransaction, 'tx' | 'events'>
 
-/** Makes an organization with its first administrators and tells the log; returns its id. */
+/** Creates an organization with its first administrators and emits the audit events; returns its id. */
 export async function createOrganization(
   { tx, events }: Context,
   name: string,
@@ -22,7 +22,7 @@ export async function createOrganization(
   return organizationId
 }
 
-/** Gives a new account the organization of its own that it starts with, named after the person. */
+/** Creates the organization that a new account starts with, named after the person. */
 export async function createOwnOrganization(
   context: Context,
   { userId, email, displayName }: { userId: string; email: string; displayName: string | null },

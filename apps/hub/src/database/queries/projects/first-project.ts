@@ -6,7 +6,7 @@ import { hashSecret } from '../../../credentials/secrets.ts'
 import type { Tx } from '../../client/connection.ts'
 import { createOrganization } from '../organizations/organizations.ts'
 
-/** Makes an organization for a person, with one project and one deployment token that accepts devices automatically. */
+/** Creates an organization for a person, with one project and one deployment token that accepts devices automatically. */
 export async function createFirstProject(
   tx: Tx,
   { userId, organization, project }: { userId: string; organization: string; project: string },

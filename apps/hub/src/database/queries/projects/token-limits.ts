@@ -2,10 +2,10 @@ import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { wireTime } from '../../../runtime/times.ts'
 
-/** Limits of a deployment token as its action takes them. */
+/** Limits of a deployment token in the form of its action. */
 export type TokenLimits = ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
 
-/** The columns of `deployment_token` that hold the limits of a token. */
+/** Columns of `deployment_token` that hold the limits of a token. */
 export type TokenLimitColumns = {
   expires_at: Date | null
   device_limit: number | null
@@ -13,7 +13,7 @@ export type TokenLimitColumns = {
   new_devices_per_hour: number | null
 }
 
-/** Limits of a token as columns; a missing limit is null, the default of the instance. */
+/** Converts limits of a token to columns. An absent limit becomes null: the default of the instance applies. */
 export function tokenLimitColumns(limits: TokenLimits): TokenLimitColumns {
   return {
     expires_at: limits.expiresAt === undefined ? null : new Date(limits.expiresAt),
@@ -23,7 +23,7 @@ export function tokenLimitColumns(limits: TokenLimits): TokenLimitColumns {
   }
 }
 
-/** Limits of a token as they go over the wire. */
+/** Converts the columns to limits in the form of the API. */
 export function tokenLimitsOf(row: TokenLimitColumns): TokenLimits {
   return {
     expiresAt: row.expires_at ? wireTime(row.expires_at) : undefined,
@@ -34,8 +34,8 @@ export function tokenLimitsOf(row: TokenLimitColumns): TokenLimits {
 }
 
 /**
- * New devices that count against the budget of the token `t` at this moment, as SQL. `perHour` is the refill in force. A clock that
- * was set back refills nothing.
+ * SQL for the number of new devices that count against the budget of the token `t` at this moment. The number falls by `perHour`, the
+ * refill rate in force. It does not fall while the clock is behind the last update.
  */
 export function budgetUsed(perHour: RawBuilder<number>): RawBuilder<number> {
   return sql<number>`greatest(0, t.budget_used

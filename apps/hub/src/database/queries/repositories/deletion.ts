@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../client/connection.ts'
 
 /**
- * Deletes repositories with all that is in them; the storage of their blobs is swept later. Packages go first: their files hold the
- * blobs, and both would follow by cascade in an order that nobody promises.
+ * Deletes repositories with everything in them. A job removes the bytes of their blobs later. Packages are deleted first, because their
+ * files reference the blobs: a cascade from the repository would delete both in an undefined order.
  */
 export async function deleteRepositories(tx: Tx, which: RawBuilder<boolean>): Promise<void> {
-  // Nothing comes in between the two.
+  // Locks the repositories, so that no package is added between the two deletes.
   await sql`select from repository where ${which} for update`.execute(tx)
   await sql`delete from package where repository_id in (select repository_id from repository where ${which})`.execute(
     tx,

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../client/connection.ts'
 
-/** Names that a repository gave up and that keep leading to it, the latest ones. */
+/** Limit of former names that keep leading to a repository, the latest ones. */
 const MAX_FORMER_NAMES = 5
 
 /**
- * Serializes everything that takes or gives up these slugs until the transaction ends: a slug that is given up is never free, not even
- * for a moment between two transactions.
+ * Locks slugs until the end of the transaction. Every transaction that takes or gives up a slug needs its lock, so that no other
+ * repository can take a slug while it becomes a former name.
  */
 export async function lockSlugs(tx: Tx, slugs: readonly (string | null)[]): Promise<void> {
   const names = slugs.filter(slug => slug !== null).toSorted()
@@ -14,7 +14,7 @@ export async function lockSlugs(tx: Tx, slugs: readonly (string | null)[]): Prom
     await sql`select pg_advisory_xact_lock(hashtext(${`muster.slug ${name}`}))`.execute(tx)
 }
 
-/** Whether another repository has a slug or had it among its last names. The caller holds the lock of the slug. */
+/** Whether another repository has this slug, or has it among its former names. The slug must be locked. */
 export async function isSlugTaken(tx: Tx, slug: string, exceptRepositoryId = ''): Promise<boolean> {
   const { rows } = await sql`
     select from repository where slug = ${slug} and repository_id <> ${exceptRepositoryId}
@@ -24,7 +24,7 @@ export async function isSlugTaken(tx: Tx, slug: string, exceptRepositoryId = '')
   return rows.length > 0
 }
 
-/** Notes that a repository changed a name: it keeps the last `MAX_FORMER_NAMES`, and a name that it has again is no former one. */
+/** Records a change of a repository's name. Only the last `MAX_FORMER_NAMES` are kept; a name in use again is no former name. */
 export async function keepFormerName(
   tx: Tx,
   repositoryId: string,

@@ -1,12 +1,12 @@
 import { memberText } from '@muster/actions/exact-json'
 import { type RawBuilder, sql } from 'kysely'
 
-/** The text of an input's `metadata`, so that numbers beyond doubles keep their digits; an empty object when there is none. */
+/** JSON text of an input's `metadata`, whose numbers keep digits beyond those of doubles; an empty object if absent. */
 export function metadataText(inputText: string, metadata: object | undefined): string {
   return metadata === undefined ? '{}' : memberText(inputText, 'metadata')!
 }
 
-/** A `metadata` column for an answer: its text goes out as the database has it, although its type says a parsed object. */
+/** Selects a `metadata` column for an answer. It is sent as its JSON text, although the type is that of a parsed object. */
 export function metadataOf(column: string): RawBuilder<Record<string, unknown>> {
   return sql<Record<string, unknown>>`${sql.ref(column)}::json`
 }

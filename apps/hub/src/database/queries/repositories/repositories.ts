@@ -7,7 +7,7 @@ import { wireTime } from '../../../runtime/times.ts'
 import { type Db, select, type Tx } from '../../client/connection.ts'
 import { lockMembers } from '../organizations/organization-members.ts'
 
-/** A path as clients write it; what is left out is not looked for. Each part is a name or an id (catalogue 3.14 to 3.16). */
+/** A path as clients write it. Each part is a name or an id; absent parts are not looked up (catalogue 4.5). */
 type RepositoryPath = {
   repository: string
   package?: string
@@ -15,7 +15,7 @@ type RepositoryPath = {
   filename?: string
 }
 
-/** What a path leads to; ids of parts that were not asked for or do not exist are null. */
+/** Ids that a path leads to; null for parts that are not in the path or do not exist. */
 type FoundPath = {
   repositoryId: string
   packageId: string | null
@@ -23,11 +23,12 @@ type FoundPath = {
   assetId: string | null
 }
 
-// A slug goes before an id, an id before a display name, current names before former ones. A slug or id that the caller may not read
-// hides the display names behind it, so that a path means one repository to everybody. Of display names only those that the caller may
-// read count, so that they are not disclosed. No other tenant leads a caller away from a repository of their own: its display name
-// goes before those of other tenants, a slug that another tenant took of its display name leads nowhere, and a former name of it goes
-// before any name of another tenant. A former slug keeps leading to its repository for everybody.
+// Ranks of a match (decisions, "Repositories"): slug 1, id 2, display name of an own repository 3, its former slug 4, its former display
+// name 5, former slug of another tenant 6, display name of another tenant 7, former display name of another tenant 8.
+// - A slug or id that the caller may not read hides display names that match too, so that a path means the same repository to everybody.
+// - Display names count only in repositories that the caller may read, so that others are not disclosed.
+// - No other tenant can divert a caller from an own repository. A slug of another tenant leads nowhere while an own repository has it as
+//   display name, and an own former name has priority over all names of other tenants.
 const FIND_PATH = `
   with matched as (
     select repository_id, false as is_former, slug = $1 as is_slug, repository_id = $1 as is_id
@@ -68,8 +69,8 @@ const FIND_PATH = `
     left join version_asset f on f.version_id = v.version_id and f.filename = $7`
 
 /**
- * Finds what `repository/package/tag/filename` leads to, for somebody who may read the repository; nothing when there is no such
- * repository or they may not. Administrators of the instance have no way in here, since their reading is audited by id.
+ * Resolves a path `repository/package/tag/filename`; undefined when the repository does not exist or the caller may not read it.
+ * Administrators of the instance get no additional access by path, because their reads are audited by id.
  */
 export async function resolvePath(
   db: Db,
@@ -88,7 +89,7 @@ export async function resolvePath(
   return found
 }
 
-/** What a repository is called, for clients of every age (catalogue 2.1, 4.5). */
+/** Names of a repository in the fields that 2025 and 2026 clients read (catalogue 2.1, 4.5). */
 export function repositoryNamesOf(row: { repository_id: string; display_name: string; slug: string | null }) {
   return {
     name: row.display_name,
@@ -98,11 +99,12 @@ export function repositoryNamesOf(row: { repository_id: string; display_name: st
   }
 }
 
+/** Status of a blob in the form of the API. */
 export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
 /**
- * What the last look at the stored bytes of a blob found, as it is told (catalogue 4.7). The detail may name the operator's store, so
- * it is for members; readers of a public repository learn the status.
+ * Result of the last check of a blob's stored bytes, in the form of the API (catalogue 4.7). The detail may name the operator's store,
+ * so only members get it. Other readers get the status.
  */
 export function storageOf(
   row: { storage_status: string; storage_checked_at: Date | null; storage_detail: string | null },
@@ -116,7 +118,7 @@ export function storageOf(
   }
 }
 
-/** How many files of versions and packages are this blob. */
+/** Number of files of versions and packages that reference a blob. */
 export async function countReferences(db: Db, assetId: string): Promise<number> {
   const [row] = await select<{ count: number }>(
     db,
@@ -127,7 +129,7 @@ export async function countReferences(db: Db, assetId: string): Promise<number> 
   return row!.count
 }
 
-/** Throws `LimitReached` when an organization has as many repositories as one may have, and holds it until the transaction ends. */
+/** Throws `LimitReached` when an organization has the maximum number of repositories. Locks it until the end of the transaction. */
 export async function requireRoomForRepository(
   tx: Tx,
   services: { limits: LimitValues },

@@ -6,7 +6,7 @@ import type { Db, Tx } from '../../client/connection.ts'
 import { metadataOf } from './metadata.ts'
 import { type AssetStatus, storageOf } from './repositories.ts'
 
-/** What has files: a version of a package, or the package itself. */
+/** Owner of files: a version of a package, or the package itself. */
 type FileHolder = { of: 'version'; id: string } | { of: 'package'; id: string }
 
 const TABLE = {
@@ -30,7 +30,7 @@ type FileRow = {
   metadata: Record<string, unknown>
 }
 
-/** The files of a version or a package, by name. */
+/** Files of a version or a package, sorted by name. */
 export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
   const table = TABLE[of]
   const { rows } = await sql<FileRow>`
@@ -51,9 +51,9 @@ export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
 }
 
 /**
- * Gives a file to a version or a package, unless it has one of that name; tells whether it did. Throws `Invalid` for a blob that is
- * not of the same repository or about to go, and for a name that would be file and folder at once, `Forbidden` when the version or
- * package is gone by now.
+ * Adds a file to a version or a package. Resolves to false when it has a file of that name already. Throws `Invalid` for a blob of
+ * another repository or with the status `Deleting`, and for a name that would be both file and folder. Throws `Forbidden` when the
+ * version or package was deleted in the meantime.
  */
 export async function addFile(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function addFile(
   file: { repositoryId: string; assetId: string; filename: string; metadata: string },
 ): Promise<boolean> {
   const table = TABLE[of]
-  // One at a time for each holder, so that two new names cannot be folder and file to each other.
+  // Serializes additions to a holder. Otherwise two concurrent ones could add `a` and `a/b`, a file and its folder.
   const holder = await sql`select from ${table.holders} where ${table.id} = ${id} for no key update`.execute(
     tx,
   )
@@ -93,7 +93,7 @@ export async function addFile(
   return true
 }
 
-/** Takes a file off a version or a package. Throws `Invalid` with status 404 when it has none of that name. */
+/** Removes a file from a version or a package. Throws `Invalid` with status 404 when there is none of that name. */
 export async function removeFile(tx: Tx, { of, id }: FileHolder, filename: string): Promise<void> {
   const table = TABLE[of]
   const { numAffectedRows } = await sql`

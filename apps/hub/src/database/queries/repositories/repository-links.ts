@@ -3,8 +3,8 @@ import type { CommandTransaction } from '../../../command-transaction.ts'
 import type { Tx } from '../../client/connection.ts'
 
 /**
- * What a repository is to somebody who links it or ends a link; nothing when there is none. It stays as it is until the
- * transaction ends, since who makes it private or moves it away has to end links.
+ * Whether a repository is public, and whether the caller is a member of its organization; undefined for an absent repository. The
+ * repository is locked against changes until the end of the transaction: making it private or moving it has to end links.
  */
 export async function repositoryToLink(
   tx: Tx,
@@ -25,7 +25,7 @@ export async function repositoryToLink(
   return row && { isPublic: row.visibility === 'Public', isOwn: row.user_id !== null }
 }
 
-/** Ends the links of a repository to projects outside of an organization, and tells the log and both sides. */
+/** Ends the links of a repository to projects of other organizations, with an audit event and a change notice for each. */
 export async function unlinkOtherOrganizations(
   { tx, events, changed }: Pick<CommandTransaction, 'tx' | 'events' | 'changed'>,
   repositoryId: string,

@@ -14,7 +14,7 @@ type VersionTag = { tag: string; locked: boolean }
 
 const MAX_SOUGHT = 500
 
-/** The tags of versions of a package, by name; of versions without any there is no entry. */
+/** Tags of versions of a package by version id, sorted by name. Versions without tags have no entry. */
 export async function tagsOf(
   db: Db,
   packageId: string,
@@ -25,7 +25,7 @@ export async function tagsOf(
     .where('package_id', '=', packageId)
     .select(['version_id', 'tag', 'locked'])
     .orderBy('tag')
-  // Of more than a page it is quicker to read all, which the index has in order.
+  // For more versions than a page has, reading all tags of the package is faster: the index has them in order.
   if (versionIds.length <= MAX_SOUGHT) query = query.where(sql<boolean>`version_id = any (${versionIds})`)
   const rows = await query.execute()
   const tags = new Map<string, VersionTag[]>()
@@ -37,7 +37,7 @@ export async function tagsOf(
   return tags
 }
 
-/** Lets one command at a time decide about the tags of a package; whoever waited sees what the one before did. */
+/** Locks the tags of a package until the end of the transaction. A command that waited sees the changes of the one before. */
 export async function lockTags(tx: Tx, packageId: string): Promise<void> {
   await tx
     .selectFrom('package')
@@ -48,8 +48,8 @@ export async function lockTags(tx: Tx, packageId: string): Promise<void> {
 }
 
 /**
- * Gives tags to a version, all or none (catalogue 4.6). Throws `Invalid` for the first that another version holds and that is locked
- * or may not be moved. The caller holds `lockTags`.
+ * Adds tags to a version, all or none (catalogue 4.6). Throws `Invalid` for the first tag on another version that is locked or that may
+ * not be reassigned. The caller holds `lockTags`.
  */
 export async function addTags(
   { tx, caller, scope, events }: Context,
@@ -97,7 +97,7 @@ export async function addTags(
   })
 }
 
-/** Takes tags off a version, all or none. Throws `Invalid` for the first that it does not hold or that is locked. */
+/** Removes tags from a version, all or none. Throws `Invalid` for the first tag that it does not have or that is locked. */
 export async function removeTags(
   { tx, caller, scope, events }: Context,
   packageId: string,
@@ -126,13 +126,13 @@ export async function removeTags(
   })
 }
 
-/** Takes all tags off a version that is about to go. The caller holds `lockTags`. */
+/** Removes all tags from a version that is about to be deleted. The caller holds `lockTags`. */
 export async function removeAllTags(
   { tx, caller }: Pick<Context, 'tx' | 'caller'>,
   packageId: string,
   versionId: string,
 ): Promise<void> {
-  // In one statement: of however many there are, each with parameters of its own would be too many.
+  // Copies the rows in SQL: as parameters, many tags would exceed PostgreSQL's limit of 65,535 parameters.
   await sql`
     with removed as (delete from package_tag where version_id = ${versionId} returning tag)
     insert into package_tag_change (package_id, tag, version_id, locked, actor)
@@ -141,7 +141,7 @@ export async function removeAllTags(
   )
 }
 
-/** Throws `Invalid` when a locked tag stands on a version of a package, or on that one version (catalogue 3.15). */
+/** Throws `Invalid` when any version of a package has a locked tag, or `versionId` if given (catalogue 4.6). */
 export async function refuseWhileLocked(tx: Tx, packageId: string, versionId?: string): Promise<void> {
   let query = tx.selectFrom('package_tag').where('package_id', '=', packageId).where('locked', '=', true)
   if (versionId !== undefined) query = query.where('version_id', '=', versionId)
