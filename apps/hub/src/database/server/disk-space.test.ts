@@ -20,7 +20,7 @@ function set({ deviceId, invoke }: FakeDevice, name: string, sizeBytes: number):
   return invoke('devices_SetProperty', { deviceId, name, value: 'x'.repeat(sizeBytes) })
 }
 
-it('S2, O1: while the disk is low people sign in and delete, updates commit, and large values are refused', {
+it('S2, O1: allows sign-in, deletion and updates on a low disk, and refuses large values', {
   timeout: 120_000,
 }, async context => {
   await using disk = await smallDisk(400)
@@ -87,7 +87,7 @@ it('S2, O1: while the disk is low people sign in and delete, updates commit, and
   expect(await set(good, 'log', 5000)).toEqual({ result: 'Set' })
 })
 
-it('S2: a database elsewhere that reports a full disk takes small values only for a while', async () => {
+it('S2: accepts only small values for a while after an external database reported a full disk', async () => {
   await using hub = await testHub()
   const { owner, organizationId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })

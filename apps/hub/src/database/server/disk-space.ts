@@ -7,26 +7,26 @@ import { sqlState } from '../client/errors.ts'
 import type { Readiness } from './readiness.ts'
 
 const MIB = 1024 * 1024
-/** Interval of looks at the free space, in milliseconds. */
+/** Interval of checks of the free space, in milliseconds. */
 const LOOK_MS = 1_000
-/** Free space from which a checkpoint is asked for, in bytes. PostgreSQL panics when it cannot write the files of one. */
+/** Minimum of free space for requesting a checkpoint, in bytes. PostgreSQL panics when it cannot write a checkpoint's files. */
 const CHECKPOINT_FREE_BYTES = 16 * MIB
 /** Least time between two checkpoints while space is low, in milliseconds. */
 const CHECKPOINT_MS = 60_000
-/** Time for which the disk counts as full after the database said so, in milliseconds. */
+/** Time for which the disk counts as full after the database reported it, in milliseconds. */
 const FULL_MS = 60_000
 const DISK_FULL = '53100'
 
 /** The disk of an embedded database. */
 export type WatchedDisk = {
-  /** A folder of the hub's own on that disk; the reserve lies in it. */
+  /** Folder of the hub on that disk, which holds the reserve file. */
   folder: string
-  /** Lets the database recycle its log. */
+  /** Requests a checkpoint, after which PostgreSQL recycles its write-ahead log. */
   checkpoint: () => Promise<void>
 }
 
 export type DiskSpaceOptions = {
-  /** Nothing for a database elsewhere: what is known of its disk is SQLSTATE 53100. */
+  /** Undefined for an external database: only SQLSTATE 53100 reports that its disk is full. */
   disk: WatchedDisk | undefined
   /** Free space below which large values and high rates are refused, in bytes. */
   lowBytes: number
@@ -39,8 +39,8 @@ export type DiskSpaceOptions = {
 }
 
 /**
- * Watches the disk of the database. While free space is low, writers ask `lowReason` and refuse large values and high rates. A reserve
- * file is deleted when the disk is nearly full, so that people can still sign in and delete; it is written again when there is space.
+ * Watches the disk of the database. While `lowReason` returns a reason, writers refuse large values and high rates. A reserve file is
+ * deleted when the disk is nearly full, so that people can still sign in and delete. It is written again when there is space.
  */
 export class DiskSpace implements AsyncDisposable {
   readonly #options: DiskSpaceOptions
@@ -58,16 +58,16 @@ export class DiskSpace implements AsyncDisposable {
     this.#loop = every(
       lookMs,
       () => this.#look(),
-      error => log.warn({ err: error }, 'free disk space is not known'),
+      error => log.warn({ err: error }, 'the check of the disk space failed'),
     )
   }
 
-  /** Why large values and high rates are refused now, or nothing. */
+  /** Reason why large values and high rates are refused at the moment, or undefined. */
   lowReason(): string | undefined {
     return this.#lowReason
   }
 
-  /** Takes the error of a statement: SQLSTATE 53100 says that the database's disk is full. */
+  /** Examines the error of a statement: SQLSTATE 53100 means that the database's disk is full. */
   note(error: unknown): void {
     if (sqlState(error) !== DISK_FULL) return
     const { fullMs = FULL_MS } = this.#options
@@ -86,7 +86,7 @@ export class DiskSpace implements AsyncDisposable {
     const { bavail, bsize } = await statfs(disk.folder)
     const freeBytes = bavail * bsize
     if (isFull || freeBytes < Math.max(reserveBytes / 2, lowBytes / 4)) await this.#giveUpReserve(freeBytes)
-    // A tenth more than where it began, so that it does not begin again at once.
+    // Hysteresis: the low state ends a tenth above the threshold, so that it does not begin again at once.
     const isLow = freeBytes < (this.#lowReason === undefined ? lowBytes : lowBytes * 1.1)
     if (isLow) {
       const isSpent = this.#hasReserve ? '' : ', and the reserve is used up'
@@ -124,7 +124,7 @@ export class DiskSpace implements AsyncDisposable {
     this.#hasReserve = false
     this.#options.log.error(
       { freeBytes, reserveBytes: this.#options.reserveBytes },
-      'the disk is nearly full: the reserve was given up, so that people can sign in and delete',
+      'the disk is nearly full: the reserve file was deleted, so that people can sign in and delete',
     )
   }
 
@@ -139,7 +139,7 @@ export class DiskSpace implements AsyncDisposable {
       const draft = `${path}.draft`
       const file = await open(draft, 'w', 0o600)
       try {
-        // Random, so that a file system that compresses keeps room for all of it.
+        // Random bytes, because a compressing file system would store zeros in almost no space.
         const chunk = randomFillSync(Buffer.alloc(MIB))
         for (let written = 0; written < reserveBytes; written += chunk.length)
           await file.write(chunk, 0, Math.min(chunk.length, reserveBytes - written))

@@ -17,19 +17,19 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Logger } from '../../runtime/log.ts'
 
-/** The embedded database cannot run here: one line that says why and what to do. */
+/** Thrown when the embedded database cannot run here. The message is one line with the reason and the remedy. */
 export class EmbeddedDatabaseError extends Error {
   override readonly name = 'EmbeddedDatabaseError'
 }
 
-/** The account that the database server runs under, where that is not the hub's own. */
+/** Account of the operating system that runs the database server, where it is not the hub's own. */
 export type Account = { uid: number; gid: number; name: string }
 
 const ELSEWHERE = '/var/lib/muster'
-/** Longest folder for temporary files below which the path of a socket is one that every system takes, in bytes. */
+/** Limit of the path of the temporary folder, in bytes. The socket's path below it then stays within 103 bytes, the limit of macOS. */
 const MAX_TEMPORARY_BYTES = 75
 
-/** Whether there is something at a path. Throws `EACCES` where this account may not look: to take that for "no" would begin anew. */
+/** Whether a path exists. Throws `EACCES` where this account may not look: taken for "no", it would start an empty database. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await access(path)
@@ -41,9 +41,9 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * The folder of one major version's files: below the data folder, or below /var/lib where the server's account cannot enter the
- * data folder. Files stay where they were made; when they cannot be had any more, the hub does not begin anew as if there had
- * been none. Throws `EmbeddedDatabaseError`.
+ * Finds or makes the folder of one major version's files: below the data folder, or below /var/lib where the server's account cannot
+ * enter the data folder. Files stay where they were made. Throws `EmbeddedDatabaseError` when they are out of reach, instead of
+ * starting an empty database.
  */
 export async function findHome(
   dataDir: string,
@@ -56,7 +56,7 @@ export async function findHome(
   if (await hasDatabase(own)) {
     if (!(await exists(secretsFile(dataDir)))) {
       throw new EmbeddedDatabaseError(
-        `${secretsFile(dataDir)} is missing, without which nobody can enter the database in ${own}: bring it back.`,
+        `${secretsFile(dataDir)} is missing, but it holds the passwords of the database in ${own}: restore it.`,
       )
     }
     return own
@@ -64,7 +64,7 @@ export async function findHome(
   for (const other of (await readdir(home)).filter(name => /^\d+$/.test(name))) {
     if (await hasDatabase(join(home, other))) {
       throw new EmbeddedDatabaseError(
-        `The database in ${join(home, other)} is one of PostgreSQL ${other}, and this hub brings PostgreSQL ${major}: go back to the hub that made it.`,
+        `The database in ${join(home, other)} is of PostgreSQL ${other}, and this hub has PostgreSQL ${major}: run the version of the hub that made it.`,
       )
     }
   }
@@ -72,7 +72,7 @@ export async function findHome(
   return own
 }
 
-/** The file with the passwords of the embedded database. */
+/** Path of the file with the passwords of the embedded database. */
 export function secretsFile(dataDir: string): string {
   return join(dataDir, 'database.json')
 }
@@ -88,17 +88,18 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
       return elsewhere
     }
     throw new EmbeddedDatabaseError(
-      `The files of the database are not in ${elsewhere} any more: bring them back, or delete ${record} and ${secretsFile(dataDir)} to begin without them.`,
+      `The files of the database are not in ${elsewhere} any more: restore them, or delete ${record} and ${secretsFile(dataDir)} to start with an empty database.`,
     )
   }
   if (!account || (await canEnter(home, account))) return home
   if ((await readdir(home)).length > 0) {
     throw new EmbeddedDatabaseError(
-      `The account ${account.name} cannot enter ${home} any more, where the database is: let it pass every folder on the way (chmod o+x).`,
+      `The account ${account.name} cannot enter ${home} any more, but the database is there: allow it to pass every folder of the path (chmod o+x).`,
     )
   }
   const first = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
-  // One that was deleted left its database there, for which nobody has the passwords; one that was moved uses it still.
+  // An earlier data folder at this path may have its database there. If it was deleted, the passwords are lost. If it was moved, it
+  // still uses that database.
   const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
   if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
   const fresh = isLeft ? `${first}.${Date.now()}` : first
@@ -114,15 +115,15 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
 }
 
 /**
- * Notes which data folder the files elsewhere are of. A copy of that folder names the same files, and must not become a second hub on
- * one database. Throws `EmbeddedDatabaseError`.
+ * Records which data folder owns files outside of it. A copy of that folder names the same files, and must not become a second hub on
+ * one database. Throws `EmbeddedDatabaseError` for such a copy.
  */
 async function claim(files: string, record: string): Promise<void> {
   const note = join(files, 'owner')
   const owner = (await readFile(note, 'utf8').catch(() => '')).trim()
   if (owner !== '' && owner !== record && (await leadsTo(owner, files))) {
     const [ours, theirs] = [await stat(record), await stat(owner)]
-    // The same folder under another name is none of a stranger.
+    // The same folder under another path is not a copy.
     if (ours.dev !== theirs.dev || ours.ino !== theirs.ino)
       throw new EmbeddedDatabaseError(
         `The database in ${files} is that of the data folder ${dirname(dirname(owner))}, and this folder a copy: copy ${files} as well (cp -a), and write where the copy is into ${record}.`,
@@ -131,18 +132,19 @@ async function claim(files: string, record: string): Promise<void> {
   if (owner !== record) await writeFile(note, `${record}\n`)
 }
 
-/** Whether a database outside of its data folder still has one that names it; unknown where this account may not look. */
+/** Whether a data folder still names a database outside of it; `unknown` where this account may not look. */
 export type ElsewhereState = 'used' | 'orphaned' | 'unknown'
 
+/** A database outside of its data folder. */
 export type ElsewhereFolder = {
   folder: string
-  /** The data folder that it was last used by; nothing when it is not noted. */
+  /** Data folder that used it last; undefined when none is recorded. */
   dataDir: string | undefined
   lastStart: Date | undefined
   state: ElsewhereState
 }
 
-/** All databases that lie outside of their data folders on this machine. */
+/** Lists the databases on this machine that are outside of their data folders. */
 export async function elsewhereFolders(place = ELSEWHERE): Promise<ElsewhereFolder[]> {
   const names = await readdir(place).catch(error => {
     if (error.code === 'ENOENT') return []
@@ -180,22 +182,22 @@ async function leadsTo(record: string, files: string): Promise<boolean> {
 }
 
 /**
- * Gives the files of a database to the account that its server runs under: it may be another one than before, on this machine or where
- * they were copied from.
+ * Gives the files of a database to the account of its server. The account may differ from the owner after a change of accounts, or
+ * after the files were copied from another machine.
  */
 export async function handOver(folder: string, { uid, gid }: Account): Promise<void> {
   if ((await stat(folder)).uid === uid) return
   for (const name of await readdir(folder, { recursive: true })) await lchown(join(folder, name), uid, gid)
-  // The last one says that all are done.
+  // The folder is the last, so its owner shows that all files are done.
   await chown(folder, uid, gid)
 }
 
-/** Makes a folder that every account may enter, whatever the file mode creation mask says. */
+/** Makes a folder that every account may enter, regardless of the umask. */
 async function makeOpen(folder: string): Promise<void> {
   if ((await mkdir(folder, { recursive: true })) !== undefined) await chmod(folder, 0o755)
 }
 
-/** Whether a folder of `findHome` holds a database. */
+/** Whether a folder returned by `findHome` holds a database. */
 export function hasDatabase(folder: string): Promise<boolean> {
   return exists(join(folder, 'data/PG_VERSION'))
 }
@@ -209,7 +211,7 @@ async function canEnter(folder: string, account: Account): Promise<boolean> {
   }
 }
 
-/** A socket folder with an unpredictable name; the name of the last one is kept so that one left by a crash is removed. */
+/** Makes a socket folder with an unpredictable name. The file `record` keeps the name, so that a folder left by a crash is removed. */
 export async function freshSocketDir(record: string, account: Account | undefined): Promise<string> {
   const leftover = await recordedSocketDir(record, account)
   if (leftover !== undefined) await rm(leftover, { recursive: true, force: true })
@@ -219,7 +221,7 @@ export async function freshSocketDir(record: string, account: Account | undefine
   return folder
 }
 
-/** The socket folder that a record names, where it is there, the server's account owns it and no other data is served there. */
+/** Socket folder that `record` names; undefined if it is absent, has another owner or belongs to the server of another data folder. */
 export async function recordedSocketDir(
   record: string,
   account: Account | undefined,
@@ -228,14 +230,14 @@ export async function recordedSocketDir(
   if (!basename(last).startsWith('muster-')) return undefined
   const found = await lstat(last).catch(() => undefined)
   if (!found?.isDirectory() || found.uid !== (account?.uid ?? process.getuid?.())) return undefined
-  // A data folder that was copied while its hub ran names the socket of that hub.
+  // A data folder that was copied while its hub ran names that hub's socket.
   const lock = await readFile(join(last, '.s.PGSQL.5432.lock'), 'utf8').catch(() => '')
   const served = await stat(lock.split('\n')[1] ?? '').catch(() => undefined)
   const own = await stat(join(dirname(record), 'data')).catch(() => undefined)
   return served && own && (served.dev !== own.dev || served.ino !== own.ino) ? undefined : last
 }
 
-/** A folder for temporary files that the server's account can enter and whose name is short enough for a socket. */
+/** A temporary folder that the server's account can enter and whose path is short enough for a socket. */
 async function temporaryFolder(account: Account | undefined): Promise<string> {
   for (const folder of [resolve(tmpdir()), '/tmp', '/var/tmp']) {
     if (Buffer.byteLength(folder) > MAX_TEMPORARY_BYTES || !(await exists(folder).catch(() => false)))

@@ -43,7 +43,7 @@ async function query(connection: pg.PoolConfig, text: string): Promise<Record<st
 }
 
 describe('the embedded database', { timeout: 120_000 }, () => {
-  it('lets the hub’s own role work with the tables and own nothing', async () => {
+  it('lets the hub’s role read and write rows, but own and create nothing', async () => {
     await using database = await startEmbeddedDatabase(await newFolder(), log)
     const { owner, hub } = database.access
     await migrate(owner, log)
@@ -74,7 +74,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       await expect(query(hub, forbidden), forbidden).rejects.toThrow(/permission denied|must be owner/)
   })
 
-  it('has one door, which asks for a password', async () => {
+  it('listens only on a socket, which requires a password', async () => {
     await using database = await startEmbeddedDatabase(await newFolder(), log)
     const { admin, hub } = database.access
     expect(await query(admin, 'show listen_addresses')).toEqual([{ listen_addresses: '' }])
@@ -85,7 +85,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect(hub.host).toMatch(/\/muster-\w{6}$/)
   })
 
-  it('keeps its data over a stop and a start, with a new socket and the old passwords', async () => {
+  it('keeps data and passwords across a restart, with a new socket', async () => {
     const folder = await newFolder()
     const first = await startEmbeddedDatabase(folder, log)
     await query(first.access.owner, 'create table kept (a int); insert into kept values (7)')
@@ -96,7 +96,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect(second.access.hub.host).not.toBe(first.access.hub.host)
   })
 
-  it('stops although it was just about to start again', async () => {
+  it('stops while it is being restarted after a crash', async () => {
     const folder = await newFolder()
     const captured = capturedLog()
     const database = await startEmbeddedDatabase(folder, captured.log)
@@ -104,7 +104,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     const pid = Number((await readFile(pidFile, 'utf8')).split('\n')[0])
     process.kill(pid, 'SIGKILL')
     await until(
-      'the end was seen',
+      'the exit was logged',
       () => captured.named('the database server ended by itself; starting it again')[0],
     )
     await database[Symbol.asyncDispose]()
@@ -113,7 +113,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect(await query(again.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('begins anew where a start was cut off half-way', async () => {
+  it('starts after a first start that was interrupted', async () => {
     const folder = await newFolder()
     const base = join(folder, 'postgres/18')
     await mkdir(join(base, 'data.init/base'), { recursive: true })
@@ -129,7 +129,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     ])
   })
 
-  it('puts its socket where the path is short enough when the folder for temporary files is not', async () => {
+  it('puts its socket into another temporary folder when the path of TMPDIR is too long', async () => {
     const long = join(root, 'x'.repeat(100))
     await mkdir(long, { mode: 0o755 })
     const before = process.env.TMPDIR
@@ -144,11 +144,11 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     }
   })
 
-  it('leaves a server alone whose data it is a copy of', async () => {
+  it('starts on a copy of a running database without touching the original', async () => {
     const folder = await newFolder()
     await using database = await startEmbeddedDatabase(folder, log)
     await query(database.access.owner, 'create table kept ()')
-    // As a snapshot of the disk has it; only the server's own account may own the files.
+    // Like a snapshot of the disk. `-a` keeps the owner, because PostgreSQL requires that its own account owns the files.
     const copy = await newFolder()
     spawnSync('cp', ['-a', `${folder}/.`, copy])
     await using second = await startEmbeddedDatabase(copy, log)
@@ -157,12 +157,12 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect(await query(database.access.owner, 'select from kept')).toEqual([])
   })
 
-  it.runIf(process.getuid?.() === 0)('takes over files of another account', async () => {
+  it.runIf(process.getuid?.() === 0)('takes ownership of the files of another account', async () => {
     const folder = await newFolder()
     const data = join(folder, 'postgres/18/data')
     await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
     const { uid } = await stat(data)
-    // As after another account was made, or from another machine.
+    // As after a change of accounts, or a copy from another machine.
     for (const name of ['', ...(await readdir(data, { recursive: true }))])
       await chown(join(data, name), 0, 0)
     await using again = await startEmbeddedDatabase(folder, log)
@@ -170,13 +170,13 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect((await stat(data)).uid).toBe(uid)
   })
 
-  it('refuses to begin anew when its passwords are gone', async () => {
+  it('refuses to start when the file with its passwords is missing', async () => {
     const folder = await newFolder()
     await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
     await rename(join(folder, 'database.json'), join(folder, 'database.json.kept'))
     await expect(startEmbeddedDatabase(folder, log)).rejects.toEqual(
       new EmbeddedDatabaseError(
-        `${folder}/database.json is missing, without which nobody can enter the database in ${folder}/postgres/18: bring it back.`,
+        `${folder}/database.json is missing, but it holds the passwords of the database in ${folder}/postgres/18: restore it.`,
       ),
     )
     await rename(join(folder, 'database.json.kept'), join(folder, 'database.json'))
@@ -184,18 +184,18 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect(await query(database.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('says so when its passwords cannot be read', async () => {
+  it('reports a damaged file of passwords', async () => {
     const folder = await newFolder()
     await writeFile(join(folder, 'database.json'), '')
     await expect(startEmbeddedDatabase(folder, log)).rejects.toEqual(
       new EmbeddedDatabaseError(
-        `${folder}/database.json cannot be read (Unexpected end of JSON input): bring it back.`,
+        `${folder}/database.json cannot be read (Unexpected end of JSON input): restore it.`,
       ),
     )
   })
 
   it.runIf(process.platform === 'linux')(
-    'takes its data over from a server that fell with the machine, whoever has the number of that now',
+    'starts after a power failure although another process has the id in the lock file',
     async () => {
       const folder = await newFolder()
       const before = await startEmbeddedDatabase(folder, log)
@@ -203,7 +203,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       const file = join(folder, 'postgres/18/data/postmaster.pid')
       const lock = await readFile(file, 'utf8')
       await before[Symbol.asyncDispose]()
-      // Another program of the same account; that of another account is no obstacle to PostgreSQL.
+      // A program of the same account, because PostgreSQL ignores processes of other accounts.
       const { uid } = await stat(join(folder, 'postgres/18/data'))
       const other = spawn('sleep', ['600'], { uid, cwd: '/', stdio: 'ignore' })
       await writeFile(file, lock.replace(/^\d+/, String(other.pid)))
@@ -218,7 +218,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     },
   )
 
-  it('starts where its lock was cut off while it was written', async () => {
+  it('starts with an empty lock file', async () => {
     const folder = await newFolder()
     const before = await startEmbeddedDatabase(folder, log)
     await query(before.access.owner, 'create table kept ()')
@@ -228,16 +228,16 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     expect(await query(database.access.owner, 'select from kept')).toEqual([])
   })
 
-  it('refuses to begin anew beside the data of another major version', async () => {
+  it('refuses to start beside the data of another major version', async () => {
     const folder = await newFolder()
     await mkdir(join(folder, 'postgres/17/data'), { recursive: true })
     await writeFile(join(folder, 'postgres/17/data/PG_VERSION'), '17\n')
     await expect(startEmbeddedDatabase(folder, log)).rejects.toThrow(
-      `The database in ${folder}/postgres/17 is one of PostgreSQL 17, and this hub brings PostgreSQL 18`,
+      `The database in ${folder}/postgres/17 is of PostgreSQL 17, and this hub has PostgreSQL 18`,
     )
   })
 
-  it('tells in one line what the server says that cannot start', async () => {
+  it('reports in one line the output of a server that cannot start', async () => {
     const folder = await newFolder()
     await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
     await writeFile(

@@ -32,34 +32,35 @@ import {
   secretsFile,
 } from './embedded-home.ts'
 
-/** How to reach a database: as owner of its tables for migrations, as the hub's own role for everything else. */
+/** Connection settings of a database: as the owner of its tables for migrations, as the hub's role for everything else. */
 export type DatabaseAccess = { owner: pg.PoolConfig; hub: pg.PoolConfig }
 
+/** A running embedded server. Disposal stops it. */
 export type EmbeddedDatabase = AsyncDisposable & {
   access: DatabaseAccess & { admin: pg.PoolConfig }
-  /** The disk that holds its files. */
+  /** Disk that holds its files. */
   disk: WatchedDisk
 }
 
-/** How long a starting server may say nothing: one that recovers a long log says so every ten seconds. */
+/** Longest silence of a starting server, in milliseconds. PostgreSQL reports the progress of a recovery every 10 s. */
 const START_OUTPUT_TIMEOUT_MS = 60_000
-/** How long a server whose hub was killed is waited for, and after how long people are told. */
+/** Limit of the wait for an earlier server to stop, in milliseconds, and time after which that wait is logged. */
 const PREDECESSOR_TIMEOUT_MS = 60_000
 const PREDECESSOR_NOTICE_MS = 3_000
 const STOP_TIMEOUT_MS = 20_000
-/** How long a visitor waits at the door of a hub's server. */
+/** Timeout for connecting to the server of a running hub, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** Time that a checkpoint may take, in milliseconds. */
+/** Timeout of a checkpoint, in milliseconds. */
 const CHECKPOINT_TIMEOUT_MS = 60_000
 const MAX_RESTART_PAUSE_MS = 2_000
-/** Room for a few hubs, tools and an administrator. */
+/** Default limit of connections, enough for a few hubs, tools and an administrator. */
 const MAX_CONNECTIONS = 60
 const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Runs PostgreSQL under a shell whose standard input is a pipe to the hub: however the hub ends, the pipe closes and the shell
- * stops the server. It says so until it is heard: a server that has just begun ignores it. A shell and not Node, because the account
- * of the server may not be allowed to enter Node's folder.
+ * Runs PostgreSQL under a shell whose standard input is a pipe from the hub. However the hub ends, the pipe closes and the shell stops
+ * the server. It repeats SIGINT every second, because a server that has just started ignores it. A shell and not Node, because the
+ * server's account may not be allowed to enter Node's folder.
  */
 const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3; while kill -INT "$pg"; do sleep 1; done ) >/dev/null 2>&1 & w=$!; exec 3<&-
 trap 'kill -INT "$pg"' INT TERM HUP; wait "$pg"; rc=$?; while kill -0 "$pg" 2>/dev/null; do wait "$pg"; rc=$?; done
@@ -68,9 +69,8 @@ kill "$w" 2>/dev/null; exit $rc`
 type Secrets = { admin: string; owner: string; hub: string }
 
 /**
- * Starts PostgreSQL from its npm package in `dataDir` and keeps it running: a server that ends by itself is started again. Its
- * only door is a Unix socket in a fresh folder, behind random passwords. `maxConnections` is for all who use it together. Throws
- * `EmbeddedDatabaseError`.
+ * Starts PostgreSQL from its npm package in `dataDir`, and restarts it when it exits. It listens only on a Unix socket in a fresh
+ * folder and requires random passwords. `maxConnections` limits all clients together. Throws `EmbeddedDatabaseError`.
  */
 export async function startEmbeddedDatabase(
   dataDir: string,
@@ -132,7 +132,7 @@ export async function startEmbeddedDatabase(
           }).catch(() => {})
         }
       }
-      // The order to stop may have come while it started.
+      // A stop may have been requested while the server started.
       if (life.signal.aborted) server.stdin?.end()
     }
   }
@@ -144,7 +144,7 @@ export async function startEmbeddedDatabase(
     const timer = setTimeout(() => server.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await supervised
     clearTimeout(timer)
-    // One that does not even die holds its end, and with it this process.
+    // SIGKILL ends only the shell. A server that survives holds the pipe of stderr open, which would keep this process alive.
     server.stderr?.destroy()
     await rm(socketDir, { recursive: true, force: true })
   }
@@ -176,15 +176,15 @@ export async function startEmbeddedDatabase(
   }
 }
 
-/** Size that the server's log may have between two checkpoints, in MiB: a sixteenth of a small disk, which it could fill otherwise. */
+/** Size of the write-ahead log between two checkpoints, in MiB: 1/16 of the disk, so that it does not fill a small one; 64 to 1,024. */
 function walMebibytes(diskBytes: number): number {
   return Math.min(1024, Math.max(64, Math.floor(diskBytes / 1024 ** 2 / 16)))
 }
 
 /**
- * The embedded database for a visitor, as the hub's role: the server of the hub that runs in this data folder, else one that is
- * started and ends with the visit. Never makes a database. Throws `EmbeddedDatabaseError`, and `ConfigError` while a hub that
- * holds the folder does not let anybody in.
+ * Connects a command such as `audit verify` to the embedded database, with the hub's role. Uses the server of a hub that runs in this
+ * data folder, else starts one until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and `ConfigError` while a hub
+ * holds the folder but its server accepts no connection.
  */
 export async function visitEmbeddedDatabase(
   dataDir: string,
@@ -195,7 +195,7 @@ export async function visitEmbeddedDatabase(
   const { version } = await findBinaries()
   const base = isThere ? await findHome(dataDir, account, version.split('.')[0]!, log) : dataDir
   if (!isThere || !(await hasDatabase(base)))
-    throw new EmbeddedDatabaseError(`There is no database in ${dataDir}: MUSTER_DATA_DIR names another?`)
+    throw new EmbeddedDatabaseError(`There is no database in ${dataDir}: check MUSTER_DATA_DIR.`)
 
   const host = await recordedSocketDir(join(base, 'socket'), account)
   if (host !== undefined) {
@@ -217,7 +217,7 @@ export async function visitEmbeddedDatabase(
   return { connection, [Symbol.asyncDispose]: () => visit.disposeAsync() }
 }
 
-/** PostgreSQL refuses to run as root; then it runs under an account that has a passwd entry, which initdb needs. */
+/** Account for the server if the hub runs as root, as which PostgreSQL refuses to run. initdb needs an account with a passwd entry. */
 async function unprivilegedAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map(line => line.split(':'))
@@ -248,12 +248,12 @@ async function findBinaries(): Promise<{ native: string; version: string }> {
 }
 
 /**
- * Copies the server's programs beside its data: readable by its account, with the library links that the package's install
- * script would make (install scripts may be off), and still there when a later version has to read this data.
+ * Copies the server's programs beside its data. There the server's account can read them, and a later version of the hub still finds
+ * the programs that read this data. Also makes the library links of the package's install script, because install scripts may be off.
  */
 async function installRuntime(native: string, runtime: string): Promise<string> {
   if (await exists(join(runtime, '.complete'))) return runtime
-  // Whoever holds the data folder is alone here: a draft that is left is one of a crash.
+  // This process holds the lock of the data folder, so an existing draft was left by a crash.
   const draft = `${runtime}.draft`
   await rm(draft, { recursive: true, force: true })
   await cp(native, draft, { recursive: true, verbatimSymlinks: true })
@@ -284,11 +284,11 @@ async function readSecrets(file: string): Promise<Secrets> {
   } catch (cause) {
     const { message, code } = cause as NodeJS.ErrnoException
     if (code === 'EACCES') throw cause
-    throw new EmbeddedDatabaseError(`${file} cannot be read (${message}): bring it back.`, { cause })
+    throw new EmbeddedDatabaseError(`${file} cannot be read (${message}): restore it.`, { cause })
   }
 }
 
-/** Makes the cluster under another name first, so that a crash half-way never leaves half a cluster. */
+/** Creates the database cluster under a draft name first, so that a crash never leaves half a cluster under the final name. */
 async function initialize(
   runtime: string,
   data: string,
@@ -349,7 +349,7 @@ function run(program: string, options: string[], account: Account | undefined): 
   })
 }
 
-/** Settings of the server: acknowledged means durable, one door, small idle memory. */
+/** Settings of the server: durable commits, a Unix socket only, little idle memory. */
 function serverOptions({ data, socketDir, maxConnections, maxWalMebibytes }: ServerPlace): string[] {
   const settings = {
     listen_addresses: '',
@@ -389,7 +389,7 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
     try {
       return await attemptStart(place)
     } catch (error) {
-      // A predecessor whose hub was killed needs a moment to stop, and so do its workers when it was killed itself.
+      // The server of a killed hub needs a moment to stop. So do the worker processes of a server that was killed.
       const isHeld =
         error instanceof Error &&
         /lock file .* (already exists|is empty)|is another postmaster|pre-existing shared memory block/.test(
@@ -399,7 +399,7 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
       if (!isHeld || waitedMs > PREDECESSOR_TIMEOUT_MS || place.signal.aborted) throw error
       if (!isLogged && waitedMs > PREDECESSOR_NOTICE_MS) {
         isLogged = true
-        place.log.warn({ reason: error.message }, 'waiting for an earlier database server to end')
+        place.log.warn({ reason: error.message }, 'waiting for an earlier database server to stop')
       }
       await releaseStaleLock(place.data)
       await sleep(100)
@@ -407,19 +407,20 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
   }
 }
 
-/** A number that no process has. */
+/** A process id that no process has. */
 const NO_PROCESS = 2 ** 31 - 1
 
 /**
- * PostgreSQL takes its lock for held while there is a process with the number in it, which may be another program by now, after a
- * power failure, or a server that ended and that nobody reaped (process 1 of a container may not). A server works in the folder of
- * its data. The lock then gets a number of nobody, since what else is in it tells the next server whether others still use its memory.
+ * Replaces the process id in a stale `postmaster.pid`. PostgreSQL takes the lock for held while a process with that id exists. After a
+ * power failure it may be another program's. In a container it may be a zombie's, because process 1 may not reap it. A running server
+ * has its data folder as working directory, which other programs do not. The rest of the file stays: it shows the next server whether
+ * other processes still use the shared memory.
  */
 async function releaseStaleLock(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
   const lock = await readFile(file, 'utf8').catch(() => undefined)
   if (lock === undefined) return
-  // Cut off while it was written, by a power failure or a full disk; PostgreSQL leaves that to people.
+  // Truncated by a power failure or a full disk. PostgreSQL refuses to start on an empty lock file and leaves its removal to people.
   if (lock === '') return rm(file, { force: true })
   const pid = Number(lock.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return
@@ -446,7 +447,7 @@ function attemptStart(place: ServerPlace): Promise<ChildProcess> {
         ...account,
         cwd: '/',
         env: ENV,
-        // Ctrl-C reaches a whole process group; the hub stops the server itself, after its last write.
+        // A process group of its own: Ctrl-C would otherwise stop the server before the hub's last write.
         detached: true,
         stdio: ['pipe', 'ignore', 'pipe'],
       },
@@ -455,7 +456,7 @@ function attemptStart(place: ServerPlace): Promise<ChildProcess> {
       server.kill('SIGKILL')
       failed(
         new EmbeddedDatabaseError(
-          `PostgreSQL said nothing for ${START_OUTPUT_TIMEOUT_MS / 1000} s while it started: ${oneLine(output)}`,
+          `PostgreSQL printed nothing for ${START_OUTPUT_TIMEOUT_MS / 1000} s while it started: ${oneLine(output)}`,
         ),
       )
     }, START_OUTPUT_TIMEOUT_MS)
@@ -488,13 +489,13 @@ function attemptStart(place: ServerPlace): Promise<ChildProcess> {
   })
 }
 
-/** The end of what a program said, as part of one line. */
+/** Last 500 characters of a program's output, joined into one line. */
 function oneLine(output: string): string {
   const lines = output.split('\n').map(line => line.trim())
   return lines.filter(Boolean).join(' | ').slice(-500)
 }
 
-/** The owner's role, the hub's role without rights on the schema, and the database, each if missing. */
+/** Creates the owner's role, the hub's role without rights on the schema, and the database, unless the database exists. */
 async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: Secrets): Promise<void> {
   await asAdmin(admin('postgres'), async client => {
     const { rows } = await client.query("select from pg_database where datname = 'muster'")
@@ -506,7 +507,7 @@ async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: 
     }
     await client.query('create database muster owner muster_owner')
   })
-  // Rights on future tables and schemas belong to a database, not to the server; granting them again changes nothing.
+  // Default privileges belong to a database, so this connects to it. Granting them again changes nothing.
   await asAdmin(admin('muster'), client =>
     client.query(
       `alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub;

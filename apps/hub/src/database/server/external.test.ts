@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import { ConfigError } from '../../config-error.ts'
 import { checkExternalDatabase, externalConnection } from './external.ts'
 
-it('tells times as they are, whatever the server’s own zone and style and the options in its address', async () => {
+it('reads times correctly whatever the server’s time zone and date style and the options in its URL', async () => {
   await using database = await scratchDatabase('muster')
   const name = database.url.split('/').at(-1)!
   await database.query(`alter database ${name} set timezone = 'Asia/Kolkata'`)
   await database.query(`alter database ${name} set datestyle = 'German'`)
-  // As one who keeps the hub in a schema of its own.
+  // As set by an operator who keeps the hub in a schema of its own.
   await using hub = await testHub({ databaseUrl: `${database.url}?options=-c%20search_path%3Dpublic` })
   const { owner, projectId } = await hub.fleet()
   const firstSeen = new Date('2026-11-21T22:30:00.123Z')
@@ -25,7 +25,7 @@ it('tells times as they are, whatever the server’s own zone and style and the 
   expect(hub.pool.options.options).toContain('search_path=public')
 })
 
-it('is refused in one line where its texts could not be kept, or its tables are another user’s', async () => {
+it('refuses encodings other than UTF8 and tables of another user in one line', async () => {
   await using database = await scratchDatabase()
   const url = new URL(database.url)
   const name = `${url.pathname.slice(1)}_other`
@@ -63,7 +63,7 @@ it.each([
   ['sslrootcert=/nope.pem', 'sslrootcert="/nope.pem" (ENOENT)'],
   ['sslcert=/nope.pem', 'sslcert="/nope.pem" (ENOENT)'],
   [`sslkey=${import.meta.filename}`, `sslkey=${JSON.stringify(import.meta.filename)} (ERR_`],
-])('O6: a file of TLS that cannot be used is told with its name: %s', async (parameter, found) => {
+])('O6: names a TLS file that cannot be used: %s', async (parameter, found) => {
   const checked = checkExternalDatabase(`postgresql://a:hunter2@127.0.0.1:1/x?${parameter}`)
   await expect(checked).rejects.toThrow(ConfigError)
   const { message } = await checked.catch(error => error)
@@ -71,7 +71,7 @@ it.each([
   expect(message).toMatch(/, expected a file in PEM that this account may read\.$/)
 })
 
-it('O6: modes of TLS are told without a warning, and unknown ones refused', async () => {
+it('O6: accepts known TLS modes without a warning and refuses unknown ones', async () => {
   const warnings: Error[] = []
   const hear = (warning: Error): void => void warnings.push(warning)
   process.on('warning', hear)

@@ -3,18 +3,18 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import pg from 'pg'
 import { ConfigError } from '../../config-error.ts'
 
-/** How long a server may take to answer at the start, in milliseconds. */
+/** Timeout for connecting to the server at the start, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 5_000
 
 /**
- * How to reach a database of the operator's. `options` in its address would replace those that the hub has itself, so they stand
- * beside them.
+ * Connection settings for a database of the operator. `options` are passed apart from the URL, because pg lets those of the URL override
+ * all others.
  */
 export function externalConnection(databaseUrl: string): pg.PoolConfig {
   const url = new URL(databaseUrl)
   const { searchParams } = url
   requireTlsParameters(searchParams)
-  // The driver verifies the server's certificate and name for each of these, and warns that a later version may not.
+  // pg treats these modes as `verify-full`, but warns that a later version may not.
   if (['prefer', 'require', 'verify-ca'].includes(searchParams.get('sslmode') ?? ''))
     if (!searchParams.has('uselibpqcompat')) searchParams.set('sslmode', 'verify-full')
   const options = searchParams.get('options')
@@ -24,7 +24,7 @@ export function externalConnection(databaseUrl: string): pg.PoolConfig {
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
-/** Throws `ConfigError` for a mode that there is none of, and for a file of TLS that cannot be used. */
+/** Throws `ConfigError` for an unknown `sslmode` and for a TLS file that cannot be used. */
 function requireTlsParameters(parameters: URLSearchParams): void {
   const mode = parameters.get('sslmode')
   if (mode !== null && !SSL_MODES.includes(mode))
@@ -51,7 +51,7 @@ function requireTlsParameters(parameters: URLSearchParams): void {
   }
 }
 
-/** Looks whether the hub can live in a database of its operator's. Throws `ConfigError` with what is in the way. */
+/** Checks that the hub can use a database of the operator. Throws `ConfigError` with the obstacle. */
 export async function checkExternalDatabase(databaseUrl: string): Promise<void> {
   const connection = externalConnection(databaseUrl)
   const open = (): pg.Client => {
@@ -68,7 +68,7 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
         'MUSTER_DATABASE_URL: found a connection pooler that shares sessions between clients (transaction pooling), expected PostgreSQL itself or a pooler with session pooling (PgBouncer: pool_mode = session).',
       )
     const { rows } = await client.query<{ mayCreate: boolean; isOwner: boolean; encoding: string }>(
-      // The job queue has a schema of its own.
+      // The job queue needs a schema of its own, `pgboss`.
       `select coalesce(has_schema_privilege(current_schema(), 'create'), false)
               and (to_regnamespace('pgboss') is not null
                    or has_database_privilege(current_database(), 'create')) as "mayCreate",
@@ -80,7 +80,7 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
       `select name from pg_settings where setting = 'off'
           and name in ('fsync', 'full_page_writes', 'synchronous_commit')`,
     )
-    // What is acknowledged to a device must survive a power failure.
+    // Acknowledged data must survive a power failure, which needs these settings.
     if (off.length > 0)
       throw new ConfigError(
         `MUSTER_DATABASE_URL: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
@@ -90,7 +90,7 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
       throw new ConfigError(
         `MUSTER_DATABASE_URL: found a database with the encoding ${encoding}, expected one with UTF8.`,
       )
-    // As when somebody else has restored them.
+    // Happens when another user restored a backup.
     if (!isOwner)
       throw new ConfigError(
         "MUSTER_DATABASE_URL: found a database whose tables are another user's, expected the user that owns them.",
@@ -108,9 +108,9 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
 }
 
 /**
- * Whether a pooler gives one session of the server to two clients. Locks, prepared statements and settings of the hub last as long as
- * its connection, so they would be lost or leak. While the second client holds a session in a transaction, the first one must have
- * the session that it had before.
+ * Whether a pooler shares one session of the server between two clients. The hub's locks, prepared statements and settings must last as
+ * long as its connection; with a shared session they would be lost or leak to other clients. While the second client holds a session
+ * in a transaction, the first one must still have its own.
  */
 async function shareSession(client: pg.Client, other: pg.Client): Promise<boolean> {
   const before = await sessionOf(client)

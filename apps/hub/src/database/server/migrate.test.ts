@@ -10,7 +10,7 @@ import { MigrationError, migrate } from './migrate.ts'
 const SHIPPED = join(import.meta.dirname, '../migrations')
 const { log } = capturedLog()
 
-/** A folder of migrations, besides the shipped ones when `base` says so. */
+/** Makes a folder of migrations, in addition to those of the folder `base` if given. */
 async function folderOf(
   files: Record<string, string>,
   base?: string,
@@ -22,7 +22,7 @@ async function folderOf(
 }
 
 describe('migrations', () => {
-  it('are applied in order, each once, and nothing happens the second time', async () => {
+  it('are applied in order and only once', async () => {
     await using database = await scratchDatabase()
     await migrate(database.connection, log)
     const applied = await database.query('select name from migration order by name')
@@ -32,7 +32,7 @@ describe('migrations', () => {
     expect(await database.query('select * from migration')).toEqual(before)
   })
 
-  it('are applied once by many nodes that start at the same moment', async () => {
+  it('are applied once when many nodes start at the same moment', async () => {
     await using database = await scratchDatabase()
     const captured = capturedLog()
     await using folder = await folderOf(
@@ -46,7 +46,7 @@ describe('migrations', () => {
     expect(captured.named('migrated').map(({ migration }) => migration)).toEqual(names)
   })
 
-  it('say in one line that the database may only be read', async () => {
+  it('report a read-only database in one line', async () => {
     await using database = await scratchDatabase()
     const options = '-c default_transaction_read_only=on'
     await expect(migrate({ ...database.connection, options }, log)).rejects.toEqual(
@@ -56,7 +56,7 @@ describe('migrations', () => {
     )
   })
 
-  it('leave nothing of one that fails, and go on when it is mended', async () => {
+  it('roll back a migration that fails, and continue once it is fixed', async () => {
     await using database = await scratchDatabase()
     const first = { '0001_first.sql': 'create table first ()' }
     await using broken = await folderOf({ ...first, '0002_second.sql': 'create table second (); select 1/0' })
@@ -75,7 +75,7 @@ describe('migrations', () => {
   const second = { '0002_second.sql': 'create table second ()' }
   it.each<[string, Record<string, string>, Record<string, string>, string]>([
     [
-      'one was edited',
+      'an applied file was edited',
       first,
       { '0001_first.sql': 'create table first (id int)' },
       'Migration 0001_first.sql was changed after it was applied.',
@@ -87,19 +87,19 @@ describe('migrations', () => {
       'The database was migrated by a newer hub: 0002_second.sql is not known here.',
     ],
     [
-      'one slipped in before',
+      'a file was added before an applied one',
       { ...first, '0003_third.sql': '' },
       { ...first, ...second, '0003_third.sql': '' },
       'Migration 0002_second.sql comes before 0003_third.sql, which was applied without it.',
     ],
     [
-      'two have one number',
+      'two files have the same number',
       {},
       { ...first, '0001_other.sql': '' },
       'Migrations 0001_first.sql and 0001_other.sql have the same number.',
     ],
     [
-      'one has another kind of name',
+      'a file name has another form',
       {},
       { '1_first.sql': '' },
       'Migration 1_first.sql has no name of the form 0001_what_changes.sql.',
@@ -115,7 +115,7 @@ describe('migrations', () => {
     expect(await database.query(tables)).toEqual(untouched)
   })
 
-  it('count the devices that there are already, and from then on those that come and go', async () => {
+  it('count existing devices, and later those that are added or deleted', async () => {
     await using database = await scratchDatabase()
     await using before = await folderOf({}, SHIPPED)
     for (const name of await readdir(before.path)) if (name >= '0006') await rm(join(before.path, name))
@@ -149,7 +149,7 @@ describe('migrations', () => {
     expect(await counts()).toEqual([{ project_id: 'q', devices: 0 }])
   })
 
-  it('go on where a file was applied with the comment that it had before', async () => {
+  it('accept a file that was applied with its former comment', async () => {
     await using database = await scratchDatabase()
     await using before = await folderOf({}, SHIPPED)
     const file = join(before.path, '0006_device_counts.sql')
@@ -166,7 +166,7 @@ describe('migrations', () => {
     await migrate(database.connection, log)
   })
 
-  it('give the tables that the code knows', async () => {
+  it('create the tables of schema.ts', async () => {
     const { host, user, password } = inject('database')
     const types = await databaseTypes({ host, user, password, database: 'muster' })
     expect(await readFile(join(import.meta.dirname, '../schema.ts'), 'utf8')).toBe(types)
@@ -197,7 +197,7 @@ describe('partitions', () => {
       values ('d', '${id}', '${day}', 'Info', '1', '{}', '${day}')`
   }
 
-  it('are there for today, a week back and three days ahead, and made once', async () => {
+  it('cover a week back to three days ahead, and are made once', async () => {
     await using database = await migrated()
     for (let round = 0; round < 2; round++) {
       await database.query('select maintain_partitions(90)')
@@ -212,7 +212,7 @@ describe('partitions', () => {
     ])
   })
 
-  it('take the rows of their day out of the default one, and no row is there twice', async () => {
+  it('take the rows of their day from the default partition, and ids stay unique', async () => {
     await using database = await migrated()
     await database.query(insertEvent(dayOf(0)))
     await database.query(insertEvent(dayOf(-30), 'old'))
@@ -245,7 +245,7 @@ describe('partitions', () => {
     expect(attached).toEqual([{ indexes: 24 }])
   })
 
-  it('of days beyond the retention go, with what is as old in the default one', async () => {
+  it('are dropped after the retention, with rows of the same age in the default partition', async () => {
     await using database = await migrated()
     await database.query('select maintain_partitions(90)')
     await database.query(insertEvent(dayOf(-5), 'five'))
@@ -268,7 +268,7 @@ describe('partitions', () => {
     ])
   })
 
-  it('point 5: stay when the clock jumps beyond the retention, and go when what is stored is newer', async () => {
+  it('point 5: stay when the clock jumps ahead, and are dropped once newer days are stored', async () => {
     await using database = await migrated()
     const insertChange = (version: number, offset: number) => `
       insert into device_property_change (device_id, name, version, value, actor, changed_at)
@@ -281,7 +281,7 @@ describe('partitions', () => {
         Number((row as { version: string }).version),
       ),
     })
-    // The last weeks as a hub saw them whose clock is right; seen from a clock that is a hundred days ahead.
+    // Two days stored under a correct clock, seen from a clock that is 100 days ahead.
     for (const offset of [-101, -100]) {
       const day = `date '${dayOf(offset)}'`
       for (const [parent, from, to] of [
@@ -302,7 +302,7 @@ describe('partitions', () => {
     expect(before).toEqual({ events: ['e-101', 'e-100'], changes: [100, 101] })
     await database.query('select maintain_partitions(90)')
     expect(await kept()).toEqual(before)
-    // A first day under that clock could be one of the wrong clock.
+    // The first day under the new clock does not count yet, since that clock may be the wrong one.
     await database.query(insertEvent(dayOf(-1), 'later'))
     await database.query(insertChange(1, -1))
     await database.query('select maintain_partitions(90)')
@@ -313,14 +313,14 @@ describe('partitions', () => {
     expect(await kept()).toEqual({ events: ['later', 'now'], changes: [1, 2] })
   })
 
-  it('are kept up by several nodes at once without harm, while devices send', async () => {
+  it('are maintained by several nodes at once while devices send', async () => {
     await using database = await migrated()
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       const client = new pg.Client(database.connection)
       await client.connect()
       for (let n = 0; n < 60; n++) {
-        // A deadlock that the server breaks, and a row on its way into the default partition while another is made for it,
-        // are tried again, as the hub does.
+        // Retries what the hub retries: a deadlock (40P01), and a row for the default partition that is refused because the
+        // partition of its day was made in the meantime (23514).
         for (let attempt = 0; ; attempt++) {
           const done = await client
             .query(insertEvent(dayOf((n % 14) - 9), `${writer}-${n}`))

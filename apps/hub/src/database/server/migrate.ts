@@ -8,12 +8,12 @@ import { sqlState } from '../client/errors.ts'
 
 const FOLDER = join(import.meta.dirname, '../migrations')
 
-/** Checksums of files that were on main with another comment for a while: an instance may have been migrated by either text. */
+/** Former checksums of migrations whose comments changed after they were released. Instances may have applied either text. */
 const FORMER_CHECKSUMS: Record<string, string> = {
   '0006_device_counts.sql': '42399c9908e899b311eb11474c0c75cbab79a86617f5a08d6507b3acde21a916',
 }
 
-/** The database does not fit this hub: changed or newer migrations, or one that fails on what is there. */
+/** Thrown when the database cannot be migrated: applied migrations were changed or are newer than the hub, or a migration fails. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
@@ -21,14 +21,14 @@ export class MigrationError extends Error {
 type Migration = { name: string; sql: string; checksum: string }
 
 /**
- * Brings the schema up to date: plain SQL files in number order, forward only, each in a transaction, under an advisory lock so
- * that of many starting nodes one does it; then the job queue's own schema. Throws `MigrationError` when an applied file was edited
- * or is not known here, or one fails.
+ * Brings the schema up to date, then that of the job queue. Migrations are plain SQL files that run in number order, forward only, each
+ * in its own transaction. An advisory lock lets only one of several starting nodes run them. Throws `MigrationError` when an applied
+ * file was edited or is unknown, or when a migration fails.
  */
 export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client(owner)
-  // What breaks between two statements is told by the next one.
+  // Without a listener, a break between two statements would end the process. The next statement fails instead.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -58,7 +58,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
         await client.query('insert into migration (name, checksum) values ($1, $2)', [name, checksum])
         await client.query('commit')
       } catch (error) {
-        // A connection that broke has done so already.
+        // Fails when the connection broke, which has rolled back already.
         await client.query('rollback').catch(() => {})
         throw new MigrationError(`Migration ${name} failed: ${(error as Error).message}`, { cause: error })
       }
@@ -66,7 +66,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
     }
     await installQueue(client, log)
   } catch (error) {
-    // What the server itself refuses, such as to write into a database that may only be read.
+    // Refusals of the server itself, such as a write to a read-only database.
     if (sqlState(error) === undefined) throw error
     throw new MigrationError(`The database cannot be migrated: ${(error as Error).message}.`, {
       cause: error,

@@ -15,12 +15,12 @@ import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config-error.ts'
 
-/** PgBouncer in front of a database, in one of its modes; ends with its scope. */
+/** Starts PgBouncer in front of a database, in a pool mode. Disposal stops it. */
 async function pgBouncer({ connection }: ScratchDatabase, mode: string) {
   const folder = await mkdtemp(join(tmpdir(), 'muster-pgbouncer-'))
   const port = await freePort()
   const { host, user, password, database } = connection
-  // It does not run as root, and the server's socket is its account's alone.
+  // PgBouncer does not run as root, and only the server's account may use the socket, so it runs under that account.
   const { uid, gid } = await stat(host!)
   await chown(folder, uid, gid)
   const file = join(folder, 'pgbouncer.ini')
@@ -66,7 +66,7 @@ describe.runIf(hasPrograms('pgbouncer'))('behind PgBouncer', () => {
       'statement',
       'MUSTER_DATABASE_URL: found a database that does not let the hub in (transaction blocks not allowed in statement pooling mode), expected a reachable PostgreSQL where it may create tables and schemas.',
     ],
-  ])('O3: %s pooling is refused in one line, before anything is written', async (mode, line) => {
+  ])('O3: refuses %s pooling in one line, before anything is written', async (mode, line) => {
     await using database = await scratchDatabase()
     await using pooler = await pgBouncer(database, mode)
     await expect(testHub({ databaseUrl: pooler.url })).rejects.toEqual(new ConfigError(line))
@@ -75,7 +75,7 @@ describe.runIf(hasPrograms('pgbouncer'))('behind PgBouncer', () => {
     )
   })
 
-  it('O3: session pooling works', async () => {
+  it('O3: works with session pooling', async () => {
     await using database = await scratchDatabase('muster')
     await using pooler = await pgBouncer(database, 'session')
     await using hub = await testHub({ databaseUrl: pooler.url })

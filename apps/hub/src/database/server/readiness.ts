@@ -7,7 +7,7 @@ const STALE_AFTER_MS = 15_000
 /** Timeout of the query that shows whether the database answers, in milliseconds. */
 const QUERY_TIMEOUT_MS = 2_000
 
-/** Why PostgreSQL refuses a write, by SQLSTATE. The database's own message may hold paths and names, so it is not shown. */
+/** Reasons for a refused write, by SQLSTATE. PostgreSQL's own message may contain paths and names, so it is not shown. */
 const REASONS: Record<string, string> = {
   '25006': 'the database is read-only, as a standby is',
   '42501': "the database user may not write the hub's tables",
@@ -22,15 +22,15 @@ const REASONS: Record<string, string> = {
   '58030': "the database's disk fails",
 }
 
-/** What `GET /readyz` answers; every status but "not ready" is a 200. */
+/** Answer of `GET /readyz`. Every status except "not ready" has the HTTP status 200. */
 export type ReadyState =
   | { status: 'ready' }
   | { status: 'degraded'; reason: string }
   | { status: 'not ready'; reason: string }
 
 /**
- * Whether this hub can serve. It is ready while the database answers and stores the heartbeat of this node. Parts of the hub that
- * have to refuse some work degrade it with a reason: it stays ready for load balancers, and operators see why.
+ * Knows whether this hub can serve. It is ready while the database answers and stores the heartbeat of this node. Parts of the hub that
+ * have to refuse some work set a reason: the hub is then `degraded`, but stays ready for load balancers.
  */
 export class Readiness {
   readonly #db: Db
@@ -44,7 +44,7 @@ export class Readiness {
     this.#staleAfterMs = staleAfterMs
   }
 
-  /** Adds or replaces a reason, in words for operators. The key names the part of the hub that gives it. */
+  /** Adds or replaces a reason, as operators read it. The key names the part of the hub that sets it. */
   degrade(key: string, reason: string): void {
     this.#degraded.set(key, reason)
   }
