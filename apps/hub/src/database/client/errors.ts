@@ -1,7 +1,10 @@
+/** Classes of SQLSTATE begin with a digit, except F0, HV, P0 and XX. Node's codes, such as EPIPE, have the same alphabet. */
+const SQLSTATE = /^(?:[0-9][0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/
+
 /** SQLSTATE of an error, or undefined when its code does not have the form of one. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  return typeof code === 'string' && SQLSTATE.test(code) ? code : undefined
 }
 
 /** Whether a statement failed because a row with this key exists already. */
