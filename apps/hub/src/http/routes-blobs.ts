@@ -6,8 +6,8 @@ import type { Core } from '../core.ts'
 import { resolvePath } from '../database/queries/repositories/repositories.ts'
 import { liftTimeLimit } from '../net/time-limit.ts'
 import { callerOfRequest, type SessionCookie } from '../sessions/request-caller.ts'
+import { findAsset, sha256HexOf } from '../storage/assets.ts'
 import type { BlobGrant } from '../storage/blob-urls.ts'
-import { sha256HexOf } from '../storage/blobs.ts'
 import { sendFile } from './send-file.ts'
 
 /**
@@ -44,7 +44,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
     const found = await resolvePath(db, caller, { ...path, filename })
     // The same answer whether or not the repository exists, so that its existence is not revealed.
     if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
-    const asset = found.assetId === null ? undefined : await blobs.find(db, found.assetId)
+    const asset = found.assetId === null ? undefined : await findAsset(db, found.assetId)
     if (asset?.status !== 'Available')
       throw new ActionError('Invalid', 'There is no such file.', { status: 404 })
     if (asset.storeId !== null)
@@ -62,16 +62,16 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
 
   app.register(async uploads => {
     uploads.removeAllContentTypeParsers()
-    // Leaves the body unread: `blobs.receive` streams it.
+    // Leaves the body unread: `BlobUploads.receive` streams it.
     uploads.addContentTypeParser('*', (_request, _body, done) => done(null))
     uploads.put<Blob>(`${BLOB}:assetId`, async (request, reply) => {
       try {
         const { blobs, blobUrls } = core()
         const purposes: BlobGrant['purpose'][] = ['upload', 'verified-upload']
         const grant = blobUrls.check(purposes, request.params.assetId, request.query)
-        // `blobs.receive` has its own limits for slow and stalled uploads.
+        // `BlobUploads.receive` has its own limits for slow and stalled uploads.
         liftTimeLimit(request.raw)
-        await blobs.receive(grant, request.raw)
+        await blobs.uploads.receive(grant, request.raw)
       } catch (error) {
         letGo(request, reply)
         throw error

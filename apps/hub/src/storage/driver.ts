@@ -24,3 +24,11 @@ export type BlobDriver = {
   /** Deletes a blob; does nothing when it does not exist. */
   remove(name: string): Promise<void>
 }
+
+/** Driver of a blob's place and its name there. Rejects if its object store is gone. */
+export type LocateBlob = (place: {
+  assetId: string
+  /** Null for the hub's folder. */
+  storeId: string | null
+  objectKey: string | null
+}) => Promise<{ driver: BlobDriver; name: string }>

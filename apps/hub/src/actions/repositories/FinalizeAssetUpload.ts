@@ -1,13 +1,14 @@
 import { handler } from '../../handler.ts'
+import { getAsset, markAvailable } from '../../storage/assets.ts'
 
 /** Checks the uploaded bytes of a blob outside of a transaction, then makes the blob available. */
 export const repositories_FinalizeAssetUpload = handler('repositories_FinalizeAssetUpload', {
   prepare: async ({ db, services }, { assetId }) => {
-    const asset = await services.blobs.get(db, assetId)
+    const asset = await getAsset(db, assetId)
     if (asset.status === 'Available') return async () => ({})
-    const sha256 = await services.blobs.check(asset)
+    const sha256 = await services.blobs.uploads.check(asset)
     return async ({ tx, events, changed }) => {
-      await services.blobs.markAvailable(tx, asset, sha256, events)
+      await markAvailable(tx, asset, sha256, events)
       changed('packages')
       return {}
     }

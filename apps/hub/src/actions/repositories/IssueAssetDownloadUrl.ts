@@ -1,5 +1,6 @@
 import type { Db } from '../../database/client/connection.ts'
 import { handler } from '../../handler.ts'
+import { getAsset } from '../../storage/assets.ts'
 import type { Blobs } from '../../storage/blobs.ts'
 
 /** Issues a signed URL for downloading a blob. */
@@ -13,5 +14,5 @@ async function issue(
   blobs: Blobs,
   { assetId, filename }: { assetId: string; filename?: string | undefined },
 ): Promise<{ url: string }> {
-  return { url: await blobs.downloadUrl(db, await blobs.get(db, assetId), filename) }
+  return { url: await blobs.downloadUrl(db, await getAsset(db, assetId), filename) }
 }
