@@ -46,7 +46,7 @@ export const resolvePackage = resolve(
   `${ownerOf('package p join repository r on r.repository_id = p.repository_id', 'p.package_id')} where p.package_id = $1`,
 )
 
-/** A version belongs to its package. */
+/** A version belongs to the repository of its package. */
 export const resolvePackageVersion = resolve(
   `${ownerOf(
     'package_version v join package p on p.package_id = v.package_id join repository r on r.repository_id = p.repository_id',

@@ -10,7 +10,7 @@ export async function lockMembers(tx: Tx, organizationId: string): Promise<void>
     .selectFrom('organization')
     .where('organization_id', '=', organizationId)
     .select('organization_id')
-    // Not `for update`: inserts that only reference the organization, such as a new project, need not wait.
+    // Not `for update`, which would also block inserts of rows that reference the organization.
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 }
