@@ -1,4 +1,5 @@
 import type { Jwts } from './credentials/jwts.ts'
+import type { Passwords } from './credentials/passwords.ts'
 import type { Db } from './database/client/connection.ts'
 import type { Readiness } from './database/server/readiness.ts'
 import type { Pipeline } from './invoke.ts'
@@ -15,6 +16,7 @@ export type Core = {
   pipeline: Pipeline
   sessions: Sessions
   jwts: Jwts
+  passwords: Passwords
   live: LiveHub
   limits: RateLimits
   /** Web pages of devices, each device under its own host name. */

@@ -14,6 +14,7 @@ import { ConfigError } from './config-error.ts'
 import type { Core } from './core.ts'
 import { type InstanceKey, instanceKeyOf, loadInstanceKey } from './credentials/instance-key.ts'
 import { Jwts } from './credentials/jwts.ts'
+import { Passwords } from './credentials/passwords.ts'
 import { openDatabase } from './database/client/connection.ts'
 import { DiskSpace, type WatchedDisk } from './database/server/disk-space.ts'
 import { type DatabaseAccess, startEmbeddedDatabase } from './database/server/embedded.ts'
@@ -161,6 +162,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
   const live = new LiveHub()
   stack.defer(() => live.close())
   const jwts = new Jwts(key)
+  const passwords = stack.use(new Passwords())
   const limits = new RateLimits()
   const tokenUses = stack.use(new TokenUses({ db, log }))
   const sessions = new Sessions(db, limits, tokenUses)
@@ -185,6 +187,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     links,
     jobs,
     jwts,
+    passwords,
     proxy: { hosts, tokens, publicUrl },
     blobs,
     signup: config.signup,
@@ -198,7 +201,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     nodeId: node.nodeId,
   }
   const pipeline = drained(createPipeline({ db, pool, handlers, services, live, limits, log }), stack)
-  const firstRun = await bootstrap(db, config.dataDir, publicUrl)
+  const firstRun = await bootstrap(db, passwords, config.dataDir, publicUrl)
 
   const presence = new Presence(pool, node.nodeId)
   const gateway = createGateway({
@@ -239,6 +242,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     pipeline,
     sessions,
     jwts,
+    passwords,
     live,
     limits,
     proxy,

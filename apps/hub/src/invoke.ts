@@ -24,7 +24,6 @@ import {
 import { recordEvent } from './audit/events.ts'
 import { actorId, type Caller, personOf } from './caller.ts'
 import type { CommandContext } from './command-context.ts'
-import { verifyPassword } from './credentials/passwords.ts'
 import { BATCHED_WRITES } from './database/client/batched-writes.ts'
 import type { Db } from './database/client/connection.ts'
 import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from './database/client/errors.ts'
@@ -280,7 +279,7 @@ export function createPipeline({
         .where('user_id', '=', person.userId)
         .select('password_hash')
         .executeTakeFirst()
-      if (!(await verifyPassword(currentPassword, user?.password_hash)))
+      if (!(await services.passwords.verify(currentPassword, user?.password_hash)))
         throw needsPassword('The current password is wrong.')
       await limits.giveBack('current password', person.userId)
     } else if (person.actor === 'UserToken') {

@@ -1,4 +1,5 @@
 import type { Jwts } from './credentials/jwts.ts'
+import type { Passwords } from './credentials/passwords.ts'
 import type { DiskSpace } from './database/server/disk-space.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { LimitReports } from './limits/limit-reports.ts'
@@ -21,6 +22,7 @@ export type Services = {
   links: LinkSlots
   jobs: Jobs
   jwts: Jwts
+  passwords: Passwords
   /** Host names and tokens in links to web pages of devices. */
   proxy: { hosts: ProxyHosts; tokens: ProxyTokens; publicUrl: string }
   /** Files of repositories. */

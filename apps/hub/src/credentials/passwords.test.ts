@@ -1,37 +1,43 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { mailedJwt, testHub, until } from '@muster/testkit'
 import { hash as cheapHash } from '@node-rs/argon2'
-import { describe, expect, it } from 'vitest'
-import { hashPassword, strongerHash, verifyPassword, verifyStrangersPassword } from './passwords.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Passwords } from './passwords.ts'
 import { hashSecret, matchesSecret } from './secrets.ts'
 
 /** Hash of the password `x`, by Argon2 with parameters that make it about a hundred times cheaper. */
 const CHEAP = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
 
-const strangers = (password: string, count: number): Promise<boolean>[] =>
-  Array.from({ length: count }, () => verifyStrangersPassword(password, CHEAP))
+const passwords = new Passwords()
+afterAll(() => passwords[Symbol.dispose]())
+
+const unauthenticated = (password: string, count: number): Promise<boolean>[] =>
+  Array.from({ length: count }, () => passwords.verifyUnauthenticated(password, CHEAP))
 
 describe('a password', () => {
   it('is stored as Argon2id with a salt of its own', async () => {
-    const [first, second] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')])
+    const [first, second] = await Promise.all([
+      passwords.hash('correct horse'),
+      passwords.hash('correct horse'),
+    ])
     expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(first).not.toBe(second)
-    expect(await verifyPassword('correct horse', first)).toBe(true)
-    expect(await verifyPassword('correct horse ', first)).toBe(false)
-    expect(await verifyPassword('Correct horse', first)).toBe(false)
+    expect(await passwords.verify('correct horse', first)).toBe(true)
+    expect(await passwords.verify('correct horse ', first)).toBe(false)
+    expect(await passwords.verify('Correct horse', first)).toBe(false)
   })
 
   it.each(['', 'a\0b', 'a\0', '漢字😀', 'x'.repeat(1024), '\ud800'])(
     'may be %j, and does not match with a character more',
     async password => {
-      const hash = await hashPassword(password)
-      expect(await verifyPassword(password, hash)).toBe(true)
-      expect(await verifyPassword(`${password}x`, hash)).toBe(false)
+      const hash = await passwords.hash(password)
+      expect(await passwords.verify(password, hash)).toBe(true)
+      expect(await passwords.verify(`${password}x`, hash)).toBe(false)
     },
   )
 
   it('does not match when no hash is stored', async () => {
-    for (const stored of [null, undefined]) expect(await verifyPassword('', stored)).toBe(false)
+    for (const stored of [null, undefined]) expect(await passwords.verify('', stored)).toBe(false)
   })
 
   it('is refused when it is a common one, in any letter case', async () => {
@@ -44,19 +50,19 @@ describe('a password', () => {
       'P@ssw0rd',
       'Admin123',
     ]) {
-      await expect(hashPassword(common)).rejects.toMatchObject({
+      await expect(passwords.hash(common)).rejects.toMatchObject({
         kind: 'Invalid',
         message: 'This password is one of the most common ones: choose another.',
       })
     }
     for (const other of ['password of mine', 'passwords123', ' password']) {
-      expect(await verifyPassword(other, await hashPassword(other))).toBe(true)
+      expect(await passwords.verify(other, await passwords.hash(other))).toBe(true)
     }
   })
 
   it('gets a new hash only when the stored one was made with weaker parameters', async () => {
-    const strong = await hashPassword('correct horse')
-    expect(await strongerHash('correct horse', strong)).toBeUndefined()
+    const strong = await passwords.hash('correct horse')
+    expect(await passwords.strongerHash('correct horse', strong)).toBeUndefined()
     const weaker = [
       { memoryCost: 19 * 1024 - 8 },
       { timeCost: 1 },
@@ -65,27 +71,27 @@ describe('a password', () => {
     ]
     for (const parameters of weaker) {
       const weak = await cheapHash('password', { memoryCost: 19 * 1024, timeCost: 2, ...parameters })
-      const renewed = await strongerHash('password', weak)
+      const renewed = await passwords.strongerHash('password', weak)
       expect(renewed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-      expect(await verifyPassword('password', renewed)).toBe(true)
+      expect(await passwords.verify('password', renewed)).toBe(true)
     }
     expect(
-      await strongerHash('x', await cheapHash('x', { memoryCost: 64 * 1024, timeCost: 3 })),
+      await passwords.strongerHash('x', await cheapHash('x', { memoryCost: 64 * 1024, timeCost: 3 })),
     ).toBeUndefined()
   })
 
   it('is refused when 34 others are pending, and the pending ones are answered', async () => {
-    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => verifyPassword('x', CHEAP)))
+    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => passwords.verify('x', CHEAP)))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
     expect(refused).toHaveLength(16)
     for (const { reason } of refused)
       expect(reason).toMatchObject({ kind: 'RateLimited', status: 429, retryAfterSecs: 1 })
     expect(outcomes.filter(outcome => outcome.status === 'fulfilled' && outcome.value)).toHaveLength(34)
-    expect(await verifyPassword('x', CHEAP)).toBe(true)
+    expect(await passwords.verify('x', CHEAP)).toBe(true)
   })
 
   it('of an unauthenticated client is refused when their queue is full, and the queued ones are answered', async () => {
-    const outcomes = await Promise.allSettled(strangers('x', 60))
+    const outcomes = await Promise.allSettled(unauthenticated('x', 60))
     const refused = outcomes.filter(outcome => outcome.status === 'rejected')
     expect(refused.length).toBeGreaterThan(20)
     expect(refused.length).toBeLessThan(27)
@@ -96,7 +102,7 @@ describe('a password', () => {
 
   // The timeout is long because the rests grow with the duration of a hash, which is long on a busy machine.
   it('of unauthenticated clients does not delay others in a flood', { timeout: 120_000 }, async () => {
-    const flood = strangers('wrong', 60)
+    const flood = unauthenticated('wrong', 60)
     let answered = 0
     for (const one of flood)
       one.then(
@@ -104,10 +110,10 @@ describe('a password', () => {
         () => {},
       )
     await Promise.any(flood)
-    await expect(Promise.all(strangers('wrong', 8))).rejects.toMatchObject({ kind: 'RateLimited' })
+    await expect(Promise.all(unauthenticated('wrong', 8))).rejects.toMatchObject({ kind: 'RateLimited' })
     // Other callers are not delayed: meanwhile at most one more password of the flood is verified.
     const before = answered
-    expect(await verifyPassword('x', CHEAP)).toBe(true)
+    expect(await passwords.verify('x', CHEAP)).toBe(true)
     expect(answered).toBeLessThanOrEqual(before + 1)
     // After the first wrong password the limits drop. A few clients wait longer, and the rest get `RateLimited`.
     const outcomes = await Promise.allSettled(flood)
@@ -115,14 +121,14 @@ describe('a password', () => {
   })
 
   it('can be verified again after the hashing process was killed', async () => {
-    const hash = await hashPassword('correct horse')
-    const underWay = verifyPassword('correct horse', hash)
+    const hash = await passwords.hash('correct horse')
+    const inFlight = passwords.verify('correct horse', hash)
     for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGKILL')
     // The exit of the process and the close of its channel are reported in either order.
-    await expect(underWay).rejects.toThrow(
+    await expect(inFlight).rejects.toThrow(
       /^The process that hashes passwords ended: (SIGKILL|Channel closed|write EPIPE)$/,
     )
-    expect(await verifyPassword('correct horse', hash)).toBe(true)
+    expect(await passwords.verify('correct horse', hash)).toBe(true)
   })
 })
 
@@ -141,6 +147,7 @@ describe('passwords that wait to be hashed', { timeout: 90_000 }, () => {
         password,
         consentedToTerms: true,
       })
+    await hub.services.passwords.hash(password)
     // Stops the process, as on a busy machine where hashing gets no CPU time.
     for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGSTOP')
     let calls: Promise<unknown>[]

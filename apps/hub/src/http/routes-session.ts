@@ -4,12 +4,6 @@ import { z } from 'zod'
 import { recordAuditAction } from '../audit/actions.ts'
 import { ANONYMOUS } from '../caller.ts'
 import type { Core } from '../core.ts'
-import {
-  refuseWhenCrowded,
-  strongerHash,
-  verifyPassword,
-  verifyStrangersPassword,
-} from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
 import { hasEmail } from '../database/queries/accounts/accounts.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
@@ -34,13 +28,13 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   // Rejects before the body is read and the password is hashed, so that a rejected sign-in costs little.
   const refuseEarly = async (request: FastifyRequest): Promise<void> => {
     if (await knownBrowsers.of(request)) return
-    refuseWhenCrowded()
+    core().passwords.refuseWhenCrowded()
     await core().limits.refuseSpent('sign-in address', request.remote)
   }
 
   app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {
     refuseForeignOrigin(request, cookie)
-    const { db, sessions, limits, nodeId } = core()
+    const { db, sessions, limits, passwords, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
     const account = await accountOf(db, email)
     // An attacker who fails on purpose must not lock out the owner or other people behind the same address. Failed sign-ins of a browser
@@ -57,8 +51,10 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     const giveBack = async (): Promise<void> => {
       for (const [kind, key] of counts) await limits.giveBack(kind, key)
     }
-    const verify = isKnown ? verifyPassword : verifyStrangersPassword
-    const matches = await verify(password, account?.password_hash).catch(async error => {
+    const verified = isKnown
+      ? passwords.verify(password, account?.password_hash)
+      : passwords.verifyUnauthenticated(password, account?.password_hash)
+    const matches = await verified.catch(async error => {
       await giveBack()
       throw error
     })
@@ -69,7 +65,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
             {
               userId: account.user_id,
               isAdmin: account.is_admin,
-              passwordHash: await keptHash(db, account, password),
+              passwordHash: await keptHash(core(), account, password),
             },
             request.headers['user-agent'] ?? '',
             isRemembered,
@@ -112,9 +108,13 @@ async function accountOf(db: Db, email: string): Promise<Account | undefined> {
 }
 
 /** Returns the stored password hash, or stores and returns a new one if the stored hash has weaker parameters than today's. */
-async function keptHash(db: Db, { user_id, password_hash }: Account, password: string): Promise<string> {
+async function keptHash(
+  { db, passwords }: Core,
+  { user_id, password_hash }: Account,
+  password: string,
+): Promise<string> {
   const stored = password_hash!
-  const stronger = await strongerHash(password, stored)
+  const stronger = await passwords.strongerHash(password, stored)
   if (stronger === undefined) return stored
   await db
     .updateTable('user')

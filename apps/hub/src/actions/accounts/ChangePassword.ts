@@ -1,5 +1,4 @@
 import { refuseGuessable } from '../../credentials/guessable-password.ts'
-import { hashPassword, verifyPassword } from '../../credentials/passwords.ts'
 import { setPassword } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
@@ -7,15 +6,15 @@ const WRONG = { result: 'InvalidCurrentPassword' as const }
 
 /** Sets a new password after verifying the current one. Verifying and hashing take long, so both run in `prepare`. */
 export const users_ChangePassword = handler('users_ChangePassword', {
-  prepare: async ({ db, caller }, { userId, currentPassword, newPassword, endTokens = false }) => {
+  prepare: async ({ db, caller, services }, { userId, currentPassword, newPassword, endTokens = false }) => {
     const { email, password_hash: stored } = await db
       .selectFrom('user')
       .where('user_id', '=', userId)
       .select(['email', 'password_hash'])
       .executeTakeFirstOrThrow()
-    if (!(await verifyPassword(currentPassword, stored))) return async () => WRONG
+    if (!(await services.passwords.verify(currentPassword, stored))) return async () => WRONG
     refuseGuessable(newPassword, email, 'newPassword')
-    const passwordHash = await hashPassword(newPassword, 'newPassword')
+    const passwordHash = await services.passwords.hash(newPassword, 'newPassword')
     return async context => {
       const account = await context.tx
         .selectFrom('user')

@@ -1,5 +1,4 @@
 import { refuseGuessable } from '../../credentials/guessable-password.ts'
-import { hashPassword } from '../../credentials/passwords.ts'
 import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
 import { redeemMailedToken } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
@@ -17,7 +16,7 @@ export const users_CompletePasswordReset = handler('users_CompletePasswordReset'
     const email = await emailOf(db, claims.userId)
     if (email === undefined) return async () => INVALID
     refuseGuessable(password, email)
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await services.passwords.hash(password)
     return async context => {
       const { tx, events, ownerProved } = context
       const userId = await redeemMailedToken(tx, 'PasswordReset', claims)

@@ -1,15 +1,14 @@
 import { newId } from '@muster/actions'
 import { refuseGuessable } from '../../credentials/guessable-password.ts'
-import { hashPassword } from '../../credentials/passwords.ts'
 import { FIRST_PASSWORD_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
 import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../handler.ts'
 
 /** Creates an active account with its own organization. Without a password, its owner gets a mail with a link to set one. */
 export const users_Create = handler('users_Create', {
-  prepare: async (_context, { email, displayName, name, password, isAdmin = false }) => {
+  prepare: async ({ services }, { email, displayName, name, password, isAdmin = false }) => {
     if (password !== undefined) refuseGuessable(password, email)
-    const passwordHash = password === undefined ? null : await hashPassword(password)
+    const passwordHash = password === undefined ? null : await services.passwords.hash(password)
     return async context => {
       const { tx, events } = context
       const userId = newId('u')

@@ -1,6 +1,5 @@
 import { ActionError, newId } from '@muster/actions'
 import { refuseGuessable } from '../../credentials/guessable-password.ts'
-import { hashPassword, verifyPassword } from '../../credentials/passwords.ts'
 import type { Db } from '../../database/client/connection.ts'
 import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
@@ -23,7 +22,8 @@ export const users_Register = handler('users_Register', {
       const { userId, passwordHash, answer } = known
       // A person who signs up for an address need not own it. When a second sign-up before activation has another password,
       // neither password counts, and activation mails a link to set one (decisions, Accounts).
-      const isContested = answer.result === 'Pending' && !(await verifyPassword(password, passwordHash))
+      const isContested =
+        answer.result === 'Pending' && !(await services.passwords.verify(password, passwordHash))
       return async ({ tx }) => {
         if (isContested)
           await tx
@@ -37,7 +37,7 @@ export const users_Register = handler('users_Register', {
       }
     }
 
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await services.passwords.hash(password)
     return async context => {
       const { tx, events } = context
       const userId = newId('u')

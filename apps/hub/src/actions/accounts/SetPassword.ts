@@ -1,18 +1,17 @@
 import { refusal } from '../../access/authorize.ts'
 import { personOf } from '../../caller.ts'
 import { refuseGuessable } from '../../credentials/guessable-password.ts'
-import { hashPassword } from '../../credentials/passwords.ts'
 import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
 /** Sets the password of an account and ends its sessions except the calling one. */
 export const users_SetPassword = handler('users_SetPassword', {
-  prepare: async ({ db, caller }, { userId, password, endTokens = false }) => {
+  prepare: async ({ db, caller, services }, { userId, password, endTokens = false }) => {
     const email = await emailOf(db, userId)
     // The account was deleted after the permission check.
     if (email === undefined) throw refusal()
     refuseGuessable(password, email)
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await services.passwords.hash(password)
     const isOwner = personOf(caller)?.userId === userId
     return async context => {
       await setPassword(context, {
