@@ -155,10 +155,10 @@ export const accountRows: Rows<typeof accounts> = {
   users_TerminateSession: {
     input: async ({ hub }, { userId }) => ({ sessionId: publicIdOf(await newSession(hub, userId)) as never }),
     may: ONESELF,
-    audited: async ({ hub, made }, { email, password }) => {
+    audited: async ({ hub, generated }, { email, password }) => {
       const answer = await signIn(hub, email, password)
       const session = /=(u_session_sk_\w+)/.exec(answer.headers.get('set-cookie')!)![1]!
-      made.push(session)
+      generated.push(session)
       return { sessionId: publicIdOf(session) }
     },
   },
@@ -195,9 +195,9 @@ export const accountRows: Rows<typeof accounts> = {
   users_DeleteToken: {
     input: async ({ hub }, person) => ({ tokenId: publicIdOf(await hub.userToken(person)) }),
     may: ONESELF_OR_ADMIN,
-    audited: async ({ hub, made }, oneself) => {
+    audited: async ({ hub, generated }, oneself) => {
       const token = await hub.userToken(oneself)
-      made.push(token)
+      generated.push(token)
       return { tokenId: publicIdOf(token) }
     },
   },

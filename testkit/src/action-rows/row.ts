@@ -4,11 +4,11 @@ import type { TestHub, TestUser } from '../test-hub.ts'
 
 /** Every kind of caller, as the organization of `World` sees it. The user token belongs to the member. */
 export const ACTORS = [
-  'nobody',
+  'unauthenticated',
   'expiredSession',
   'endedSession',
   'revokedToken',
-  'stranger',
+  'otherTenant',
   'member',
   'organizationAdmin',
   'instanceAdmin',
@@ -25,7 +25,7 @@ export const MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin', 'us
 /** Callers who may read in the organization. */
 export const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
 /** All callers who are signed in or use a user token. */
-export const PEOPLE: readonly ActorName[] = [...READERS, 'stranger']
+export const PEOPLE: readonly ActorName[] = [...READERS, 'otherTenant']
 /** Callers who may manage the members of the organization. */
 export const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
 /** Readers of a private repository that is linked to the project. */
@@ -42,7 +42,7 @@ export type Person = { userId: string; email: string }
 /** Records that the rows act on: an organization with people and one record of each kind that it can own. */
 export type World = RepositoryIds & {
   hub: TestHub
-  people: Record<'member' | 'organizationAdmin' | 'instanceAdmin' | 'stranger', TestUser>
+  people: Record<'member' | 'organizationAdmin' | 'instanceAdmin' | 'otherTenant', TestUser>
   organizationId: string
   projectId: string
   tokenId: string
@@ -57,7 +57,7 @@ export type AuditWorld = World & {
   /** Makes a secret that must be stored nowhere. */
   plant: () => string
   /** Secrets that the hub made; they must be neither stored nor logged. */
-  made: string[]
+  generated: string[]
   /** Secrets in mails. They must not be stored; without a mail server the log shows their links. */
   mailed: string[]
 }

@@ -15,7 +15,7 @@ export async function actionWorld(
     member: given.member ?? (await hub.user()),
     organizationAdmin: given.organizationAdmin ?? (await hub.user()),
     instanceAdmin: given.instanceAdmin ?? (await hub.user({ isAdmin: true })),
-    stranger: given.stranger ?? (await hub.user()),
+    otherTenant: given.otherTenant ?? (await hub.user()),
   }
   const organizationId = newId('org')
   await hub.db.insertInto('organization').values({ organization_id: organizationId, name: 'home' }).execute()

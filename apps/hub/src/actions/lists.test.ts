@@ -29,17 +29,17 @@ beforeAll(async () => {
   for (const [, list] of lists)
     for (const [index, name] of NAMES.entries()) await list.add(world, name, index)
   // Records of another tenant, which no list may contain.
-  const { stranger } = world.people
-  const strange = await hub.project(stranger, await hub.organization(stranger), 'Gate')
-  await hub.token(stranger, strange)
-  await deviceRow(hub, strange, { name: 'Gate' })
+  const { otherTenant } = world.people
+  const foreignProjectId = await hub.project(otherTenant, await hub.organization(otherTenant), 'Gate')
+  await hub.token(otherTenant, foreignProjectId)
+  await deviceRow(hub, foreignProjectId, { name: 'Gate' })
 })
 afterAll(async () => {
   await world.s3[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
 
-async function asked(name: ActionName, { items }: List, input: Ask = {}): Promise<Answer> {
+async function queryList(name: ActionName, { items }: List, input: Ask = {}): Promise<Answer> {
   const { member, instanceAdmin } = world.people
   const person = actions[name].permission === 'admin' ? instanceAdmin : member
   const scope = await ACTION_ROWS[name].input(world, member)
@@ -53,7 +53,7 @@ async function asked(name: ActionName, { items }: List, input: Ask = {}): Promis
 
 async function* pages(name: ActionName, list: List, input: Ask): AsyncGenerator<Answer> {
   for (let cursor: string | undefined; ; ) {
-    const page = await asked(name, list, { ...input, ...(cursor !== undefined && { cursor }) })
+    const page = await queryList(name, list, { ...input, ...(cursor !== undefined && { cursor }) })
     yield page
     if (page.nextCursor === undefined) return
     cursor = page.nextCursor
@@ -75,32 +75,32 @@ it('covers every action that lists and sorts', () => {
 
 describe.each(lists)('%s', (name, list) => {
   it('answers a call without `limit` with the whole list in default order, without page fields', async () => {
-    const { items, nextCursor, total } = await asked(name, list)
+    const { items, nextCursor, total } = await queryList(name, list)
     expect(items.length).toBeGreaterThanOrEqual(COUNT)
     expect(nextCursor).toBeUndefined()
     expect(total).toBeUndefined()
-    expect(await asked(name, list, { sort: list.defaultSort })).toEqual({ items, nextCursor, total })
+    expect(await queryList(name, list, { sort: list.defaultSort })).toEqual({ items, nextCursor, total })
   })
 
   it('lists each item once', async () => {
-    const { items } = await asked(name, list)
+    const { items } = await queryList(name, list)
     expect(new Set(items.map(item => item[list.id])).size).toBe(items.length)
   })
 
   it('returns the total with the first page, except in logs', async () => {
-    const { items } = await asked(name, list)
+    const { items } = await queryList(name, list)
     for (const limit of [1, 4, items.length - 1, items.length, 500])
-      expect((await asked(name, list, { limit })).total).toBe(list.hasNoTotal ? undefined : items.length)
+      expect((await queryList(name, list, { limit })).total).toBe(list.hasNoTotal ? undefined : items.length)
   })
 
   it('returns no cursor with a page that has all remaining items', async () => {
-    const { items } = await asked(name, list)
-    expect(await asked(name, list, { limit: items.length })).toEqual({
+    const { items } = await queryList(name, list)
+    expect(await queryList(name, list, { limit: items.length })).toEqual({
       items,
       nextCursor: undefined,
       total: list.hasNoTotal ? undefined : items.length,
     })
-    expect((await asked(name, list, { limit: items.length - 1 })).nextCursor).toBeDefined()
+    expect((await queryList(name, list, { limit: items.length - 1 })).nextCursor).toBeDefined()
   })
 
   it.each([
@@ -115,7 +115,10 @@ describe.each(lists)('%s', (name, list) => {
     ['exceeds the maximal length', 'x'.repeat(MAX_CURSOR_LENGTH + 1), 400],
     ['contains NUL', 'a\0b', 400],
   ])('refuses a cursor that %s', async (_what, cursor, status) => {
-    await expect(asked(name, list, { limit: 2, cursor })).rejects.toMatchObject({ kind: 'Invalid', status })
+    await expect(queryList(name, list, { limit: 2, cursor })).rejects.toMatchObject({
+      kind: 'Invalid',
+      status,
+    })
   })
 
   it('refuses or answers a forged cursor without an internal error', async () => {
@@ -133,7 +136,7 @@ describe.each(lists)('%s', (name, list) => {
         '-1',
       ]) {
         const cursor = encode(JSON.stringify([sort, value, value]))
-        const outcome = await asked(name, list, { limit: 2, sort, cursor }).then(
+        const outcome = await queryList(name, list, { limit: 2, sort, cursor }).then(
           () => 'answered',
           (error: { kind: string }) => error.kind,
         )
@@ -143,22 +146,24 @@ describe.each(lists)('%s', (name, list) => {
   })
 
   it('treats an empty cursor as a missing one', async () => {
-    expect((await asked(name, list, { limit: 2, cursor: '' })).items).toEqual(
-      (await asked(name, list, { limit: 2 })).items,
+    expect((await queryList(name, list, { limit: 2, cursor: '' })).items).toEqual(
+      (await queryList(name, list, { limit: 2 })).items,
     )
   })
 
   it('lists everything for an empty, blank or unknown filter', async () => {
-    const { items } = await asked(name, list)
+    const { items } = await queryList(name, list)
     for (const filter of [{}, { text: '' }, { text: '  ' }, { text: null }, { unknown: 1 }])
-      expect((await asked(name, list, { filter })).items).toEqual(items)
+      expect((await queryList(name, list, { filter })).items).toEqual(items)
   })
 })
 
 describe.each(lists.filter(([, list]) => list.hasText))('%s filtered by text', (name, list) => {
   it('finds a literal text anywhere in a name, in any letter case', async () => {
     const named = async (filter: string): Promise<unknown[]> =>
-      (await asked(name, list, { filter: { text: filter } })).items.map(item => item[list.named ?? 'name'])
+      (await queryList(name, list, { filter: { text: filter } })).items.map(
+        item => item[list.named ?? 'name'],
+      )
     expect(await named('%')).toEqual(['100 %'])
     expect(await named('a_b')).toEqual(['a_b'])
     expect(await named('\\')).toEqual(['back\\slash'])
@@ -173,16 +178,16 @@ describe.each(lists.filter(([, list]) => list.hasText))('%s filtered by text', (
   })
 
   it('finds an item by its id or a part of it', async () => {
-    const { items } = await asked(name, list)
+    const { items } = await queryList(name, list)
     const id = items[5]![list.id] as string
     for (const text of [id, id.slice(0, -1), id.slice(4)]) {
-      const found = await asked(name, list, { filter: { text } })
+      const found = await queryList(name, list, { filter: { text } })
       expect(found.items.map(item => item[list.id])).toEqual([id])
     }
   })
 
   it('counts and pages the filtered items', async () => {
-    const whole = await asked(name, list, { filter: { text: 'gate' } })
+    const whole = await queryList(name, list, { filter: { text: 'gate' } })
     const parts = await all(pages(name, list, { filter: { text: 'gate' }, limit: 2 }))
     expect(parts.flatMap(({ items }) => items)).toEqual(whole.items)
     expect(parts[0]!.total).toBe(whole.items.length)
@@ -192,7 +197,7 @@ describe.each(lists.filter(([, list]) => list.hasText))('%s filtered by text', (
 describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
   it('has the same order in pages as in the whole list, in both directions', async () => {
     for (const order of [sort, `-${sort}`]) {
-      const whole = await asked(name, list, { sort: order })
+      const whole = await queryList(name, list, { sort: order })
       for (const limit of [2, 7]) {
         const parts = await all(pages(name, list, { sort: order, limit }))
         expect(parts.flatMap(({ items }) => items)).toEqual(whole.items)
@@ -203,8 +208,8 @@ describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
   })
 
   it('is in order, and reversed with a leading minus sign', async () => {
-    const up = (await asked(name, list, { sort })).items
-    const down = (await asked(name, list, { sort: `-${sort}` })).items
+    const up = (await queryList(name, list, { sort })).items
+    const down = (await queryList(name, list, { sort: `-${sort}` })).items
     expect(down).toEqual(up.toReversed())
     const keys = up.map(item => list.sorts[sort]!(item, world))
     // The collation of the database decides the order of texts. Equal texts must be adjacent.
@@ -214,13 +219,13 @@ describe.each(sorted)('%s sorted by %s', (name, sort, list) => {
   })
 
   it('refuses a cursor of another order', async () => {
-    const { nextCursor } = await asked(name, list, { sort, limit: 2 })
-    const other = asked(name, list, { sort: `-${sort}`, limit: 2, cursor: nextCursor! })
+    const { nextCursor } = await queryList(name, list, { sort, limit: 2 })
+    const other = queryList(name, list, { sort: `-${sort}`, limit: 2, cursor: nextCursor! })
     await expect(other).rejects.toMatchObject({ kind: 'Invalid' })
   })
 
   it('neither repeats nor skips an item when others are added between two pages', async () => {
-    const before = (await asked(name, list, { sort })).items.map(item => item[list.id])
+    const before = (await queryList(name, list, { sort })).items.map(item => item[list.id])
     const seen: unknown[] = []
     let round = 0
     for await (const { items } of pages(name, list, { sort, limit: 6 })) {

@@ -88,11 +88,11 @@ const VERBS = [
 
 /** Roles of each actor towards the records of the test world. Its repository is private, and the user token is the member's. */
 const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
-  nobody: ['anyone'],
+  unauthenticated: ['anyone'],
   expiredSession: ['anyone'],
   endedSession: ['anyone'],
   revokedToken: ['anyone'],
-  stranger: ['anyone', 'person'],
+  otherTenant: ['anyone', 'person'],
   member: ['anyone', 'person', 'oneself', 'member'],
   organizationAdmin: ['anyone', 'person', 'organizationAdmin'],
   instanceAdmin: ['anyone', 'person', 'instanceAdmin'],
@@ -103,7 +103,12 @@ const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   clusterNode: ['anyone'],
 }
 
-const WITHOUT_CREDENTIALS: readonly ActorName[] = ['nobody', 'expiredSession', 'endedSession', 'revokedToken']
+const WITHOUT_CREDENTIALS: readonly ActorName[] = [
+  'unauthenticated',
+  'expiredSession',
+  'endedSession',
+  'revokedToken',
+]
 /** Test world with two connected devices of the project and one of another organization. */
 type ConnectedWorld = World & {
   devices: Record<'ownDevice' | 'siblingDevice' | 'foreignDevice', FakeDevice>
@@ -115,13 +120,13 @@ const withIds = entries.filter(([, { input }]) => idFieldsOf(input).length > 0)
 
 const captured = capturedLog()
 let world: ConnectedWorld
-/** Public repository of the other tenant (`stranger`). */
+/** Public repository of the other tenant (`otherTenant`). */
 let open: RepositoryIds
 let expiredToken: string
 let endedToken: string
 let revokedToken: string
 /** Ids and email addresses that no answer to the other tenant may contain: the organization's, its people's, the instance's own. */
-let notForStrangers: string[]
+let hiddenFromOtherTenant: string[]
 /** One id of the other tenant for each id prefix. */
 let foreign: Record<string, string>
 
@@ -138,10 +143,10 @@ beforeAll(async () => {
   )
   const { token, ...made } = await actionWorld(hub)
   const { organizationId, projectId, tokenId } = made
-  const { member, organizationAdmin, instanceAdmin, stranger } = made.people
-  const foreignOrganizationId = await hub.organization(stranger)
-  const foreignProjectId = await hub.project(stranger, foreignOrganizationId)
-  const foreignToken = await hub.token(stranger, foreignProjectId)
+  const { member, organizationAdmin, instanceAdmin, otherTenant } = made.people
+  const foreignOrganizationId = await hub.organization(otherTenant)
+  const foreignProjectId = await hub.project(otherTenant, foreignOrganizationId)
+  const foreignToken = await hub.token(otherTenant, foreignProjectId)
   const [ownDevice, siblingDevice, foreignDevice] = await Promise.all(
     [token, token, foreignToken.token].map(one => connectDevice({ url: hub.url, token: one })),
   )
@@ -153,9 +158,9 @@ beforeAll(async () => {
   open = await filledRepository(hub, foreignOrganizationId, 'Public')
   const closed = await filledRepository(hub, foreignOrganizationId)
   foreign = {
-    u: stranger.userId,
-    u_pk: publicIdOf(await hub.userToken(stranger)),
-    u_session_pk: publicIdOf(await newSession(hub, stranger.userId)),
+    u: otherTenant.userId,
+    u_pk: publicIdOf(await hub.userToken(otherTenant)),
+    u_session_pk: publicIdOf(await newSession(hub, otherTenant.userId)),
     org: foreignOrganizationId,
     org_invite: await anotherInvitation(world, foreignOrganizationId, newEmail()),
     repo: closed.repositoryId,
@@ -167,7 +172,7 @@ beforeAll(async () => {
     d: foreignDevice!.deviceId,
     d_c: await anotherCertificate(world, foreignDevice!.deviceId),
   }
-  notForStrangers = [
+  hiddenFromOtherTenant = [
     ...instanceOwn.rows.map(({ id }) => id),
     ...[organizationId, projectId, tokenId, world.deviceId, siblingDevice!.deviceId],
     ...[world.repositoryId, world.packageId, world.versionId, world.assetId],
@@ -227,11 +232,11 @@ describe('permission to run', () => {
         const outcome = await run(actor, name, input)
         const refused = WITHOUT_CREDENTIALS.includes(actor) ? '401 Forbidden' : '403 Forbidden'
         const expected = ACTION_ROWS[name].may.includes(actor) ? '200' : refused
-        expect(outcome.told, `${actor} runs ${name}`).toBe(expected)
-        if (permission === 'anyone') expect(outcome.told).toBe('200')
+        expect(outcome.result, `${actor} runs ${name}`).toBe(expected)
+        if (permission === 'anyone') expect(outcome.result).toBe('200')
         // An answer to the other tenant contains nothing of the organization, not even in lists.
-        if (actor === 'stranger')
-          for (const one of notForStrangers) expect(outcome.text, name).not.toContain(one)
+        if (actor === 'otherTenant')
+          for (const one of hiddenFromOtherTenant) expect(outcome.text, name).not.toContain(one)
       }
     },
   )
@@ -240,12 +245,12 @@ describe('permission to run', () => {
     const roles = rolesOf(action.permission)
     const input = (await ACTION_ROWS[name].input(world, world.people.member)) as never
     const token = { actor: 'UserToken', userId: world.people.member.userId } as const
-    const told = ACTORS.filter(actor => {
+    const permitted = ACTORS.filter(actor => {
       // A user token does not count as a recent sign-in.
       if (actor === 'userToken' && action.recentSignIn?.isNeeded(input, token)) return false
       return ACTOR_ROLES[actor].some(role => roles.has(role))
     })
-    expect([...ACTION_ROWS[name].may].sort()).toEqual(told.sort())
+    expect([...ACTION_ROWS[name].may].sort()).toEqual(permitted.sort())
   })
 
   it.each(scoped)('%s gives byte-identical answers for absent and foreign records', async name => {
@@ -255,7 +260,7 @@ describe('permission to run', () => {
     const missing = { ...input, [permission.id]: missingId(prefixOf(input[permission.id]!)) }
     const path = `/api/v1/actions/invoke/${name}`
     const [toForeign, toMissing] = await Promise.all(
-      [input, missing].map(body => ask(world.hub, path, { as: world.people.stranger, body })),
+      [input, missing].map(body => ask(world.hub, path, { as: world.people.otherTenant, body })),
     )
     expect(toForeign!.status).toBe(403)
     expect(comparable(toMissing!)).toEqual(comparable(toForeign!))
@@ -315,7 +320,7 @@ describe('permission to run', () => {
       if (typeof permission === 'string' || permission.can !== 'read') return
       for (const actor of ACTORS) {
         const input = await ACTION_ROWS[name].input({ ...world, ...open }, world.people.member)
-        expect((await run(actor, name, input)).told, `${actor} runs ${name}`).toBe('200')
+        expect((await run(actor, name, input)).result, `${actor} runs ${name}`).toBe('200')
       }
     },
   )
@@ -385,7 +390,7 @@ describe('invalid input', () => {
   ]
 
   it.each(entries)('%s refuses malformed JSON, too deep JSON and JSON that is no object', async name => {
-    const person = await someoneWhoMay(name)
+    const person = await permittedPerson(name)
     for (const text of TOP_LEVEL) expect(await invoked(name, text, person), text.slice(0, 40)).toBe('Invalid')
   })
 
@@ -393,7 +398,7 @@ describe('invalid input', () => {
     const { shape } = action.input as z.ZodObject
     for (const field of Object.keys(shape)) {
       for (const value of VALUES) {
-        const person = await someoneWhoMay(name)
+        const person = await permittedPerson(name)
         const input = { ...(await ACTION_ROWS[name].input(world, person)), [field]: value }
         const isValid = action.input.safeParse(input).success
         const outcome = await invoked(name, JSON.stringify(input), person)
@@ -410,7 +415,7 @@ describe('invalid input', () => {
   })
 
   it.each(entries)('%s ignores unknown fields, also `__proto__`', async name => {
-    const person = await someoneWhoMay(name)
+    const person = await permittedPerson(name)
     const input = JSON.stringify(await ACTION_ROWS[name].input(world, person))
     const more = `"__proto__":{"isAdmin":true},"constructor":null,"toString":[],"\\u0000":"\\ud800"`
     const text = input === '{}' ? `{${more}}` : `{${more},${input.slice(1)}`
@@ -419,7 +424,7 @@ describe('invalid input', () => {
   })
 
   it.each(entries)('%s refuses an unknown field that is nested deeper than 64 levels', async name => {
-    const person = await someoneWhoMay(name)
+    const person = await permittedPerson(name)
     const input = (await ACTION_ROWS[name].input(world, person)) as object
     expect(await invoked(name, JSON.stringify({ ...input, more: nested(64) }), person)).toBe('Invalid')
   })
@@ -436,37 +441,37 @@ describe('invalid input', () => {
   })
 })
 
-type Someone = Person & { isAdmin: boolean; sessionId: string }
+type PermittedPerson = Person & { isAdmin: boolean; sessionId: string }
 
-const someoneByKind = new Map<boolean, Someone>()
+const personByIsAdmin = new Map<boolean, PermittedPerson>()
 
 /**
  * Returns an administrator of the organization, and of the instance too if the action needs that. An action with a rate limit
  * gets a new person for each call, so that the limit does not hide its outcome.
  */
-async function someoneWhoMay(name: ActionName): Promise<Someone> {
+async function permittedPerson(name: ActionName): Promise<PermittedPerson> {
   const { permission, rateLimit, recentSignIn } = actions[name] as Action
   const isAdmin = permission === 'admin'
   const isCounted = rateLimit !== undefined || recentSignIn !== undefined
-  const known = isCounted ? undefined : someoneByKind.get(isAdmin)
+  const known = isCounted ? undefined : personByIsAdmin.get(isAdmin)
   if (known) return known
   const person = await anotherPerson(world, world.organizationId, { isAdmin, isOrganizationAdmin: true })
   const sessionId = publicIdOf(await newSession(world.hub, person.userId))
-  const someone = { ...person, isAdmin, sessionId }
-  someoneByKind.set(isAdmin, someone)
-  return someone
+  const permitted = { ...person, isAdmin, sessionId }
+  personByIsAdmin.set(isAdmin, permitted)
+  return permitted
 }
 
 /** Runs an action in process as a person with a recent sign-in. Returns `ok` or the kind of the error. */
-async function invoked(name: ActionName, text: string, someone: Someone): Promise<string> {
-  const caller: Caller = { actor: 'User', ...someone, signedInAt: new Date() }
+async function invoked(name: ActionName, text: string, person: PermittedPerson): Promise<string> {
+  const caller: Caller = { actor: 'User', ...person, signedInAt: new Date() }
   return world.hub.pipeline.invoke(caller, name, text, 'junk').then(
     () => 'ok',
     error => (error instanceof ActionError ? error.kind : `not an ActionError: ${String(error)}`),
   )
 }
 
-type Outcome = { told: string; text: string }
+type Outcome = { result: string; text: string }
 
 let calls = 0
 
@@ -476,15 +481,15 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
   if (actor === 'clusterNode') {
     const node: Caller = { actor: 'ClusterNode', nodeId: hub.nodeId }
     return hub.pipeline.invoke(node, name, JSON.stringify(input), 'node').then(
-      text => ({ told: '200', text }),
-      ({ status, kind, message }: ActionError) => ({ told: `${status} ${kind}`, text: message }),
+      text => ({ result: '200', text }),
+      ({ status, kind, message }: ActionError) => ({ result: `${status} ${kind}`, text: message }),
     )
   }
   if (actor === 'ownDevice' || actor === 'siblingDevice' || actor === 'foreignDevice') {
     return devices[actor].invoke(name, input).then(
-      output => ({ told: '200', text: JSON.stringify(output) }),
+      output => ({ result: '200', text: JSON.stringify(output) }),
       // An error over the link has no status. Its message is the same as over HTTP.
-      (error: { kind: string; message: string }) => ({ told: `403 ${error.kind}`, text: error.message }),
+      (error: { kind: string; message: string }) => ({ result: `403 ${error.kind}`, text: error.message }),
     )
   }
   const address = `10.0.${(calls >> 8) & 255}.${calls++ & 255}`
@@ -497,7 +502,7 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
       'x-muster-proxy-secret': PROXY_SECRET,
     },
   })
-  return { told: status === 200 ? '200' : `${status} ${json<{ kind: string }>().kind}`, text }
+  return { result: status === 200 ? '200' : `${status} ${json<{ kind: string }>().kind}`, text }
 }
 
 /** Headers with the credentials of an actor that uses HTTP. */
@@ -506,7 +511,7 @@ async function credentialsOf(
 ): Promise<Record<string, string>> {
   const { hub, people } = world
   switch (actor) {
-    case 'nobody':
+    case 'unauthenticated':
       return {}
     case 'expiredSession':
       return { cookie: `muster=${expiredToken}` }
@@ -527,8 +532,8 @@ async function credentialsOf(
 function comparable({ status, headers, json }: Awaited<ReturnType<typeof ask>>, id = ''): unknown {
   const { requestId, ...body } = json()
   if (status !== 200) expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
-  const told = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
-  return { status, headers: told, body: JSON.stringify(body).replaceAll(id || '\0', 'the id') }
+  const comparedHeaders = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
+  return { status, headers: comparedHeaders, body: JSON.stringify(body).replaceAll(id || '\0', 'the id') }
 }
 
 function prefixOf(id: string): string {

@@ -26,7 +26,7 @@ let hub: TestHub
 let root: TestUser
 let world: AuditWorld
 /** Secrets that the hub generated. */
-const made: string[] = []
+const generated: string[] = []
 /** Secrets in mails. They must not be stored, but they are logged: without a mail server the log shows the mailed links. */
 const mailed: string[] = []
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   root = await hub.user({ isAdmin: true })
   const s3 = await fakeS3({ secretAccessKey: secret() })
   const people = { member: root, instanceAdmin: root }
-  world = { ...(await actionWorld(hub, { ...people, s3 })), plant: secret, made, mailed }
+  world = { ...(await actionWorld(hub, { ...people, s3 })), plant: secret, generated, mailed }
   const { organizationId } = world
   await root.invoke('organizations_SetMemberIsAdmin', { organizationId, userId: root.userId, isAdmin: true })
 })
@@ -49,7 +49,7 @@ const names = (Object.keys(ACTION_ROWS) as ActionName[]).filter(name => actions[
 type Row = { action: string; status: string; actor: { actor: string }; data: object }
 
 /** Runs an action over HTTP and finds the audit rows that the request left. */
-async function audited(
+async function runAudited(
   name: ActionName,
   body: unknown,
   options: AskOptions,
@@ -69,22 +69,24 @@ describe('an audited action', () => {
     const { input, audited: auditedInput = input } = ACTION_ROWS[name] as ActionRow<ActionName>
     const body = (await auditedInput(world, root)) as Record<string, unknown>
     if (permission !== 'anyone') {
-      const nobody = await audited(name, body, {})
-      expect(nobody.status).toBe(401)
-      expect(nobody.rows).toMatchObject([{ action: name, status: 'Rejected', actor: { actor: 'Anonymous' } }])
+      const unauthenticated = await runAudited(name, body, {})
+      expect(unauthenticated.status).toBe(401)
+      expect(unauthenticated.rows).toMatchObject([
+        { action: name, status: 'Rejected', actor: { actor: 'Anonymous' } },
+      ])
     }
     if (permission !== 'anyone' && permission !== 'user') {
-      const stranger = await audited(name, body, { as: await hub.user() })
-      expect(stranger.status).toBe(403)
-      expect(stranger.rows).toMatchObject([{ action: name, status: 'Rejected', actor: { actor: 'User' } }])
+      const otherTenant = await runAudited(name, body, { as: await hub.user() })
+      expect(otherTenant.status).toBe(403)
+      expect(otherTenant.rows).toMatchObject([{ action: name, status: 'Rejected', actor: { actor: 'User' } }])
     }
-    const done = await audited(name, body, permission === 'anyone' ? {} : { as: root })
+    const done = await runAudited(name, body, permission === 'anyone' ? {} : { as: root })
     expect(done.status, done.text).toBe(200)
     expect(done.rows).toMatchObject([{ action: name, status: 'Succeeded' }])
     const kept = Object.fromEntries(Object.entries(body).filter(([key]) => audit.includes(key)))
     expect(done.rows[0]!.data).toEqual(kept)
     const token = /"(?:token|jwt)":"([\w.-]+)"/.exec(done.text)?.[1]
-    if (token) made.push(token)
+    if (token) generated.push(token)
   })
 
   it('leaves a Failed row and no event when it fails', async () => {
@@ -92,26 +94,28 @@ describe('an audited action', () => {
     const own = await hub.organization(alone)
     const before = await events()
     const body = { organizationId: own, userId: alone.userId, isAdmin: false }
-    const failed = await audited('organizations_SetMemberIsAdmin', body, { as: alone })
+    const failed = await runAudited('organizations_SetMemberIsAdmin', body, { as: alone })
     expect(failed.rows).toMatchObject([{ status: 'Failed', data: body }])
     expect(await events()).toBe(before)
   })
 
   it('is Rejected with a wrong password instead of a recent sign-in, which is not stored', async () => {
     const body = { userId: root.userId, name: 'x', currentPassword: secret() }
-    const { rows, status } = await audited('users_CreateToken', body, { token: await hub.userToken(root) })
+    const { rows, status } = await runAudited('users_CreateToken', body, { token: await hub.userToken(root) })
     expect(status).toBe(403)
     expect(rows).toMatchObject([{ status: 'Rejected', data: { userId: root.userId, name: 'x' } }])
   })
 
   it('leaves no row when its input is invalid', async () => {
-    expect((await audited('projects_SetName', { projectId: world.projectId }, { as: root })).rows).toEqual([])
+    expect((await runAudited('projects_SetName', { projectId: world.projectId }, { as: root })).rows).toEqual(
+      [],
+    )
   })
 })
 
 describe('secrets', () => {
   it('are in no audit row, no job and no line of the log', async () => {
-    made.push(await hub.userToken(root), root.cookie.split('=')[1]!)
+    generated.push(await hub.userToken(root), root.cookie.split('=')[1]!)
     await until('sending of all mails', async () => {
       const { rows } = await sql<{ open: number }>`
         select count(*)::int as open from pgboss.job where state < 'completed' and name like '%Email'`.execute(
@@ -126,11 +130,11 @@ describe('secrets', () => {
     const stored = rows.map(row => row.text).join('\n')
     const kept = `${stored}\n${captured.lines.map(line => JSON.stringify(line)).join('\n')}`
     expect(planted).toBeGreaterThan(9)
-    expect(made.length).toBeGreaterThan(4)
+    expect(generated.length).toBeGreaterThan(4)
     expect(mailed).toHaveLength(2)
     expect(kept).toContain('"users_SetPassword"')
     expect(kept).not.toContain(PLANTED)
-    for (const one of made) expect(kept.includes(one), one).toBe(false)
+    for (const one of generated) expect(kept.includes(one), one).toBe(false)
     for (const one of mailed) expect(stored.includes(one), one).toBe(false)
     expect(kept).not.toMatch(/\b(u_sk|u_session_sk|deployment|d_sk)_[1-9A-HJ-NP-Za-km-z]{44}/)
     expect(kept).not.toContain('$argon2')

@@ -76,8 +76,8 @@ describe('an audit log', () => {
   })
 
   it('contains only the events of its organization, project, repository or device', async () => {
-    const stranger = await hub.user()
-    const otherId = await hub.organization(stranger)
+    const otherTenant = await hub.user()
+    const otherId = await hub.organization(otherTenant)
     const repositoryId = newId('repo')
     await hub.db
       .insertInto('repository')
@@ -97,7 +97,7 @@ describe('an audit log', () => {
       ]),
     )
     expect(JSON.stringify(ofOrganization)).not.toContain(otherId)
-    const ofOther = await stranger.invoke('organizations_QueryAuditLog', { organizationId: otherId })
+    const ofOther = await otherTenant.invoke('organizations_QueryAuditLog', { organizationId: otherId })
     expect(types(ofOther.events)).toEqual(['organizations_MemberAdded', 'organizations_Created'])
     for (const [action, input] of [
       ['organizations_QueryAuditLog', { organizationId }],
@@ -107,7 +107,7 @@ describe('an audit log', () => {
       ['audit_QueryAuditLogEvents', {}],
       ['audit_QueryAuditLogActions', {}],
     ] as const)
-      await expect(stranger.invoke(action, input as never), action).rejects.toThrow('not permitted')
+      await expect(otherTenant.invoke(action, input as never), action).rejects.toThrow('not permitted')
   })
 
   it('can be filtered by kind, person, time and outcome', async () => {

@@ -50,7 +50,7 @@ async function embeddedHub(dataDir: string): Promise<Hub> {
 }
 
 /** Runs a statement as an intruder with write access to the embedded database, while its hub runs or not. */
-async function intrude(dataDir: string, statement: string): Promise<void> {
+async function tamper(dataDir: string, statement: string): Promise<void> {
   await using visit = await visitEmbeddedDatabase(dataDir, log)
   await using database = openDatabase(visit.connection, () => {})
   await database.pool.query(statement)
@@ -74,22 +74,22 @@ it('verifies an embedded database with and without its hub', { timeout: 300_000 
     })
     expect(report.actions + report.events).toBeGreaterThan(0)
     anchor = report.head!.hash
-    const told = await verifyAsProcess(settings, '--anchor', anchor)
-    expect(told).toMatchObject({ code: 0, errors: '' })
-    expect(told.out).toContain('The audit log is intact.')
-    expect(told.out).toContain('The anchor is one of the seals.')
-    expect(told.out).toMatch(/hash [0-9a-f]{64}\n/)
+    const outcome = await verifyAsProcess(settings, '--anchor', anchor)
+    expect(outcome).toMatchObject({ code: 0, errors: '' })
+    expect(outcome.out).toContain('The audit log is intact.')
+    expect(outcome.out).toContain('The anchor is one of the seals.')
+    expect(outcome.out).toMatch(/hash [0-9a-f]{64}\n/)
     expect(await hub.readiness.state()).toEqual({ status: 'ready' })
   }
   expect(await verify(settings, '--anchor', anchor)).toMatchObject({ code: 0 })
   expect(await readdir(dataDir)).not.toContain('hub.lock')
 
-  await intrude(dataDir, `update audit_event set data = data || '{"more": 1}' where seal_no = 1`)
+  await tamper(dataDir, `update audit_event set data = data || '{"more": 1}' where seal_no = 1`)
   const changed = await verifyAsProcess(settings)
   expect(changed).toMatchObject({ code: 1, errors: '' })
   expect(changed.out).toMatch(/^THE AUDIT LOG IS NOT INTACT\. In seal 1, changed: audit_ev_/)
 
-  await intrude(
+  await tamper(
     dataDir,
     'delete from audit_seal; update audit_event set seal_no = null; update audit_action set seal_no = null',
   )
@@ -104,9 +104,9 @@ it('verifies an embedded database with and without its hub', { timeout: 300_000 
 it('verifies an external database with the key of the settings', async () => {
   await using database = await scratchDatabase('muster')
   const settings = { MUSTER_DATABASE_URL: database.url, MUSTER_INSTANCE_KEY: 'ab'.repeat(32) }
-  const told = await verify({ ...settings, MUSTER_DATA_DIR: join(root, 'none') }, '--json')
-  expect(told.code).toBe(0)
-  expect(JSON.parse(told.out)).toMatchObject({ isIntact: true, seals: 0 })
+  const outcome = await verify({ ...settings, MUSTER_DATA_DIR: join(root, 'none') }, '--json')
+  expect(outcome.code).toBe(0)
+  expect(JSON.parse(outcome.out)).toMatchObject({ isIntact: true, seals: 0 })
 })
 
 it.runIf(process.platform === 'linux')(

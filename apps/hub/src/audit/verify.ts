@@ -107,8 +107,8 @@ async function verifyChain(
     report.head = { seal: seal.sealNo, hash, sealedAt: seal.sealedAt }
     isAnchored ||= hash === anchor
   }
-  const stray = (await actions.ahead()) ?? (await events.ahead())
-  if (stray) throw new Difference(`${stray.id} belongs to seal ${stray.sealNo}, which is not there.`)
+  const orphan = (await actions.ahead()) ?? (await events.ahead())
+  if (orphan) throw new Difference(`${orphan.id} belongs to seal ${orphan.sealNo}, which is not there.`)
   if (!isAnchored)
     throw new Difference(
       `No seal has the hash of the anchor: seals after number ${report.seals} were removed, or the chain was sealed again.`,
@@ -153,12 +153,12 @@ async function verifyRows(
     throw new Difference(`Seal ${sealNo} was changed: the hashes of its rows are not those that were sealed.`)
   if (Buffer.concat(found.map(({ hash }) => hash)).equals(seal.rowHashes)) return
   const sealed = new Set<string>(seal.rowHashes.toString('hex').match(/.{64}/g))
-  const strange = found.filter(({ hash }) => !sealed.has(hash.toString('hex')))
-  const missing = sealed.size - (found.length - strange.length)
+  const unsealed = found.filter(({ hash }) => !sealed.has(hash.toString('hex')))
+  const missing = sealed.size - (found.length - unsealed.length)
   const counts = `found ${countsOf(actions.length, events.length)}, expected ${countsOf(seal.actionCount, seal.eventCount)}`
-  if (strange.length === 0) throw new Difference(`In seal ${sealNo}, rows were removed: ${counts}.`)
+  if (unsealed.length === 0) throw new Difference(`In seal ${sealNo}, rows were removed: ${counts}.`)
   throw new Difference(
-    `In seal ${sealNo}, ${missing === 0 ? 'added' : 'changed'}: ${namesOf(strange)} (${counts}).`,
+    `In seal ${sealNo}, ${missing === 0 ? 'added' : 'changed'}: ${namesOf(unsealed)} (${counts}).`,
   )
 }
 

@@ -32,8 +32,13 @@ export const users_CreateToken = handler(
         expires_at: expiresAt,
       })
       .execute()
-    const ends = expiresAt === null ? {} : { expiresAt: wireTime(expiresAt) }
-    await events.emit('users_TokenCreated', { userId, tokenId, ...(name !== undefined && { name }), ...ends })
-    return { tokenId, token, ...ends }
+    const expiry = expiresAt === null ? {} : { expiresAt: wireTime(expiresAt) }
+    await events.emit('users_TokenCreated', {
+      userId,
+      tokenId,
+      ...(name !== undefined && { name }),
+      ...expiry,
+    })
+    return { tokenId, token, ...expiry }
   },
 )

@@ -18,7 +18,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
  * Runs an action and returns `ok`, or the paths of the issues in the input. A call in process has no client address, so rate limits
  * per address do not apply.
  */
-async function told(name: ActionName, input: unknown): Promise<string> {
+async function outcomeOf(name: ActionName, input: unknown): Promise<string> {
   const caller = name.startsWith('users_Create') ? admin : ANONYMOUS
   try {
     await hub.pipeline.invoke(caller, name, JSON.stringify(input), 'r')
@@ -36,7 +36,7 @@ const registration = () => ({
   consentedToTerms: true,
 })
 
-const ADDRESSES_THAT_ARE_NONE: unknown[] = [
+const INVALID_EMAILS: unknown[] = [
   undefined,
   null,
   '',
@@ -68,8 +68,8 @@ describe.each([
   'users_ResetPassword',
   'users_ResendRegistrationEmail',
 ] as const)('email of %s', action => {
-  it.each(ADDRESSES_THAT_ARE_NONE)('refuses %j', async email => {
-    expect(await told(action, { ...registration(), email })).toBe('email')
+  it.each(INVALID_EMAILS)('refuses %j', async email => {
+    expect(await outcomeOf(action, { ...registration(), email })).toBe('email')
   })
 
   it.each([
@@ -78,7 +78,7 @@ describe.each([
     '\u202egro.elpmaxe@example.test',
     '漢字😀@例え.jp',
   ])('accepts %j', async email => {
-    expect(await told(action, { ...registration(), email: ` ${email}\t` })).toBe('ok')
+    expect(await outcomeOf(action, { ...registration(), email: ` ${email}\t` })).toBe('ok')
   })
 })
 
@@ -86,7 +86,7 @@ describe('displayName of users_Register', () => {
   it.each(['', '  ', '\u200b', 'x'.repeat(65), 'x'.repeat(10_000), 'a\0b', 'a\nb', '\ud800', 7, ['Grace']])(
     'refuses %j, also a blank name (C9)',
     async displayName => {
-      expect(await told('users_Register', { ...registration(), displayName })).toMatch(/^displayName/)
+      expect(await outcomeOf('users_Register', { ...registration(), displayName })).toMatch(/^displayName/)
     },
   )
 
@@ -99,7 +99,7 @@ describe('displayName of users_Register', () => {
     '😀'.repeat(64),
     '\'; drop table "user" --',
   ])('accepts %j', async displayName => {
-    expect(await told('users_Register', { ...registration(), displayName })).toBe('ok')
+    expect(await outcomeOf('users_Register', { ...registration(), displayName })).toBe('ok')
   })
 })
 
@@ -116,13 +116,13 @@ describe('password of users_Register', () => {
     12345678,
     {},
   ])('refuses %j', async password => {
-    expect(await told('users_Register', { ...registration(), password })).toBe('password')
+    expect(await outcomeOf('users_Register', { ...registration(), password })).toBe('password')
   })
 
   it.each(['        ', '<script>', '\u202edrowssap', '😀'.repeat(8), 'x'.repeat(256), 'a\0b\0c\0d\0e'])(
     'accepts %j',
     async password => {
-      expect(await told('users_Register', { ...registration(), password })).toBe('ok')
+      expect(await outcomeOf('users_Register', { ...registration(), password })).toBe('ok')
     },
   )
 })
@@ -131,12 +131,14 @@ describe('consent of users_Register', () => {
   it.each([undefined, null, false, 'true', 1, {}])(
     'refuses %j as consent to the terms',
     async consentedToTerms => {
-      expect(await told('users_Register', { ...registration(), consentedToTerms })).toBe('consentedToTerms')
+      expect(await outcomeOf('users_Register', { ...registration(), consentedToTerms })).toBe(
+        'consentedToTerms',
+      )
     },
   )
 
   it.each(['yes', 1, {}])('refuses %j as consent to marketing', async consentedToMarketing => {
-    expect(await told('users_Register', { ...registration(), consentedToMarketing })).toBe(
+    expect(await outcomeOf('users_Register', { ...registration(), consentedToMarketing })).toBe(
       'consentedToMarketing',
     )
   })
@@ -144,13 +146,13 @@ describe('consent of users_Register', () => {
   it.each([undefined, null, true, false])(
     'accepts %j as consent to marketing',
     async consentedToMarketing => {
-      expect(await told('users_Register', { ...registration(), consentedToMarketing })).toBe('ok')
+      expect(await outcomeOf('users_Register', { ...registration(), consentedToMarketing })).toBe('ok')
     },
   )
 })
 
 it('lists the issues of all invalid fields in one answer', async () => {
-  expect(await told('users_Register', { displayName: 'x'.repeat(65), email: 'x', password: 'x' })).toBe(
+  expect(await outcomeOf('users_Register', { displayName: 'x'.repeat(65), email: 'x', password: 'x' })).toBe(
     'displayName email password consentedToTerms',
   )
 })

@@ -20,9 +20,9 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 const hasAccess = async (person: TestUser, to = deviceId): Promise<boolean> => {
   const input = { userId: person.userId, deviceId: to }
-  const told = await person.invoke('users_GetDevicePermissions', input)
-  expect(await hub.pipeline.run(SYSTEM, 'users_GetDevicePermissions', input as never)).toEqual(told)
-  return told.hasAccess
+  const answer = await person.invoke('users_GetDevicePermissions', input)
+  expect(await hub.pipeline.run(SYSTEM, 'users_GetDevicePermissions', input as never)).toEqual(answer)
+  return answer.hasAccess
 }
 
 describe('users_GetDevicePermissions', () => {
@@ -31,9 +31,9 @@ describe('users_GetDevicePermissions', () => {
     expect(await hasAccess(member)).toBe(true)
     expect(await hasAccess(await hub.user())).toBe(false)
     expect(await hasAccess(await hub.user({ isAdmin: true }))).toBe(false)
-    const stranger = await hub.user()
-    await hub.organization(stranger)
-    expect(await hasAccess(stranger)).toBe(false)
+    const otherTenant = await hub.user()
+    await hub.organization(otherTenant)
+    expect(await hasAccess(otherTenant)).toBe(false)
   })
 
   it('returns false for an absent device', async () => {

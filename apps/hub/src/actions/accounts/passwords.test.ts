@@ -297,8 +297,8 @@ describe('setting the password of somebody else', () => {
     await boss.invoke('users_SetPassword', input)
     expect(await isSignedIn(ada.cookie)).toBe(false)
     expect(await isSignedIn(boss.cookie)).toBe(true)
-    const stranger = await hub.user()
-    expect(await failed(stranger.invoke('users_SetPassword', input))).toMatchObject({
+    const otherTenant = await hub.user()
+    expect(await failed(otherTenant.invoke('users_SetPassword', input))).toMatchObject({
       kind: 'Forbidden',
     })
   })
@@ -324,7 +324,7 @@ describe('changing one’s own password', () => {
 
   it('limits attempts, and calls of other people do not use the attempts up', async () => {
     const ada = await hub.user()
-    const stranger = await hub.user()
+    const otherTenant = await hub.user()
     const input = { userId: ada.userId, currentPassword: 'wrong', newPassword: NEW_PASSWORD }
     const kinds = async (invoke: TestUser['invoke']): Promise<string[]> =>
       Promise.all(
@@ -340,7 +340,7 @@ describe('changing one’s own password', () => {
             ).kind,
         ),
       )
-    expect((await kinds(stranger.invoke)).filter(kind => kind === 'Forbidden')).toHaveLength(10)
+    expect((await kinds(otherTenant.invoke)).filter(kind => kind === 'Forbidden')).toHaveLength(10)
     expect((await kinds(ada.invoke)).filter(kind => kind === 'RateLimited')).toHaveLength(2)
   })
 })

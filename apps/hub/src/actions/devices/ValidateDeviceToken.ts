@@ -4,15 +4,15 @@ import { handler } from '../../handler.ts'
 export const devices_ValidateDeviceToken = handler(
   'devices_ValidateDeviceToken',
   async ({ db, services }, { jwt }) => {
-    const told = await services.jwts.verifyDevice(jwt)
-    if (!told) return { result: 'Invalid' as const }
-    const { certificateId, ...valid } = told
+    const verified = await services.jwts.verifyDevice(jwt)
+    if (!verified) return { result: 'Invalid' as const }
+    const { certificateId, ...valid } = verified
     const certificate = await db
       .selectFrom('device_certificate')
       .innerJoin('device', 'device.device_id', 'device_certificate.device_id')
       // Rows of devices remain until the sweep job after their project was deleted. The join excludes them.
       .innerJoin('project', 'project.project_id', 'device.project_id')
-      .where('device.device_id', '=', told.deviceId)
+      .where('device.device_id', '=', verified.deviceId)
       .where('status', '=', 'Active')
       .$if(certificateId !== undefined, query => query.where('certificate_id', '=', certificateId!))
       .select('certificate_id')

@@ -35,7 +35,7 @@ beforeEach(async () => {
 
 describe('devices_Query', () => {
   it('lists the devices that the caller can see, with the duration of the connection', async () => {
-    const stranger = await hub.user()
+    const otherUser = await hub.user()
     const admin = await hub.user({ isAdmin: true })
     await using device = await connectDevice({ url: hub.url, token })
     const { devices } = await owner.invoke('devices_Query', {})
@@ -47,7 +47,7 @@ describe('devices_Query', () => {
       lastConnectedAt: expect.any(String),
       currentConnectionDurationSecs: expect.any(Number),
     })
-    expect(await stranger.invoke('devices_Query', {})).toEqual({ devices: [] })
+    expect(await otherUser.invoke('devices_Query', {})).toEqual({ devices: [] })
     const all = await admin.invoke('devices_Query', {})
     expect(all.devices.map(one => one.deviceId)).toEqual(expect.arrayContaining([deviceId, device.deviceId]))
   })

@@ -631,23 +631,23 @@ describe('device status and host name from properties', () => {
 
   it('are sent to open consoles, and cleared when the property is removed', async () => {
     await using console = await liveStream(hub, owner)
-    const told = async (change: () => Promise<unknown>): Promise<void> => {
+    const notifies = async (change: () => Promise<unknown>): Promise<void> => {
       console.changes.length = 0
       await change()
       await until('the notice of devices', () => console.changes.some(({ topic }) => topic === 'devices'))
     }
-    await told(async () => {
+    await notifies(async () => {
       await setters.owner(HEALTH, { status: 'error' })
       await setters.owner(INFO, { hostname: 'gate-1' })
     })
     expect(await shown()).toEqual({ status: 'error', hostname: 'gate-1' })
-    await told(async () => {
+    await notifies(async () => {
       await owner.invoke('devices_RemoveProperty', { deviceId, name: HEALTH })
       await owner.invoke('devices_RemoveProperty', { deviceId, name: INFO })
     })
     expect(await shown()).toEqual({ status: 'healthy', hostname: undefined })
-    await told(() => setters.device(HEALTH, { status: 'error' }))
-    await told(() => device.invoke('devices_RemoveProperty', { deviceId, name: HEALTH }))
+    await notifies(() => setters.device(HEALTH, { status: 'error' }))
+    await notifies(() => device.invoke('devices_RemoveProperty', { deviceId, name: HEALTH }))
     expect((await shown()).status).toBe('healthy')
   })
 

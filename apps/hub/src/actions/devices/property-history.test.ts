@@ -70,8 +70,8 @@ describe('devices_QueryPropertyHistory', () => {
       as: owner,
       body: { deviceId, name: 'exact', sort: 'changedAt' },
     })
-    const told = [...text.matchAll(/"value":(.*?),"isRemoved":false/g)].map(([, value]) => value)
-    expect(told).toEqual(texts)
+    const valueTexts = [...text.matchAll(/"value":(.*?),"isRemoved":false/g)].map(([, value]) => value)
+    expect(valueTexts).toEqual(texts)
   })
 
   it('returns the latest 100 changes by default, and none for an unknown property', async () => {

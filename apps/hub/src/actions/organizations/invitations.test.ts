@@ -97,12 +97,12 @@ describe('organizations_InviteMember', () => {
   })
 
   it('limits the rate of each caller, unaffected by the calls of others', async () => {
-    const stranger = await hub.user()
+    const otherTenant = await hub.user()
     const owner = await hub.user()
     const ofOwner = await hub.organization(owner)
     const invite = (who: TestUser) =>
       who.invoke('organizations_InviteMember', { organizationId: ofOwner, email: owner.email })
-    for (const who of [stranger, owner]) {
+    for (const who of [otherTenant, owner]) {
       const kinds = await Promise.all(
         Array.from({ length: 110 }, () => invite(who).catch((error: { kind: string }) => error.kind)),
       )

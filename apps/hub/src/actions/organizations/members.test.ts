@@ -336,9 +336,9 @@ describe('organizations_RemoveMember', () => {
   })
 
   it('refuses a person who removes themself without being a member', async () => {
-    const stranger = await hub.user()
-    const { userId } = stranger
-    const leaving = stranger.invoke('organizations_RemoveMember', { organizationId, userId })
+    const otherTenant = await hub.user()
+    const { userId } = otherTenant
+    const leaving = otherTenant.invoke('organizations_RemoveMember', { organizationId, userId })
     await expect(leaving).rejects.toMatchObject(NOT_PERMITTED)
   })
 
@@ -459,10 +459,10 @@ async function expectNoMember(
   name: 'organizations_SetMemberIsAdmin' | 'organizations_RemoveMember',
   more: object,
 ): Promise<void> {
-  const stranger = await hub.user()
-  await hub.organization(stranger)
+  const otherTenant = await hub.user()
+  await hub.organization(otherTenant)
   const answers = await Promise.all(
-    [stranger.userId, newId('u')].map(userId =>
+    [otherTenant.userId, newId('u')].map(userId =>
       ask(hub, `/api/v1/actions/invoke/${name}`, { as: ada, body: { organizationId, userId, ...more } }),
     ),
   )

@@ -13,13 +13,13 @@ export const projects_LinkRepository = handler(
     if (!repository) throw refusal()
     const { isPublic, isOwn } = repository
     if (!isPublic && !isOwn && caller.actor !== 'System') throw refusal()
-    const made = await tx
+    const inserted = await tx
       .insertInto('project_repository')
       .values({ project_id: projectId, repository_id: repositoryId })
       .onConflict(conflict => conflict.doNothing())
       .returning('project_id')
       .executeTakeFirst()
-    if (!made) return {}
+    if (!inserted) return {}
     // A link from another tenant to a public repository does not appear in the repository's log.
     const isForRepository = isOwn || !isPublic
     await events.emit('projects_RepositoryAdded', { projectId, repositoryId }, { isForRepository })

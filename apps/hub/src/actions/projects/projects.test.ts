@@ -67,14 +67,14 @@ describe('projects_Create', () => {
 describe('projects_Query', () => {
   it('lists the projects of the caller, and all projects for administrators of the instance', async () => {
     const admin = await hub.user({ isAdmin: true })
-    const stranger = await hub.user()
-    const strange = await hub.project(stranger, await hub.organization(stranger), 'Strange')
+    const otherTenant = await hub.user()
+    const foreignProjectId = await hub.project(otherTenant, await hub.organization(otherTenant), 'Strange')
     const ids = async ({ invoke }: TestUser): Promise<string[]> =>
       (await invoke('projects_Query', {})).projects.map(project => project.projectId)
-    expect(await ids(stranger)).toEqual([strange])
+    expect(await ids(otherTenant)).toEqual([foreignProjectId])
     expect(await ids(owner)).toContain(projectId)
-    expect(await ids(owner)).not.toContain(strange)
-    expect(await ids(admin)).toEqual(expect.arrayContaining([projectId, strange]))
+    expect(await ids(owner)).not.toContain(foreignProjectId)
+    expect(await ids(admin)).toEqual(expect.arrayContaining([projectId, foreignProjectId]))
   })
 })
 
@@ -302,12 +302,12 @@ describe('projects_QueryDevices', () => {
     ['2026-01-02 03:04:05+00', '2026-01-02T03:04:05.000Z'],
     ['2026-01-02 03:04:05.1+00', '2026-01-02T03:04:05.100Z'],
     ['2026-01-02 03:04:05.123999+02', '2026-01-02T01:04:05.123Z'],
-  ])('returns the stored time %s as %s', async (stored, told) => {
+  ])('returns the stored time %s as %s', async (stored, expected) => {
     const deviceId = await deviceRow(hub, projectId, { isConnected: true })
     const times = { first_seen: stored, last_connected_at: stored }
     await hub.db.updateTable('device').set(times).where('device_id', '=', deviceId).execute()
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
-    expect(devices).toMatchObject([{ firstSeen: told, lastConnectedAt: told }])
+    expect(devices).toMatchObject([{ firstSeen: expected, lastConnectedAt: expected }])
   })
 
   it('omits the total with `countTotal: false`, unless the page is the whole list', async () => {

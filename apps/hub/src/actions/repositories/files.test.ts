@@ -176,8 +176,8 @@ describe.each(HOLDERS)('file of a %s', (of, { add, remove, setMetadata, files })
 
   it('must refer to a blob of the same repository; other blobs count as missing', async () => {
     const own = await assetRow(hub, await hub.repository(owner, organizationId))
-    const stranger = await hub.user()
-    const theirs = await assetRow(hub, await hub.repository(stranger, await hub.organization(stranger)))
+    const otherTenant = await hub.user()
+    const theirs = await assetRow(hub, await hub.repository(otherTenant, await hub.organization(otherTenant)))
     for (const one of [own, theirs, newId('repo_a')])
       await expect(add('a', one)).rejects.toMatchObject({
         kind: 'Invalid',

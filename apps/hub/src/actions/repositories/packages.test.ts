@@ -148,8 +148,8 @@ describe('metadata', () => {
     const metadata = JSON.parse(text) as Record<string, unknown>
     await owner.invoke('repositories_SetPackageMetadata', { packageId, metadata })
     await owner.invoke('repositories_SetVersionMetadata', { versionId, metadata })
-    for (const told of [(await detailsOf()).metadata, (await versionDetails(versionId)).metadata])
-      expect(JSON.stringify(told)).toBe(JSON.stringify(metadata))
+    for (const stored of [(await detailsOf()).metadata, (await versionDetails(versionId)).metadata])
+      expect(JSON.stringify(stored)).toBe(JSON.stringify(metadata))
   })
 
   it('keeps every digit of numbers, for packages, versions and files', async () => {

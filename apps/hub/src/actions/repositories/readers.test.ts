@@ -16,14 +16,14 @@ type Reader = (name: string, input: object) => Promise<unknown>
 
 let hub: TestHub
 let owner: TestUser
-let stranger: TestUser
+let otherTenant: TestUser
 let administrator: TestUser
 let organizationId: string
 let projectId: string
 let linked: FakeDevice
 let unlinked: FakeDevice
 let readers: Record<
-  'member' | 'stranger' | 'administrator' | 'nobody' | 'linkedDevice' | 'unlinkedDevice',
+  'member' | 'otherTenant' | 'administrator' | 'anonymous' | 'linkedDevice' | 'unlinkedDevice',
   Reader
 >
 
@@ -51,17 +51,17 @@ let open: Filled
 beforeAll(async () => {
   hub = await testHub()
   owner = await hub.user()
-  stranger = await hub.user()
+  otherTenant = await hub.user()
   administrator = await hub.user({ isAdmin: true })
   organizationId = await hub.organization(owner)
   projectId = await hub.project(owner, organizationId)
-  const strangers = await hub.organization(stranger)
+  const otherOrganizationId = await hub.organization(otherTenant)
   secret = await filled('secret', 'Private')
   open = await filled('open', 'Public')
   await owner.invoke('projects_LinkRepository', { projectId, repositoryId: secret.repositoryId })
   const { token } = await hub.token(owner, projectId)
   const other = await hub.token(owner, await hub.project(owner, organizationId))
-  await hub.token(stranger, await hub.project(stranger, strangers))
+  await hub.token(otherTenant, await hub.project(otherTenant, otherOrganizationId))
   linked = await connectDevice({ url: hub.url, token })
   unlinked = await connectDevice({ url: hub.url, token: other.token })
   const person =
@@ -70,9 +70,9 @@ beforeAll(async () => {
       invoke(name as 'devices_SetName', input as never)
   readers = {
     member: person(owner.invoke),
-    stranger: person(stranger.invoke),
+    otherTenant: person(otherTenant.invoke),
     administrator: person(administrator.invoke),
-    nobody: person(hub.anonymous),
+    anonymous: person(hub.anonymous),
     linkedDevice: linked.invoke,
     unlinkedDevice: unlinked.invoke,
   }
@@ -83,7 +83,14 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-const READERS = ['member', 'stranger', 'administrator', 'nobody', 'linkedDevice', 'unlinkedDevice'] as const
+const READERS = [
+  'member',
+  'otherTenant',
+  'administrator',
+  'anonymous',
+  'linkedDevice',
+  'unlinkedDevice',
+] as const
 
 /** Every action that reads by id, with an input for this repository. */
 const reads = ({ repositoryId, packageId, versionId }: Filled): [string, object][] => [
@@ -115,7 +122,7 @@ describe('private repository', () => {
       expect(await readers[reader](name, input)).toEqual({ result: 'Found', ...found })
   })
 
-  it.each(['stranger', 'nobody', 'unlinkedDevice'] as const)(
+  it.each(['otherTenant', 'anonymous', 'unlinkedDevice'] as const)(
     'is hidden from a %s, by id and by path',
     async reader => {
       for (const [name, input] of reads(secret))
@@ -183,12 +190,12 @@ describe('public repository', () => {
   it('is closed to other tenants as soon as it becomes private', async () => {
     const other = await filled('soon-private', 'Public')
     const input = { versionId: other.versionId }
-    await readers.stranger('repositories_GetVersionDetails', input)
+    await readers.otherTenant('repositories_GetVersionDetails', input)
     await owner.invoke('repositories_SetVisibility', {
       repositoryId: other.repositoryId,
       visibility: 'Private',
     })
-    for (const reader of ['stranger', 'nobody', 'linkedDevice'] as const)
+    for (const reader of ['otherTenant', 'anonymous', 'linkedDevice'] as const)
       await expect(readers[reader]('repositories_GetVersionDetails', input)).rejects.toMatchObject({
         kind: 'Forbidden',
       })
@@ -258,14 +265,17 @@ describe('path', () => {
   it('finds a repository by display name if exactly one that the caller may read has it', async () => {
     const name = 'Werk München'
     const find = (as: TestUser, repository = name) => as.invoke('repositories_ResolveName', { repository })
-    const theirs = await hub.organization(stranger)
-    const made = await stranger.invoke('repositories_Create', { organizationId: theirs, displayName: name })
+    const theirs = await hub.organization(otherTenant)
+    const made = await otherTenant.invoke('repositories_Create', {
+      organizationId: theirs,
+      displayName: name,
+    })
     // The private repository of the other tenant does not count.
     expect(await find(owner)).toEqual({ result: 'NotFound' })
     const repositoryId = await hub.repository(owner, organizationId)
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: name })
     expect(await find(owner)).toEqual({ result: 'Found', repositoryId })
-    expect(await find(stranger)).toMatchObject({
+    expect(await find(otherTenant)).toMatchObject({
       repositoryId: (made as { repositoryId: string }).repositoryId,
     })
     const second = await hub.repository(owner, organizationId)
@@ -281,7 +291,7 @@ describe('path', () => {
     const handled = await hub.repository(owner, organizationId, { name: 'wanted' })
     expect(await find()).toEqual({ result: 'Found', repositoryId: handled })
     // The slug of another tenant hides display names, so that a path means one repository to everybody, or none.
-    await hub.repository(stranger, await hub.organization(stranger), { name: 'theirs' })
+    await hub.repository(otherTenant, await hub.organization(otherTenant), { name: 'theirs' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: 'theirs' })
     expect(await owner.invoke('repositories_ResolveName', { repository: 'theirs' })).toEqual({
       result: 'NotFound',
@@ -298,8 +308,8 @@ describe('path', () => {
         repositoryId,
       })
     // A public repository of another tenant with the same display name changes nothing.
-    const elsewhere = await hub.organization(stranger)
-    await stranger.invoke('repositories_Create', {
+    const elsewhere = await hub.organization(otherTenant)
+    await otherTenant.invoke('repositories_Create', {
       organizationId: elsewhere,
       displayName: repository,
       visibility: 'Public',
@@ -308,7 +318,7 @@ describe('path', () => {
       expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
         repositoryId,
       })
-    const theirs = await hub.repository(stranger, elsewhere, {
+    const theirs = await hub.repository(otherTenant, elsewhere, {
       name: repository,
       visibility: 'Public',
     })
@@ -316,7 +326,7 @@ describe('path', () => {
       expect(await readers[reader]('repositories_ResolveName', { repository })).toEqual({
         result: 'NotFound',
       })
-    for (const reader of ['stranger', 'nobody', 'unlinkedDevice'] as const)
+    for (const reader of ['otherTenant', 'anonymous', 'unlinkedDevice'] as const)
       expect(await readers[reader]('repositories_ResolveName', { repository })).toMatchObject({
         repositoryId: theirs,
       })
@@ -364,11 +374,11 @@ describe('link', () => {
   })
 
   it('to a repository of another tenant is refused like a link to a missing one', async () => {
-    const theirs = await hub.project(stranger, await hub.organization(stranger))
+    const theirs = await hub.project(otherTenant, await hub.organization(otherTenant))
     for (const [as, project, repository] of [
-      [stranger, theirs, secret.repositoryId],
-      [stranger, theirs, newId('repo')],
-      [stranger, projectId, open.repositoryId],
+      [otherTenant, theirs, secret.repositoryId],
+      [otherTenant, theirs, newId('repo')],
+      [otherTenant, projectId, open.repositoryId],
       [administrator, projectId, secret.repositoryId],
     ] as const)
       await expect(link(as, project, repository)).rejects.toMatchObject({
@@ -397,31 +407,31 @@ describe('link', () => {
 
   it('of another tenant to a public repository is removed when it becomes private; own links stay', async () => {
     const other = await filled('public-for-now', 'Public')
-    const theirs = await hub.project(stranger, await hub.organization(stranger))
-    await link(stranger, theirs, other.repositoryId)
+    const theirs = await hub.project(otherTenant, await hub.organization(otherTenant))
+    await link(otherTenant, theirs, other.repositoryId)
     await link(owner, projectId, other.repositoryId)
-    expect(await linksOf(stranger, theirs)).toEqual([other.repositoryId])
+    expect(await linksOf(otherTenant, theirs)).toEqual([other.repositoryId])
     // The link of the other tenant is not disclosed.
     expect(await projectsOf(owner, other.repositoryId)).toEqual([projectId])
     const visible = (visibility: 'Public' | 'Private') =>
       owner.invoke('repositories_SetVisibility', { repositoryId: other.repositoryId, visibility })
     await visible('Public')
-    expect(await linksOf(stranger, theirs)).toHaveLength(1)
+    expect(await linksOf(otherTenant, theirs)).toHaveLength(1)
     await visible('Private')
-    expect(await linksOf(stranger, theirs)).toEqual([])
+    expect(await linksOf(otherTenant, theirs)).toEqual([])
     expect(await linksOf(owner, projectId)).toContain(other.repositoryId)
-    const { events } = await stranger.invoke('projects_QueryAuditLog', { projectId: theirs })
+    const { events } = await otherTenant.invoke('projects_QueryAuditLog', { projectId: theirs })
     expect(events[0]).toMatchObject({ event: 'projects_RepositoryRemoved' })
   })
 
   it('of another tenant to a public repository is in the log of the project, not of the repository', async () => {
     const { repositoryId } = await filled('logged', 'Public')
-    const theirs = await hub.project(stranger, await hub.organization(stranger))
+    const theirs = await hub.project(otherTenant, await hub.organization(otherTenant))
     const linkEvents = (log: { events: { event: string }[] }) =>
       log.events.filter(({ event }) => event.startsWith('projects_Repository')).map(({ event }) => event)
     for (const [as, project] of [
       [owner, projectId],
-      [stranger, theirs],
+      [otherTenant, theirs],
     ] as const) {
       await link(as, project, repositoryId)
       await unlink(as, project, repositoryId)
@@ -430,18 +440,18 @@ describe('link', () => {
     }
     const log = await owner.invoke('repositories_QueryAuditLog', { repositoryId })
     expect(linkEvents(log)).toEqual(['projects_RepositoryRemoved', 'projects_RepositoryAdded'])
-    expect(JSON.stringify(log)).not.toContain(stranger.email)
+    expect(JSON.stringify(log)).not.toContain(otherTenant.email)
   })
 
   it('made while the repository becomes private does not remain', async () => {
-    const theirs = await hub.project(stranger, await hub.organization(stranger))
+    const theirs = await hub.project(otherTenant, await hub.organization(otherTenant))
     for (let round = 0; round < 8; round++) {
       const repositoryId = await hub.repository(owner, organizationId, { visibility: 'Public' })
       await Promise.allSettled([
-        link(stranger, theirs, repositoryId),
+        link(otherTenant, theirs, repositoryId),
         owner.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Private' }),
       ])
-      expect(await linksOf(stranger, theirs)).toEqual([])
+      expect(await linksOf(otherTenant, theirs)).toEqual([])
     }
   })
 })

@@ -12,13 +12,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 let hub: TestHub
 let owner: TestUser
-let stranger: TestUser
+let otherTenant: TestUser
 let organizationId: string
 
 beforeAll(async () => {
   hub = await testHub()
   owner = await hub.user()
-  stranger = await hub.user()
+  otherTenant = await hub.user()
   organizationId = await hub.organization(owner)
 })
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -64,15 +64,15 @@ describe('repository name', () => {
     const details = await detailsOf(repositoryId)
     expect(details).toMatchObject({ name, displayName: name, publicName: repositoryId })
     expect(details).not.toHaveProperty('slug')
-    const elsewhere = await hub.organization(stranger)
-    expect(await create({ name }, stranger, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
+    const elsewhere = await hub.organization(otherTenant)
+    expect(await create({ name }, otherTenant, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
   })
 
   it('is unique in the instance if it is valid in a path', async () => {
     await made({ name: 'taken' })
-    const elsewhere = await hub.organization(stranger)
-    expect(await create({ name: 'taken' }, stranger, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
-    expect(await create({ name: 'Taken' }, stranger, elsewhere)).toMatchObject({ result: 'Created' })
+    const elsewhere = await hub.organization(otherTenant)
+    expect(await create({ name: 'taken' }, otherTenant, elsewhere)).toEqual({ result: 'NameAlreadyExists' })
+    expect(await create({ name: 'Taken' }, otherTenant, elsewhere)).toMatchObject({ result: 'Created' })
   })
 
   it('may be reused as a display name, which leaves the slug free', async () => {
@@ -227,22 +227,22 @@ describe('repository', () => {
 
   it('can be moved to another organization by administrators of the instance only', async () => {
     const administrator = await hub.user({ isAdmin: true })
-    const target = await hub.organization(stranger)
+    const target = await hub.organization(otherTenant)
     const projectId = await hub.project(owner, organizationId)
     const repositoryId = await hub.repository(owner, organizationId)
     await owner.invoke('projects_LinkRepository', { projectId, repositoryId })
     const move = (as: TestUser, organization = target) =>
       as.invoke('repositories_SetOrganization', { repositoryId, organizationId: organization })
     await expect(move(owner)).rejects.toMatchObject({ kind: 'Forbidden' })
-    await expect(move(stranger)).rejects.toMatchObject({ kind: 'Forbidden' })
+    await expect(move(otherTenant)).rejects.toMatchObject({ kind: 'Forbidden' })
     await expect(move(administrator, newId('org'))).rejects.toMatchObject({ kind: 'Forbidden' })
     expect(await move(administrator)).toEqual({})
     expect(await move(administrator)).toEqual({})
     await expect(detailsOf(repositoryId)).rejects.toMatchObject({ kind: 'Forbidden' })
-    expect(await detailsOf(repositoryId, stranger)).toMatchObject({ organizationId: target })
+    expect(await detailsOf(repositoryId, otherTenant)).toMatchObject({ organizationId: target })
     const { repositories } = await owner.invoke('projects_QueryLinkedRepositories', { projectId })
     expect(repositories).toEqual([])
-    const { events } = await stranger.invoke('repositories_QueryAuditLog', { repositoryId })
+    const { events } = await otherTenant.invoke('repositories_QueryAuditLog', { repositoryId })
     expect(events.map(({ event }) => event)).toEqual([
       'projects_RepositoryRemoved',
       'repositories_OrganizationChanged',
@@ -257,7 +257,7 @@ describe('repository', () => {
 
   it('notifies consoles of its own organization only', async () => {
     const repositoryId = await hub.repository(owner, organizationId)
-    await using theirs = await liveStream(hub, stranger)
+    await using theirs = await liveStream(hub, otherTenant)
     await using ours = await liveStream(hub, owner)
     await owner.invoke('repositories_SetVisibility', { repositoryId, visibility: 'Public' })
     const packageId = await hub.package(owner, repositoryId)

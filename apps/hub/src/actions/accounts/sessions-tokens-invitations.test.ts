@@ -256,11 +256,11 @@ describe('tokens', () => {
   it('are created by their person only, and administrators may list and delete them', async () => {
     const { userId } = ada
     const { tokenId } = await ada.invoke('users_CreateToken', { userId })
-    const stranger = await hub.user()
-    for (const { invoke } of [admin, stranger])
+    const otherTenant = await hub.user()
+    for (const { invoke } of [admin, otherTenant])
       expect(await failed(invoke('users_CreateToken', { userId }))).toMatchObject(REFUSED)
-    expect(await failed(stranger.invoke('users_QueryTokens', { userId }))).toMatchObject(REFUSED)
-    expect(await failed(stranger.invoke('users_DeleteToken', { tokenId }))).toMatchObject(REFUSED)
+    expect(await failed(otherTenant.invoke('users_QueryTokens', { userId }))).toMatchObject(REFUSED)
+    expect(await failed(otherTenant.invoke('users_DeleteToken', { tokenId }))).toMatchObject(REFUSED)
     expect((await admin.invoke('users_QueryTokens', { userId })).tokens).toMatchObject([{ tokenId }])
     expect(await admin.invoke('users_DeleteToken', { tokenId })).toEqual({})
     expect(await failed(ada.invoke('users_DeleteToken', { tokenId }))).toMatchObject(REFUSED)
