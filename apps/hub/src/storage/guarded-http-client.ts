@@ -112,9 +112,9 @@ export class GuardedHttpClient {
           all ? found(null, [pinned]) : found(null, pinned.address, pinned.family),
       })
       // The timeout counts only while the hub waits for the server, not while the hub's own body pauses.
-      let isItsTurn = true
+      let awaitsServer = true
       request.setTimeout(this.#timeoutMs, () => {
-        if (isItsTurn) request.destroy(timeoutError(this.#timeoutMs))
+        if (awaitsServer) request.destroy(timeoutError(this.#timeoutMs))
       })
       request.once('response', done)
       request.on('error', failed)
@@ -126,16 +126,16 @@ export class GuardedHttpClient {
       const start = (): void => {
         if (isStarted) return
         isStarted = true
-        isItsTurn = false
+        awaitsServer = false
         const write = bodyOf(request)
-        const writeInTurn = async (chunk: Uint8Array): Promise<void> => {
-          isItsTurn = true
+        const writeTimed = async (chunk: Uint8Array): Promise<void> => {
+          awaitsServer = true
           await write(chunk)
-          isItsTurn = false
+          awaitsServer = false
         }
-        send(writeInTurn).then(
+        send(writeTimed).then(
           () => {
-            isItsTurn = true
+            awaitsServer = true
             request.end()
           },
           error => {

@@ -63,7 +63,7 @@ const issue = async (assetId: string) => {
 }
 const details = (assetId: string) => owner.invoke('repositories_GetAssetDetails', { assetId })
 const finalize = (assetId: string) => owner.invoke('repositories_FinalizeAssetUpload', { assetId })
-const told = async (response: Response): Promise<[number, string]> => [
+const statusAndMessage = async (response: Response): Promise<[number, string]> => [
   response.status,
   ((await response.json()) as { message: string }).message,
 ]
@@ -128,7 +128,7 @@ describe('object store of a repository', () => {
     const assetId = await create(repositoryId, bytes)
     const { url, verifiedUrl, headers } = await issue(assetId)
     store.misbehave({ method: 'PUT', does: 'spoils' })
-    expect(await told(await putBytes(url, bytes))).toEqual([
+    expect(await statusAndMessage(await putBytes(url, bytes))).toEqual([
       502,
       expect.stringContaining('does not keep what it is sent'),
     ])
@@ -185,7 +185,10 @@ describe('object store of a repository', () => {
       const assetId = await create(await repository(), bytes)
       const { url } = await issue(assetId)
       store.misbehave({ method: 'PUT', ...mischief })
-      expect(await told(await putBytes(url, bytes))).toEqual([status, expect.stringContaining(message)])
+      expect(await statusAndMessage(await putBytes(url, bytes))).toEqual([
+        status,
+        expect.stringContaining(message),
+      ])
       expect(await details(assetId)).toMatchObject({ status: 'Dangling' })
       store.behave()
       expect((await putBytes(url, bytes)).status).toBe(200)

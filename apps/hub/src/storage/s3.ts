@@ -80,14 +80,14 @@ export class S3Bucket implements BlobDriver {
   async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
     const digester = new Digester(expected)
     const send = async (write: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
-      let held: Buffer | undefined
+      let lastChunk: Buffer | undefined
       for await (const chunk of chunksOf(body)) {
         digester.update(chunk)
-        if (held) await write(held)
-        held = chunk
+        if (lastChunk) await write(lastChunk)
+        lastChunk = chunk
       }
       sent = digester.finish()
-      if (held) await write(held)
+      if (lastChunk) await write(lastChunk)
     }
     let sent: Buffer | undefined
     const answer = await this.#call({
@@ -244,29 +244,30 @@ export class S3Bucket implements BlobDriver {
     const text = (await startOf(head)).toString()
     const code = /<Code>([\w.-]{1,100})<\/Code>/.exec(text)?.[1]
     const { bucket, accessKeyId, region = DEFAULT_REGION } = this.#settings
-    const itsRegion = head.headers['x-amz-bucket-region'] ?? /<Region>([\w-]{1,64})<\/Region>/.exec(text)?.[1]
-    const told = `${status}${code ? ` ${code}` : ''}`
+    const bucketRegion =
+      head.headers['x-amz-bucket-region'] ?? /<Region>([\w-]{1,64})<\/Region>/.exec(text)?.[1]
+    const answered = `${status}${code ? ` ${code}` : ''}`
     if (code === 'InvalidAccessKeyId')
-      throw new S3Failure(`it does not know the access key id ${accessKeyId} (${told}).`)
+      throw new S3Failure(`it does not know the access key id ${accessKeyId} (${answered}).`)
     if (code === 'SignatureDoesNotMatch')
-      throw new S3Failure(`the secret access key is wrong for ${accessKeyId} (${told}).`)
+      throw new S3Failure(`the secret access key is wrong for ${accessKeyId} (${answered}).`)
     if (code === 'RequestTimeTooSkewed')
-      throw new S3Failure(`its clock and the hub's differ too much (${told}).`)
-    if (code === 'NoSuchBucket') throw new S3Failure(`there is no bucket ${bucket} (${told}).`)
+      throw new S3Failure(`its clock and the hub's differ too much (${answered}).`)
+    if (code === 'NoSuchBucket') throw new S3Failure(`there is no bucket ${bucket} (${answered}).`)
     if (code === 'AuthorizationHeaderMalformed' || code === 'PermanentRedirect' || status === 301)
       throw new S3Failure(
-        `the region ${region} is wrong${itsRegion ? `, the bucket is in ${itsRegion}` : ''} (${told}).`,
+        `the region ${region} is wrong${bucketRegion ? `, the bucket is in ${bucketRegion}` : ''} (${answered}).`,
       )
     if (/^(BadDigest|XAmzContentSHA256Mismatch|InvalidDigest)$/.test(code ?? ''))
-      throw new S3Failure(`it received other bytes than the hub sent (${told}).`, { mayRecover: true })
+      throw new S3Failure(`it received other bytes than the hub sent (${answered}).`, { mayRecover: true })
     if (status >= 300 && status < 400)
-      throw new S3Failure(`it redirects elsewhere, which the hub does not follow (${told}).`)
+      throw new S3Failure(`it redirects elsewhere, which the hub does not follow (${answered}).`)
     if (status === 401 || status === 403)
-      throw new S3Failure(`the keys may not do this in the bucket ${bucket} (${told}).`)
-    if (status === 404) throw new S3Failure(`there is no such bucket or object in ${bucket} (${told}).`)
+      throw new S3Failure(`the keys may not do this in the bucket ${bucket} (${answered}).`)
+    if (status === 404) throw new S3Failure(`there is no such bucket or object in ${bucket} (${answered}).`)
     if (status === 429 || status >= 500)
-      throw new S3Failure(`it is not able to answer at the moment (${told}).`, { mayRecover: true })
-    throw new S3Failure(`it refuses (${told}).`)
+      throw new S3Failure(`it is not able to answer at the moment (${answered}).`, { mayRecover: true })
+    throw new S3Failure(`it refuses (${answered}).`)
   }
 }
 
