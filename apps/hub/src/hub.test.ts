@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { capturedLog, connectDevice, fakeS3, mailServer, testHub, until } from '@muster/testkit'
 import { expect, it } from 'vitest'
-import { greeting } from './startup/startup-banner.ts'
+import { startupBanner } from './startup/startup-banner.ts'
 
 it('shows a connected device with its properties and events', async () => {
   await using hub = await testHub()
@@ -38,11 +38,11 @@ it('S12: prints the first password and token to a terminal only; in a log, the c
   await using hub = await testHub()
   const config = { dataDir: hub.dataDir, allowPlaintextDevices: false }
   const { password, deploymentToken, file } = hub.firstRun!
-  const onTerminal = greeting(hub, config, true)
+  const onTerminal = startupBanner(hub, config, true)
   expect(onTerminal).toContain(password)
   expect(onTerminal).toContain(`--token ${deploymentToken}\n`)
 
-  const inLog = greeting(hub, config, false)
+  const inLog = startupBanner(hub, config, false)
   expect(inLog).not.toContain(password)
   expect(inLog).not.toContain(deploymentToken)
   expect((await stat(file)).mode & 0o777).toBe(0o600)

@@ -26,14 +26,14 @@ import { createPipeline, type Pipeline } from './invoke.ts'
 const captured = capturedLog()
 let hub: TestHub
 let owner: TestUser
-let stranger: TestUser
+let outsider: TestUser
 let caller: Caller
 let projectId: string
 
 beforeAll(async () => {
   hub = await testHub({}, captured.log)
   owner = await hub.user()
-  stranger = await hub.user()
+  outsider = await hub.user()
   caller = await hub.sessions.callerOf({ cookie: owner.cookie.split('=')[1]! })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -124,7 +124,7 @@ describe('a command', () => {
   })
 
   it('that is not permitted is Rejected before its handler runs', async () => {
-    const strange = await hub.sessions.callerOf({ cookie: stranger.cookie.split('=')[1]! })
+    const outsiderCaller = await hub.sessions.callerOf({ cookie: outsider.cookie.split('=')[1]! })
     let hasRun = false
     const pipeline = pipelineWith({
       projects_SetName: async () => {
@@ -132,11 +132,11 @@ describe('a command', () => {
         return {}
       },
     })
-    const error = await failed(pipeline.run(strange, 'projects_SetName', { projectId, name: 'x' }))
+    const error = await failed(pipeline.run(outsiderCaller, 'projects_SetName', { projectId, name: 'x' }))
     expect(error).toMatchObject({ kind: 'Forbidden', status: 403 })
     expect(hasRun).toBe(false)
     expect(await auditRows(hub)).toMatchObject([
-      { action: 'projects_SetName', actor: { userId: stranger.userId }, status: 'Rejected' },
+      { action: 'projects_SetName', actor: { userId: outsider.userId }, status: 'Rejected' },
     ])
     expect(await auditEvents(hub)).toEqual([])
   })
@@ -187,9 +187,9 @@ describe('a command', () => {
   })
 
   it('does not commit when another node took this node for dead and closed its audit row', async () => {
-    const bury = () =>
+    const closeAsDead = () =>
       hub.db.updateTable('audit_action').set({ status: 'Panicked', finished_at: new Date() }).execute()
-    const error = await failed(rename(afterRenaming(bury)))
+    const error = await failed(rename(afterRenaming(closeAsDead)))
     expect(error).toMatchObject({ kind: 'Internal', status: 503 })
     expect(await auditRows(hub)).toMatchObject([{ status: 'Panicked' }])
     expect(await nameNow()).toBe('Test project')
@@ -246,7 +246,7 @@ describe('a command', () => {
 
   it('notifies consoles of a change after the commit only', async () => {
     await using console = await liveStream(hub, owner)
-    let told: unknown
+    let notified: unknown
     await rename(
       afterRenaming(async () => {
         // Notices are delivered 200 ms after a change. A later notice about another project shows that this time has passed.
@@ -257,10 +257,10 @@ describe('a command', () => {
         await until('the notice about the other project arrives', () =>
           console.changes.some(change => change.projectId === other),
         )
-        told = console.changes.filter(change => change.projectId === projectId)
+        notified = console.changes.filter(change => change.projectId === projectId)
       }),
     )
-    expect(told).toEqual([])
+    expect(notified).toEqual([])
     await until('the notice arrives', () => console.changes.some(change => change.projectId === projectId))
   })
 
@@ -377,7 +377,7 @@ describe('a query', () => {
   })
 
   it('that is refused is not audited', async () => {
-    await failed(stranger.invoke('projects_GetDetails', { projectId }))
+    await failed(outsider.invoke('projects_GetDetails', { projectId }))
     expect(await auditRows(hub)).toEqual([])
   })
 })

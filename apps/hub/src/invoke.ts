@@ -88,7 +88,7 @@ export function createPipeline({
   log,
 }: PipelineOptions): Pipeline {
   /** Retries closing audit rows after a loss of the database. Otherwise they would stay `Pending` until the next start. */
-  const leftOpen = new Batcher<{ actionId: string; status: FinalStatus }>({
+  const unclosedAuditRows = new Batcher<{ actionId: string; status: FinalStatus }>({
     ...BATCHED_WRITES,
     parallel: 1,
     maxBatch: 100,
@@ -117,9 +117,9 @@ export function createPipeline({
     const { kind, permission, rateLimit } = found.action
     if (rateLimit && caller.actor !== 'System')
       await limits.takeAction(found.name, rateLimit, caller, address)
-    const strangersAddress =
+    const anonymousAddress =
       caller.actor === 'Anonymous' && kind !== 'query' && permission !== 'anyone' ? address : undefined
-    if (strangersAddress !== undefined) await limits.take('no credentials', strangersAddress)
+    if (anonymousAddress !== undefined) await limits.take('no credentials', anonymousAddress)
     try {
       const person = personOf(caller)
       if (found.action.isCreation && person)
@@ -133,7 +133,7 @@ export function createPipeline({
         requestId,
         onOwnerProved,
       )
-      if (strangersAddress !== undefined) await limits.giveBack('no credentials', strangersAddress)
+      if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
       return stringify(found.action.output.parse(output))
     } catch (error) {
       if (error instanceof LimitReached) services.limitReports.add(error.limit, error.subject, error.message)
@@ -244,7 +244,7 @@ export function createPipeline({
             const output = action.output.parse(await write(context, input))
             const result = failedResult(action, output)
             const status = result === undefined ? 'Succeeded' : 'Failed'
-            if (!(await closeAuditAction(tx, actionId, status, result))) throw takenForDead()
+            if (!(await closeAuditAction(tx, actionId, status, result))) throw evictedError()
             done = { output, status }
             return output
           })
@@ -310,7 +310,7 @@ export function createPipeline({
   async function close(actionId: string, status: FinalStatus): Promise<void> {
     await closeAuditAction(db, actionId, status).catch(() => {
       // If this process ends first, a sweep closes the row as `Panicked`.
-      leftOpen
+      unclosedAuditRows
         .add({ actionId, status })
         .catch(error => log.error({ err: error, actionId }, 'audit row left open'))
     })
@@ -358,10 +358,10 @@ function parseInput(action: Action, text: string): Input {
   const parsed = action.input.safeParse(value)
   if (parsed.success) return parsed.data as Input
   const issues = parsed.error.issues.map(issueOf)
-  const told = issues
+  const shown = issues
     .slice(0, 5)
     .map(issue => (issue.path ? `${issue.path}: ${issue.message}` : issue.message))
-  throw new ActionError('Invalid', `The input is not valid: ${told.join('; ')}.`, { issues })
+  throw new ActionError('Invalid', `The input is not valid: ${shown.join('; ')}.`, { issues })
 }
 
 /** Makes the error for a missing or wrong current password. Its issue names the field that clients have to ask for. */
@@ -383,7 +383,7 @@ function failedResult({ failedResults }: Action, output: unknown): string | unde
  * Error when another node took this node for dead and closed the audit row. The transaction is rolled back, so that it agrees
  * with the row.
  */
-function takenForDead(): ActionError {
+function evictedError(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {
     status: 503,
   })

@@ -12,7 +12,7 @@ import { createLog } from './runtime/log.ts'
 import { output } from './runtime/output.ts'
 import { startDemo } from './startup/demo.ts'
 import { runDoctor } from './startup/doctor.ts'
-import { greeting } from './startup/startup-banner.ts'
+import { startupBanner } from './startup/startup-banner.ts'
 
 const USAGE = `Usage: muster-hub [--demo]
        muster-hub audit verify [--anchor HASH] [--json]
@@ -53,7 +53,7 @@ async function runHub(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, done)
   })
   await using _demo = options.demo ? await startDemo(hub, config.dataDir, log) : undefined
-  output(1).writeNow(greeting(hub, config, isatty(1)))
+  output(1).writeNow(startupBanner(hub, config, isatty(1)))
   void hub.tryServers()
   log.info({ signal: await stopped }, 'stopping')
 }

@@ -21,7 +21,7 @@ const isRetryable = (error: unknown): boolean => (error as { code?: string }).co
 const overloaded = (): Error => new Error('too much waits')
 
 /** Makes a promise that the test settles. */
-function gate() {
+function deferred() {
   return Promise.withResolvers<void>()
 }
 
@@ -30,7 +30,7 @@ const refused = (): Error => Object.assign(new Error('refused'), { code: 'refuse
 
 describe('items added while a batch is in flight', () => {
   it('are written together in the next batch, in order', async () => {
-    const first = gate()
+    const first = deferred()
     const batches: number[][] = []
     const all = batcher({
       write: async items => {
@@ -47,24 +47,24 @@ describe('items added while a batch is in flight', () => {
   })
 
   it('are answered after their own batch and not before', async () => {
-    const gates = [gate(), gate()]
+    const deferreds = [deferred(), deferred()]
     let batch = 0
-    const all = batcher({ write: () => gates[batch++]!.promise })
+    const all = batcher({ write: () => deferreds[batch++]!.promise })
     const settled: string[] = []
     const first = all.add(1).then(() => settled.push('first'))
     await expect.poll(() => batch).toBe(1)
     const second = all.add(2).then(() => settled.push('second'))
-    gates[0]!.resolve()
+    deferreds[0]!.resolve()
     await first
     await expect.poll(() => batch).toBe(2)
     await passing(0)
     expect(settled).toEqual(['first'])
-    gates[1]!.resolve()
+    deferreds[1]!.resolve()
     await second
   })
 
   it('are rejected beyond maxWaiting, and the accepted items are written', async () => {
-    const first = gate()
+    const first = deferred()
     let batches = 0
     const all = batcher({
       maxWaiting: 10,
@@ -84,12 +84,12 @@ describe('items added while a batch is in flight', () => {
   })
 
   it('are rejected beyond the limit of their owner, except for the first item of an owner', async () => {
-    const first = gate()
+    const first = deferred()
     let batches = 0
     const all = batcher({
       weigh: item => item,
       ownerOf: item => (item % 2 === 0 ? 'even' : 'odd'),
-      maxWaitingEach: 10,
+      maxWaitingPerOwner: 10,
       write: () => {
         batches++
         return first.promise
@@ -109,7 +109,7 @@ describe('items added while a batch is in flight', () => {
 
 describe('a batch', () => {
   it('stays within maxBatch, except for a single heavier item', async () => {
-    const first = gate()
+    const first = deferred()
     const batches: number[][] = []
     const all = batcher({
       maxBatch: 10,
@@ -128,7 +128,7 @@ describe('a batch', () => {
   })
 
   it('has room for every owner while one owner sends much', async () => {
-    const first = gate()
+    const first = deferred()
     const batches: string[][] = []
     const all = new Batcher<string>({
       weigh: item => Number(item.slice(2)),
@@ -159,7 +159,7 @@ describe('a batch', () => {
   })
 
   it('is filled to maxBatch when all items have one owner', async () => {
-    const first = gate()
+    const first = deferred()
     const batches: number[][] = []
     const all = batcher({
       maxBatch: 10,
@@ -179,7 +179,7 @@ describe('a batch', () => {
   })
 
   it('runs in parallel with others up to the limit', async () => {
-    const open = gate()
+    const open = deferred()
     let running = 0
     let most = 0
     const all = batcher({
@@ -216,17 +216,17 @@ describe('a write that fails', () => {
   })
 
   it('beyond retryForMs rejects each item and calls onGivenUp once', async () => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const all = batcher({
       retryForMs: 0,
       write: async () => {
         throw gone()
       },
-      onGivenUp: error => told.push(error),
+      onGivenUp: error => reported.push(error),
     })
     const outcomes = await Promise.allSettled([1, 2, 3].map(item => all.add(item)))
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    expect(told).toEqual([gone()])
+    expect(reported).toEqual([gone()])
   })
 
   it('is retried although the system clock was set forward', async () => {

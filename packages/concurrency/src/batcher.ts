@@ -14,7 +14,7 @@ export type BatcherOptions<Item> = {
    */
   ownerOf?: (item: Item) => string
   /** Limit of the waiting weight of one owner. The first waiting item of an owner may be heavier. */
-  maxWaitingEach?: number
+  maxWaitingPerOwner?: number
   /** Limit of batches in flight. */
   parallel: number
   /**
@@ -26,7 +26,7 @@ export type BatcherOptions<Item> = {
   retryForMs: number
   /** True for a failure that the items did not cause, such as a lost connection. The same batch may succeed later. */
   isRetryable: (error: unknown) => boolean
-  /** Makes the error that rejects an item beyond `maxWaiting` or `maxWaitingEach`. */
+  /** Makes the error that rejects an item beyond `maxWaiting` or `maxWaitingPerOwner`. */
   overloaded: () => Error
   /** Called once for a batch that still fails after `retryForMs`. */
   onGivenUp?: (error: unknown) => void
@@ -36,7 +36,7 @@ export type BatcherOptions<Item> = {
  * When the waiting items exceed one batch, each owner first gets 1/8 of the batch. The rest of the batch is filled in queue
  * order.
  */
-const OWNERS_A_BATCH = 8
+const OWNERS_PER_BATCH = 8
 
 type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (error: unknown) => void }
 
@@ -72,9 +72,9 @@ export class Batcher<Item> {
   }
 
   #hasShare(item: Item, weight: number): boolean {
-    const { ownerOf, maxWaitingEach = Number.POSITIVE_INFINITY } = this.#options
+    const { ownerOf, maxWaitingPerOwner = Number.POSITIVE_INFINITY } = this.#options
     const before = ownerOf && this.#weightByOwner.get(ownerOf(item))
-    return before === undefined || before + weight <= maxWaitingEach
+    return before === undefined || before + weight <= maxWaitingPerOwner
   }
 
   /** Adds a weight to the waiting weight of the item's owner; a negative weight subtracts. */
@@ -117,8 +117,8 @@ export class Batcher<Item> {
     const { ownerOf, maxBatch } = this.#options
     const { batch, rest } =
       ownerOf && this.#waitingWeight > maxBatch
-        ? shared(this.#waiting, maxBatch, ownerOf)
-        : first(this.#waiting, maxBatch)
+        ? takeFair(this.#waiting, maxBatch, ownerOf)
+        : takeOldest(this.#waiting, maxBatch)
     this.#waiting = rest
     for (const { item, weight } of batch) {
       this.#waitingWeight -= weight
@@ -164,7 +164,7 @@ export class Batcher<Item> {
 type Taken<Item> = { batch: Waiting<Item>[]; rest: Waiting<Item>[] }
 
 /** Takes the oldest items that fit into a batch, at least one. */
-function first<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Item> {
+function takeOldest<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Item> {
   let weight = 0
   let count = 0
   while (count < waiting.length) {
@@ -179,7 +179,7 @@ function first<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Item> {
  * Takes a batch when not all items fit. The first pass gives each owner a share, so that a heavy sender delays only its own
  * items. The second pass fills the rest. Items of one owner keep their order, and the oldest item is always taken.
  */
-function shared<Item>(
+function takeFair<Item>(
   waiting: Waiting<Item>[],
   maxBatch: number,
   ownerOf: (item: Item) => string,
@@ -187,7 +187,7 @@ function shared<Item>(
   const batch: Waiting<Item>[] = []
   let weight = 0
   let rest = waiting
-  for (const share of [maxBatch / OWNERS_A_BATCH, maxBatch]) {
+  for (const share of [maxBatch / OWNERS_PER_BATCH, maxBatch]) {
     const takenOf = new Map<string, number>()
     const left: Waiting<Item>[] = []
     for (const one of rest) {

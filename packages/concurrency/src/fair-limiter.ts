@@ -163,15 +163,15 @@ export class FairLimiter {
 
   #add(waiter: Waiter): void {
     this.#queue.add(waiter)
-    const ofOwner = this.#queueByOwner.get(waiter.owner) ?? new Set()
-    this.#queueByOwner.set(waiter.owner, ofOwner.add(waiter))
+    const ownerQueue = this.#queueByOwner.get(waiter.owner) ?? new Set()
+    this.#queueByOwner.set(waiter.owner, ownerQueue.add(waiter))
     this.#startTimer()
   }
 
   #remove(waiter: Waiter): void {
     this.#queue.delete(waiter)
-    const ofOwner = this.#queueByOwner.get(waiter.owner)
-    if (ofOwner?.delete(waiter) && ofOwner.size === 0) this.#queueByOwner.delete(waiter.owner)
+    const ownerQueue = this.#queueByOwner.get(waiter.owner)
+    if (ownerQueue?.delete(waiter) && ownerQueue.size === 0) this.#queueByOwner.delete(waiter.owner)
     if (this.#queue.size > 0) return
     // A pending timer would keep the process alive.
     clearTimeout(this.#timer)

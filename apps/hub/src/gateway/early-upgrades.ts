@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError } from '@muster/actions'
-import { endWith } from '../net/last-answer.ts'
+import { endWithResponse } from '../net/last-answer.ts'
 import { bareAnswer } from '../net/security-headers.ts'
 import { hasTwoHosts, twoHostsError } from '../net/served-hosts.ts'
 
@@ -76,7 +76,7 @@ export class EarlyUpgrades implements Disposable {
 
   #refuse(socket: Socket, error: ActionError): void {
     socket.on('error', ignore)
-    endWith(socket, bareAnswer(this.#headers, error))
+    endWithResponse(socket, bareAnswer(this.#headers, error))
   }
 }
 

@@ -104,7 +104,7 @@ export class EnrolmentBudget {
     const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = this.#values
     const ofToken = (ownBudget.atOnce ?? atOnce) + (ownBudget.perHour ?? perHour)
     const max = Math.max(this.#values['address-new-devices'], ofToken)
-    const waitSecs = await this.#rates.takeOf('new device', address, {
+    const waitSecs = await this.#rates.takeWithRate('new device', address, {
       calls: max,
       perSecs: ADDRESS_WINDOW_SECS,
     })
@@ -138,15 +138,15 @@ export class EnrolmentBudget {
   }
 
   async #giveBackOfAddress(address: string): Promise<void> {
-    await this.#rates.giveBackOf('new device', address, ADDRESS_WINDOW_SECS)
+    await this.#rates.giveBackWithRate('new device', address, ADDRESS_WINDOW_SECS)
   }
 
   async #take(newcomers: Asking[]): Promise<void> {
     const byToken = Map.groupBy(newcomers, ({ tokenId }) => tokenId)
-    await Promise.all([...byToken].map(([tokenId, asking]) => this.#takeOf(tokenId, asking)))
+    await Promise.all([...byToken].map(([tokenId, asking]) => this.#takeForToken(tokenId, asking)))
   }
 
-  async #takeOf(tokenId: string, asking: Asking[]): Promise<void> {
+  async #takeForToken(tokenId: string, asking: Asking[]): Promise<void> {
     const { rows } = await this.#pool.query<TokenRow>(TAKE, [
       tokenId,
       asking.length,

@@ -27,7 +27,7 @@ import type { RateLimits } from '../limits/rate-limits.ts'
 import type { LinkSlots } from '../links/link-slots.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { LiveHub } from '../live/live-hub.ts'
-import { endWith } from '../net/last-answer.ts'
+import { endWithResponse } from '../net/last-answer.ts'
 import { bareAnswer, securityHeaders } from '../net/security-headers.ts'
 import { remoteReader } from '../net/trusted-proxy.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
@@ -266,7 +266,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   /** Answers a refused upgrade with the status and JSON error body of the HTTP API (protocol 1.6). */
   function answer(socket: Socket, refusal: ActionError): void {
-    endWith(socket, bareAnswer(headers, refusal))
+    endWithResponse(socket, bareAnswer(headers, refusal))
   }
 
   function onOpen(

@@ -5,8 +5,8 @@ import { recordEvent } from '../audit/events.ts'
 import type { Caller } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, openPort } from '../links/registry.ts'
-import { breakOff, splice } from '../net/channel-pipe.ts'
-import { endWithRight } from '../net/recheck.ts'
+import { abortChannel, pipeChannels } from '../net/channel-pipe.ts'
+import { recheckPermission } from '../net/recheck.ts'
 
 /** Endpoint that command lines open to reach a TCP port of a device (protocol 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
@@ -61,11 +61,11 @@ export async function relay(
   if (!request.isPending) return device.close()
   const person = request.accept()
   const isAllowed = async (): Promise<boolean> => (await rightNow()) !== undefined
-  const stop = endWithRight(isAllowed, () => {
-    breakOff(person)
-    breakOff(device)
+  const stop = recheckPermission(isAllowed, () => {
+    abortChannel(person)
+    abortChannel(device)
   })
-  await splice(person, device).finally(stop)
+  await pipeChannels(person, device).finally(stop)
 }
 
 type Right = Authorization & { caller: Caller }

@@ -29,7 +29,7 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
   const refuseEarly = async (request: FastifyRequest): Promise<void> => {
     if (await knownBrowsers.of(request)) return
     core().passwords.refuseWhenCrowded()
-    await core().limits.refuseSpent('sign-in address', request.remote)
+    await core().limits.requireUnspent('sign-in address', request.remote)
   }
 
   app.post('/api/private/login', { onRequest: refuseEarly }, async (request, reply) => {

@@ -13,7 +13,7 @@ const KEEP_EXPIRED_TOKENS_DAYS = 30
 /** Days for which a hit limit stays on its device's page after the last hit. */
 const KEEP_LIMIT_HITS_DAYS = 30
 /** Devices per delete statement of old connections. */
-const DEVICES_A_TURN = 100
+const DEVICES_PER_STATEMENT = 100
 
 const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`
 
@@ -22,13 +22,13 @@ export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',
   async ({ db, eventRetentionDays }, _data, { jobId, signal }) => {
     await db.deleteFrom('session').where('expires_at', '<', sql<Date>`now()`).execute()
-    const isOver = daysAgo(KEEP_UNUSED_DAYS)
+    const cutoff = daysAgo(KEEP_UNUSED_DAYS)
     await db
       .deleteFrom('mailed_token')
-      .where(({ or, eb }) => or([eb('expires_at', '<', isOver), eb('used_at', '<', isOver)]))
+      .where(({ or, eb }) => or([eb('expires_at', '<', cutoff), eb('used_at', '<', cutoff)]))
       .execute()
     // The link of an expired token still redirects the browser to the page that its issuer chose, so the row stays for some days.
-    await db.deleteFrom('proxy_token').where('expires_at', '<', isOver).execute()
+    await db.deleteFrom('proxy_token').where('expires_at', '<', cutoff).execute()
     await db
       .deleteFrom('cluster_node as n')
       .where('n.left_at', '<', daysAgo(KEEP_NODES_DAYS))
@@ -82,7 +82,7 @@ async function removeOldConnections(db: Db, days: number, signal: AbortSignal): 
     signal.throwIfAborted()
     const { rows } = await sql<{ last: string | null }>`
       with devices as (
-        select device_id from device where device_id > ${from} order by device_id limit ${DEVICES_A_TURN}
+        select device_id from device where device_id > ${from} order by device_id limit ${DEVICES_PER_STATEMENT}
       ), removed as (
         delete from device_connection c using devices d
          where c.device_id = d.device_id and c.connected_at < ${daysAgo(days)} and c.ended_at < ${daysAgo(days)}

@@ -11,16 +11,16 @@ import { jobHandler } from './job-handler.ts'
 const LOCK_TIMEOUT_MS = 200
 const LOCK_NOT_AVAILABLE = '55P03'
 
-type Patience = { pauseMs: number; tries: number; signal?: AbortSignal }
+type RetryOptions = { pauseMs: number; tries: number; signal?: AbortSignal }
 
 /** 15 min in all. A failure does no harm: partitions exist for three days ahead, and the job runs again an hour later. */
-const PATIENT: Patience = { pauseMs: 5_000, tries: 180 }
+const JOB_RETRY: RetryOptions = { pauseMs: 5_000, tries: 180 }
 
 /** Creates and drops the partitions of events and property changes, by the retention that is configured. */
 export const instance_MaintainPartitions = jobHandler(
   'instance_MaintainPartitions',
   async ({ db, eventRetentionDays }, _data, { signal }) =>
-    maintainPartitions(db, eventRetentionDays, { ...PATIENT, signal }),
+    maintainPartitions(db, eventRetentionDays, { ...JOB_RETRY, signal }),
 )
 
 /**
@@ -30,7 +30,7 @@ export const instance_MaintainPartitions = jobHandler(
 export async function maintainPartitions(
   db: Db,
   retentionDays: number,
-  { pauseMs, tries, signal }: Patience,
+  { pauseMs, tries, signal }: RetryOptions,
 ): Promise<void> {
   for (let left = tries - 1; ; left--) {
     try {

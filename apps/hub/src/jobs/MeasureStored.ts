@@ -47,7 +47,7 @@ export const devices_MeasureStored = jobHandler(
       for (const subject of await devicesOver(db, history, limits)) {
         signal.throwIfAborted()
         const max = limits[history.limit]
-        const bytes = await bound(db, history, subject.deviceId, max, signal)
+        const bytes = await trimToLimit(db, history, subject.deviceId, max, signal)
         if (bytes <= max) continue
         const { limit, remedy } = history
         const { message } = new LimitReached({ limit, subject, max, found: bytes, remedy })
@@ -78,7 +78,7 @@ async function devicesOver(
  * Measures the stored rows of a device and removes the oldest if they exceed its limit; resolves to the bytes measured. The
  * measured bytes replace the counts, which may be too high: a node counts a repeated event again.
  */
-async function bound(
+async function trimToLimit(
   db: Db,
   { table, count, at, key, day, bytes }: History,
   deviceId: string,

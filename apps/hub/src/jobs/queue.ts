@@ -98,7 +98,7 @@ export async function openQueue({
   }
 
   /** Queues a recurring job. Every node tries; `singletonSeconds` makes the database accept one job per interval. */
-  const offer = async (name: string, everySecs: number): Promise<void> => {
+  const queueRecurring = async (name: string, everySecs: number): Promise<void> => {
     try {
       if (await send(name, {}, { singletonSeconds: everySecs })) wake(name)
     } catch (error) {
@@ -118,8 +118,8 @@ export async function openQueue({
     async work(run) {
       const attempt = async (name: string, id: string, data: object, signal: AbortSignal) => {
         const { jobId, ...rest } = data as { jobId: string }
-        const logGivenUp = (): void => log.warn({ job: name, jobId }, 'a running job was given up')
-        signal.addEventListener('abort', logGivenUp)
+        const logAbort = (): void => log.warn({ job: name, jobId }, 'a running job was given up')
+        signal.addEventListener('abort', logAbort)
         try {
           await run(name as JobName, rest as never, { jobId, signal })
           return { id, status: 'completed' as const }
@@ -129,7 +129,7 @@ export async function openQueue({
           return { id, status, output: { message: errorOf(error).message } }
         } finally {
           // pg-boss aborts the signal after every attempt, also after a completed one.
-          signal.removeEventListener('abort', logGivenUp)
+          signal.removeEventListener('abort', logAbort)
           // Fetches the next job at once instead of at the next poll.
           wake(name)
         }
@@ -141,13 +141,14 @@ export async function openQueue({
         )
         workers.set(name, worker)
       }
-      // The offers are spread over the interval. All at once, they would delay other requests by 0.1 s.
-      let turn = 0
-      const offerNext = (): void => {
-        const [name, everySecs] = recurring[turn++ % recurring.length]!
-        void offer(name, everySecs)
+      // Queueing is spread over the interval. All at once, the jobs would delay other requests by 0.1 s.
+      let nextIndex = 0
+      const queueNextRecurring = (): void => {
+        const [name, everySecs] = recurring[nextIndex++ % recurring.length]!
+        void queueRecurring(name, everySecs)
       }
-      if (recurring.length > 0) timer = setInterval(offerNext, (upkeepSecs * 1000) / recurring.length)
+      if (recurring.length > 0)
+        timer = setInterval(queueNextRecurring, (upkeepSecs * 1000) / recurring.length)
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)

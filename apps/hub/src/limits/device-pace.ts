@@ -10,9 +10,9 @@ const CALL_BYTES = 1024
 /** Bytes charged for a call that a limit refused, because refusing it costs a query of the database. */
 export const REFUSED_CALL_BYTES = 64 * 1024
 /** Longest delay of an answer, in milliseconds. */
-const MAX_HOLD_MS = 20_000
+const MAX_DELAY_MS = 20_000
 /** Shortest delay of an answer that is reported to operators, in milliseconds. */
-const REPORTED_HOLD_MS = 250
+const REPORTED_DELAY_MS = 250
 /** Interval in which idle devices are removed from memory, in milliseconds. */
 const SWEEP_MS = 60_000
 
@@ -42,13 +42,13 @@ export class DevicePace {
       before.bytes = bytes
       before.atMs = nowMs
     } else this.#levels.set(deviceId, { bytes, atMs: nowMs })
-    const holdMs = Math.min(MAX_HOLD_MS, ((bytes - BURST_BYTES) / this.#bytesPerSec) * 1000)
-    if (holdMs >= REPORTED_HOLD_MS) {
-      const secs = (holdMs / 1000).toFixed(1)
+    const delayMs = Math.min(MAX_DELAY_MS, ((bytes - BURST_BYTES) / this.#bytesPerSec) * 1000)
+    if (delayMs >= REPORTED_DELAY_MS) {
+      const secs = (delayMs / 1000).toFixed(1)
       const message = `Limit device-bytes-per-second: found ${Math.round(bytes)} bytes that were sent faster than ${this.#bytesPerSec} bytes a second, held an answer back for ${secs} s.`
       this.#reports.add('device-bytes-per-second', writeSubject(subject), message)
     }
-    return Math.max(0, holdMs)
+    return Math.max(0, delayMs)
   }
 
   #left({ bytes, atMs }: { bytes: number; atMs: number }, nowMs: number): number {

@@ -8,15 +8,15 @@ it('leaves connections for others while one person runs more long queries than t
   const { owner, organizationId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
-  const stranger = await hub.fleet()
-  await deviceRow(hub, stranger.projectId)
+  const otherFleet = await hub.fleet()
+  await deviceRow(hub, otherFleet.projectId)
   await using session = await databaseSession(hub)
   // Queries that read properties now wait for this lock, up to the statement timeout.
   await session.lock('device_property')
-  const { projectId } = stranger
+  const { projectId } = otherFleet
   const filter = { properties: [{ property: 'log', operator: 'contains' as const, value: 'x' }] }
-  const asked = Array.from({ length: 24 }, () =>
-    stranger.owner.invoke('projects_QueryDevices', { projectId, filter, limit: 1 }).then(
+  const pending = Array.from({ length: 24 }, () =>
+    otherFleet.owner.invoke('projects_QueryDevices', { projectId, filter, limit: 1 }).then(
       ({ total }) => total,
       (error: { kind: string }) => error.kind,
     ),
@@ -44,7 +44,7 @@ it('leaves connections for others while one person runs more long queries than t
 
   await session.release()
   // Each query returns its result, or `RateLimited` if it waited too long.
-  expect(new Set(await Promise.all(asked)).difference(new Set([0, 'RateLimited'])).size).toBe(0)
+  expect(new Set(await Promise.all(pending)).difference(new Set([0, 'RateLimited'])).size).toBe(0)
 })
 
 it('refuses a query that waits too long', async () => {

@@ -5,11 +5,11 @@ import type { LimitValues } from './limits.ts'
 import { SMALL_BYTES, type WriteSubject, writeSubject } from './write-budgets.ts'
 
 /** Bytes that a property adds to an answer besides its value and its name. The name appears twice. */
-export const AROUND_PROPERTY_BYTES = 160
+export const PROPERTY_OVERHEAD_BYTES = 160
 /** Bytes that a device may write before its total is read again. Bounds the excess of a device that writes through two nodes. */
-const UNSEEN_BYTES = 256 * 1024
+const UNCHECKED_BYTES = 256 * 1024
 /** The same for a device that is new to this node. A reconnecting fleet must not cause a query for each device. */
-const FIRST_UNSEEN_BYTES = 16 * 1024
+const FIRST_UNCHECKED_BYTES = 16 * 1024
 /** Devices whose unchecked room is kept in memory. */
 const MAX_DEVICES = 200_000
 
@@ -59,7 +59,7 @@ export class PropertyTotals {
     const { deviceId } = write.subject
     const bytes = listedBytes(write)
     for (;;) {
-      const room = this.#room.get(deviceId) ?? FIRST_UNSEEN_BYTES
+      const room = this.#room.get(deviceId) ?? FIRST_UNCHECKED_BYTES
       if (bytes <= room) {
         this.#room.set(deviceId, room - bytes)
         return store()
@@ -95,7 +95,7 @@ export class PropertyTotals {
     const leftNames = this.#limits['device-properties'] - total.count - 1
     if (this.#room.size >= MAX_DEVICES) this.#room.clear()
     // Each unchecked value may add a new name and at least this many bytes, so the room for names bounds the bytes as well.
-    this.#room.set(deviceId, Math.min(UNSEEN_BYTES, leftBytes, leftNames * AROUND_PROPERTY_BYTES))
+    this.#room.set(deviceId, Math.min(UNCHECKED_BYTES, leftBytes, leftNames * PROPERTY_OVERHEAD_BYTES))
     return growth
   }
 
@@ -146,7 +146,7 @@ async function totalOf(db: Db, { subject, name }: PropertyWrite): Promise<Total>
     select coalesce(sum(size), 0)::bigint as bytes, count(*) as count,
            max(size) filter (where name = ${name})::bigint as old_bytes
       from (select name, coalesce(value_bytes, octet_length(value::text)) + 2 * octet_length(name)
-                   + ${AROUND_PROPERTY_BYTES} as size
+                   + ${PROPERTY_OVERHEAD_BYTES} as size
               from device_property where device_id = ${subject.deviceId}) p`.execute(db)
   return rows[0]!
 }
@@ -156,5 +156,5 @@ function isAlwaysStored({ name, sizeBytes }: PropertyWrite): boolean {
 }
 
 function listedBytes({ name, sizeBytes }: PropertyWrite): number {
-  return sizeBytes + 2 * Buffer.byteLength(name) + AROUND_PROPERTY_BYTES
+  return sizeBytes + 2 * Buffer.byteLength(name) + PROPERTY_OVERHEAD_BYTES
 }

@@ -75,9 +75,9 @@ const resetPassword = (address: string): Promise<Answer> =>
 
 describe('the counted address', () => {
   it('of IPv6 is the /64 network, which belongs to one subscriber', async () => {
-    const ofNetwork = (host: number): string =>
+    const addressIn = (host: number): string =>
       host % 2 ? `2001:db8:0:1::${host.toString(16)}` : `2001:DB8::1:0:0:0:${host.toString(16)}`
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, host) => resetPassword(ofNetwork(host))))
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, host) => resetPassword(addressIn(host))))
     expectLimited(answers, 10)
     for (const other of ['2001:db8:0:2::1', '2001:db8::1', '2001:db8:1::', '::1'])
       expect((await resetPassword(other)).status, other).toBe(200)

@@ -37,7 +37,7 @@ export class RateLimits {
   }
 
   /** Throws `RateLimited` when the rate is used up. Does not count a call. */
-  async refuseSpent(kind: Failure, key: string): Promise<void> {
+  async requireUnspent(kind: Failure, key: string): Promise<void> {
     const used = await this.#limiter(kind, FAILURES[kind]).get(countedAs(key))
     if (used && used.consumedPoints >= FAILURES[kind].calls) throw tooMany(used)
   }
@@ -56,7 +56,7 @@ export class RateLimits {
    * Counts a call like `take`, with a rate that may differ per key. Resolves to the seconds to wait when the rate is exceeded.
    * `kind` must not be a key of `FAILURES`.
    */
-  async takeOf(kind: string, key: string, { calls, perSecs }: Rate): Promise<number | undefined> {
+  async takeWithRate(kind: string, key: string, { calls, perSecs }: Rate): Promise<number | undefined> {
     const limiter = this.#limiter(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs })
     const used = await limiter.consume(countedAs(key))
     if (used.consumedPoints <= calls) return undefined
@@ -64,8 +64,8 @@ export class RateLimits {
     return Math.max(1, Math.ceil(used.msBeforeNext / 1000))
   }
 
-  /** Subtracts a call counted by `takeOf`. */
-  async giveBackOf(kind: string, key: string, perSecs: number): Promise<void> {
+  /** Subtracts a call counted by `takeWithRate`. */
+  async giveBackWithRate(kind: string, key: string, perSecs: number): Promise<void> {
     await this.#limiter(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs }).reward(countedAs(key))
   }
 

@@ -11,7 +11,7 @@ const FLUSH_MS = 10 * 60_000
 /** Interval in which measured totals are read, in milliseconds. */
 const REFRESH_MS = 30_000
 /** Devices per statement. */
-const DEVICES_A_STATEMENT = 1_000
+const DEVICES_PER_STATEMENT = 1_000
 
 type Counts = { eventBytes: number; changeBytes: number }
 
@@ -52,8 +52,8 @@ export class StoredBytes implements AsyncDisposable {
   readonly #pool: pg.Pool
   readonly #limits: LimitValues
   #counts = new Map<string, Counts>()
-  #ofProject = new Map<string, number>()
-  #ofOrganization = new Map<string, number>()
+  #projectBytes = new Map<string, number>()
+  #organizationBytes = new Map<string, number>()
   readonly #loops: AsyncDisposable[]
 
   constructor(options: { db: Db; pool: pg.Pool; limits: LimitValues; log: Logger }) {
@@ -74,20 +74,20 @@ export class StoredBytes implements AsyncDisposable {
 
   /** Total of the device's project or organization that is over its limit, by the last sums; undefined if none is. */
   reached({ projectId, organizationId }: WriteSubject): TotalReached | undefined {
-    const ofProject = this.#ofProject.get(projectId) ?? 0
-    const ofOrganization = this.#ofOrganization.get(organizationId) ?? 0
+    const projectBytes = this.#projectBytes.get(projectId) ?? 0
+    const organizationBytes = this.#organizationBytes.get(organizationId) ?? 0
     const { 'project-bytes': maxProject, 'organization-bytes': maxOrganization } = this.#limits
-    if (ofProject > maxProject) return { limit: 'project-bytes', max: maxProject, found: ofProject }
-    if (ofOrganization > maxOrganization)
-      return { limit: 'organization-bytes', max: maxOrganization, found: ofOrganization }
+    if (projectBytes > maxProject) return { limit: 'project-bytes', max: maxProject, found: projectBytes }
+    if (organizationBytes > maxOrganization)
+      return { limit: 'organization-bytes', max: maxOrganization, found: organizationBytes }
     return undefined
   }
 
   /** Adds the counts to the database. Counts of a failed statement are kept for the next flush. */
   async flush(): Promise<void> {
     const ids = [...this.#counts.keys()].sort()
-    for (let from = 0; from < ids.length; from += DEVICES_A_STATEMENT) {
-      const some = ids.slice(from, from + DEVICES_A_STATEMENT)
+    for (let from = 0; from < ids.length; from += DEVICES_PER_STATEMENT) {
+      const some = ids.slice(from, from + DEVICES_PER_STATEMENT)
       const taken = some.map(id => this.#counts.get(id)!)
       for (const id of some) this.#counts.delete(id)
       try {
@@ -112,11 +112,14 @@ export class StoredBytes implements AsyncDisposable {
       select project_id, organization_id, bytes from project_stored_bytes join project using (project_id)`.execute(
       this.#db,
     )
-    const ofOrganization = new Map<string, number>()
+    const organizationBytes = new Map<string, number>()
     for (const row of rows)
-      ofOrganization.set(row.organization_id, (ofOrganization.get(row.organization_id) ?? 0) + row.bytes)
-    this.#ofProject = new Map(rows.map(row => [row.project_id, row.bytes]))
-    this.#ofOrganization = ofOrganization
+      organizationBytes.set(
+        row.organization_id,
+        (organizationBytes.get(row.organization_id) ?? 0) + row.bytes,
+      )
+    this.#projectBytes = new Map(rows.map(row => [row.project_id, row.bytes]))
+    this.#organizationBytes = organizationBytes
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -34,7 +34,7 @@ export type Write = {
   /** Bytes of each value or event. */
   sizes: readonly number[]
   /** True for a call by another caller than the device, such as a person. Such writes have a device budget of their own. */
-  isByOthers?: boolean
+  isByOtherCaller?: boolean
 }
 
 /** Total of a project or organization that is over its limit. */
@@ -78,11 +78,11 @@ export class WriteBudgets {
    * Charges a write. Throws `LimitReached` when a budget is exceeded, and `Internal` (507) while disk space is low. Small writes
    * are accepted in both cases, up to 60 an hour.
    */
-  take(subject: WriteSubject, { kind, sizes, isByOthers = false }: Write): void {
+  take(subject: WriteSubject, { kind, sizes, isByOtherCaller = false }: Write): void {
     const nowMs = this.#now()
     if (nowMs - this.#sweptAtMs > SWEEP_MS) this.#sweep(nowMs)
     const { deviceId, projectId, organizationId } = subject
-    const writer = isByOthers ? `${deviceId} others` : deviceId
+    const writer = isByOtherCaller ? `${deviceId} others` : deviceId
     const refusal = this.#refusal(subject, writer, kind, bytesOf(sizes), nowMs)
     if (refusal === undefined) {
       const bytes = bytesOf(sizes)

@@ -8,7 +8,7 @@ type Subscriber = {
 }
 
 /** Time for which notices are collected before delivery, in milliseconds. A console shows a change within 1 s. */
-const GATHER_MS = 200
+const COLLECT_MS = 200
 /** Pending notices of a subscriber. Beyond this number, changes of single devices become one change of their project. */
 const MAX_NAMED_DEVICES = 200
 
@@ -63,14 +63,14 @@ export class LiveHub {
       const isConcerned =
         subscriber.organizationIds.has(change.organizationId) || userIds.includes(subscriber.userId)
       if (!isConcerned) continue
-      const { deviceId, ...ofProject } = change
+      const { deviceId, ...projectChange } = change
       const isTooMany = deviceId !== undefined && subscriber.pending.size >= MAX_NAMED_DEVICES
-      const told: LiveChange = isTooMany ? ofProject : change
+      const notice: LiveChange = isTooMany ? projectChange : change
       subscriber.pending.set(
-        `${told.topic} ${told.organizationId} ${told.projectId ?? ''} ${told.deviceId ?? ''} ${told.repositoryId ?? ''}`,
-        told,
+        `${notice.topic} ${notice.organizationId} ${notice.projectId ?? ''} ${notice.deviceId ?? ''} ${notice.repositoryId ?? ''}`,
+        notice,
       )
-      this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS)
+      this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS)
     }
   }
 

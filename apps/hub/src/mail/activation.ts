@@ -1,4 +1,4 @@
-import { mailOf, readableTime } from './letter.ts'
+import { mailOf, readableTime } from './mail-template.ts'
 import type { Mail } from './mailer.ts'
 
 type Activation = { email: string; jwt: string; expiresAt: Date; publicUrl: string }

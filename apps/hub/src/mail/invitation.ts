@@ -1,4 +1,4 @@
-import { mailOf } from './letter.ts'
+import { mailOf } from './mail-template.ts'
 import type { Mail } from './mailer.ts'
 
 type Invitation = {

@@ -1,4 +1,4 @@
-import { mailOf, readableTime } from './letter.ts'
+import { mailOf, readableTime } from './mail-template.ts'
 import type { Mail } from './mailer.ts'
 
 /** Kind of password change: by a person signed in to the account, by an administrator of the instance, or with a mailed link. */

@@ -4,19 +4,19 @@ import type { Channel } from '@muster/link'
  * Pipes bytes between two channels until both directions have ended; each direction may end first. Reads only while the other
  * channel has room, so a stalled reader stops the sender at the other end and no bytes are buffered here.
  */
-export async function splice(one: Channel, other: Channel): Promise<void> {
-  await Promise.all([carry(one, other), carry(other, one)])
+export async function pipeChannels(one: Channel, other: Channel): Promise<void> {
+  await Promise.all([pipeOneWay(one, other), pipeOneWay(other, one)])
 }
 
-async function carry(from: Channel, to: Channel): Promise<void> {
+async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
   try {
     for (let bytes = await from.read(); bytes !== null; bytes = await from.read())
       await writeIfRead(to, bytes)
     to.end()
   } catch {
     // A channel failed before its regular end.
-    breakOff(from)
-    breakOff(to)
+    abortChannel(from)
+    abortChannel(to)
     return
   }
   // When the peer of `from` stops reading, the peer of `to` is asked to stop sending. It may take that for the end of the whole
@@ -27,7 +27,7 @@ async function carry(from: Channel, to: Channel): Promise<void> {
 }
 
 /** Ends a channel after a failure: stops reading first, so that the peer does not see a regular end of data. */
-export function breakOff(channel: Channel): void {
+export function abortChannel(channel: Channel): void {
   channel.stopReading()
   channel.close()
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
  * Sends a last answer on the socket of an upgrade, if it is still writable, and destroys the socket. Otherwise a peer that does
  * not close its side would keep the socket open for ever and block the hub's shutdown.
  */
-export function endWith(socket: Duplex, answer: string): void {
+export function endWithResponse(socket: Duplex, answer: string): void {
   if (!socket.writable) return
   socket.once('finish', () => socket.destroy())
   socket.end(answer)

@@ -2,10 +2,10 @@
 const RECHECK_MS = 5_000
 
 /** Checks a permission every 5 s and calls `end` when it was revoked. The returned function stops the checks. */
-export function endWithRight(isAllowed: () => Promise<boolean>, end: () => void): () => void {
+export function recheckPermission(isAllowed: () => Promise<boolean>, end: () => void): () => void {
   // A failed check, such as during a failover of the database, does not revoke the permission.
-  const look = (): Promise<void> => isAllowed().then(isStill => void (isStill || end()), ignore)
-  const timer = setInterval(() => void look(), RECHECK_MS)
+  const check = (): Promise<void> => isAllowed().then(isStill => void (isStill || end()), ignore)
+  const timer = setInterval(() => void check(), RECHECK_MS)
   return () => clearInterval(timer)
 }
 

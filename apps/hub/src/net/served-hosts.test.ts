@@ -138,11 +138,11 @@ describe('S13: two Host headers are answered 400', () => {
   let server: Server
   let page: DevicePage
   let local: TestHub
-  let asked = 0
+  let requestCount = 0
   beforeAll(async () => {
     local = await testHub()
     server = createServer((_request, response) => {
-      asked++
+      requestCount++
       response.end('hello')
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -176,7 +176,7 @@ describe('S13: two Host headers are answered 400', () => {
       return text.split(' ')[1]
     })
     expect(await Promise.all(answers)).toEqual(['400', '400'])
-    expect(asked).toBe(0)
+    expect(requestCount).toBe(0)
     expect((await page.ask('/')).statusCode).toBe(200)
   })
 })

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { isHealthPath, pathOf } from './paths.ts'
 
 /** Longest part of a foreign `Host` header that an error repeats, in characters. */
-const MAX_TOLD_LENGTH = 100
+const MAX_QUOTED_LENGTH = 100
 
 /**
  * Host names under which the hub serves its console and accepts its cookie: the name in `MUSTER_PUBLIC_URL`, the names in
@@ -33,7 +33,7 @@ export class ServedHosts {
     // Sign-in and sign-out ignore bearer tokens, so a token must not exempt them from the check.
     if (/^Bearer +\S/i.test(authorization ?? '') && !path.startsWith('/api/private/')) return
     if (path.startsWith('/api/v1/') && request.cookies[cookieName] === undefined) return
-    const found = JSON.stringify((host ?? '').slice(0, MAX_TOLD_LENGTH))
+    const found = JSON.stringify((host ?? '').slice(0, MAX_QUOTED_LENGTH))
     throw new ActionError(
       'Invalid',
       `Found the host ${found}, expected ${this.#publicName}. The operator of this hub adds further names with MUSTER_HOSTS.`,

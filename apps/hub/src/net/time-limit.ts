@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>()
 
-/** Calls `isOver` if the body of a request has not arrived after `timeoutMs`. A request without a body gets no limit. */
-export function limitTime(request: IncomingMessage, timeoutMs: number, isOver: () => void): void {
+/** Calls `onTimeout` if the body of a request has not arrived after `timeoutMs`. A request without a body gets no limit. */
+export function limitTime(request: IncomingMessage, timeoutMs: number, onTimeout: () => void): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (length === undefined && encoding === undefined) return
-  const timer = setTimeout(isOver, timeoutMs)
+  const timer = setTimeout(onTimeout, timeoutMs)
   timers.set(request, timer)
   request.once('close', () => clearTimeout(timer))
 }

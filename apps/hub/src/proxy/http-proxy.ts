@@ -10,8 +10,8 @@ import { pipeline } from 'node:stream/promises'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { ChannelRejectedError } from '@muster/link'
 import type { DeviceRegistry, DeviceSession } from '../links/registry.ts'
-import { endWith } from '../net/last-answer.ts'
-import { endWithRight } from '../net/recheck.ts'
+import { endWithResponse } from '../net/last-answer.ts'
+import { recheckPermission } from '../net/recheck.ts'
 import { limitTime } from '../net/time-limit.ts'
 import type { Logger } from '../runtime/log.ts'
 import { ChannelAgent, MAX_REQUESTS_PER_PORT } from './channel-agent.ts'
@@ -102,9 +102,9 @@ export function createHttpProxy({
   async function admit(response: ServerResponse, url: URL, host: string): Promise<void> {
     const jwt = url.searchParams.get(TOKEN_PARAMETER) ?? ''
     url.searchParams.delete(TOKEN_PARAMETER)
-    const access = await looked(tokens.check(jwt, host))
+    const access = await checked(tokens.check(jwt, host))
     if (!access) {
-      const redirect = await looked(tokens.redirectOfExpired(jwt))
+      const redirect = await checked(tokens.redirectOfExpired(jwt))
       if (redirect === undefined) throw new Unreachable('noLink')
       response.writeHead(303, { location: redirect, 'cache-control': 'no-store' }).end()
       return
@@ -132,8 +132,8 @@ export function createHttpProxy({
     isUpgrade: boolean,
   ): Promise<Answer> {
     const jwt = cookiesOf(request.headers.cookie ?? '').find(([name]) => name === cookieName)?.[1] ?? ''
-    const access = await looked(tokens.check(jwt, host))
-    if (!access) throw new Unreachable((await looked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
+    const access = await checked(tokens.check(jwt, host))
+    if (!access) throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
     // A service worker would answer the next link itself, so that its token would never reach the hub. Without the hub, the device would use
     // plain HTTP, under which browsers allow no service workers either.
@@ -147,7 +147,7 @@ export function createHttpProxy({
     // For a browser that has left, `close` has already fired. It would never end a request that begins now.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
-    const stop = endWithRight(isAllowed, () => request.socket.destroy())
+    const stop = recheckPermission(isAllowed, () => request.socket.destroy())
     over.once('close', stop)
     const permit = await permitOf(limiter, over)
     const send = (): Promise<Answer> => {
@@ -233,7 +233,7 @@ export function createHttpProxy({
       // After the switch of protocols an HTTP answer is no longer possible.
       if (hasBegun) return void socket.destroy()
       const { status, title } = PAGES[pageOf(error)]
-      endWith(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+      endWithResponse(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
     }
   }
 
@@ -251,7 +251,7 @@ export function createHttpProxy({
 }
 
 /** Awaits a database query about a link. If it fails, throws `Unreachable` with a page about the database instead of the device. */
-async function looked<Found>(look: Promise<Found>): Promise<Found> {
+async function checked<Found>(look: Promise<Found>): Promise<Found> {
   return look.catch(error => {
     throw new Unreachable('unchecked', error)
   })

@@ -17,7 +17,7 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const draft = `${file}.${process.pid}`
   try {
     await writeFile(draft, `${process.pid} ${await startOf(process.pid)}`)
-    const holder = await take(file, draft, performance.now() + REMOVAL_TIMEOUT_MS)
+    const holder = await acquire(file, draft, performance.now() + REMOVAL_TIMEOUT_MS)
     if (holder !== undefined) {
       throw new ConfigError(
         `MUSTER_DATA_DIR: found ${dataDir} in use by the hub with process id ${holder}, expected a folder of this hub's own.`,
@@ -33,8 +33,8 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
  * Acquires a lock by linking the draft to the lock file. Resolves to the id of the process that holds the lock, undefined on
  * success.
  */
-async function take(file: string, draft: string, deadline: number): Promise<number | undefined> {
-  while (!(await appear(draft, file))) {
+async function acquire(file: string, draft: string, deadline: number): Promise<number | undefined> {
+  while (!(await linkDraft(draft, file))) {
     const found = await readFile(file, 'utf8').catch(() => undefined)
     if (found === undefined) continue
     const holder = (await holderOf(found)) ?? (await removeStale(file, found, draft, deadline))
@@ -44,7 +44,7 @@ async function take(file: string, draft: string, deadline: number): Promise<numb
 }
 
 /** Links the draft to the lock file unless that exists. A link is atomic, so no process reads a partly written lock. */
-async function appear(draft: string, file: string): Promise<boolean> {
+async function linkDraft(draft: string, file: string): Promise<boolean> {
   try {
     await link(draft, file)
     return true
@@ -66,7 +66,7 @@ async function removeStale(
   deadline: number,
 ): Promise<number | undefined> {
   const right = `${file}.${createHash('sha256').update(found).digest('hex').slice(0, 16)}`
-  const other = await take(right, draft, deadline)
+  const other = await acquire(right, draft, deadline)
   if (other !== undefined) {
     if (performance.now() > deadline) return other
     await pause(REMOVAL_RETRY_MS)

@@ -9,7 +9,7 @@ import type { Hub } from '../hub.ts'
  * token are printed to a terminal only. Other outputs, such as a log, get the path of the file with them (decisions, "First
  * run").
  */
-export function greeting(
+export function startupBanner(
   hub: Hub,
   { dataDir, allowPlaintextDevices }: Pick<Config, 'dataDir' | 'allowPlaintextDevices'>,
   isTerminal: boolean,

@@ -131,7 +131,7 @@ export class Ingest {
       ...BATCHED_WRITES,
       maxBatch: 1024 * 1024,
       maxWaiting: 64 * 1024 * 1024,
-      maxWaitingEach: 8 * 1024 * 1024,
+      maxWaitingPerOwner: 8 * 1024 * 1024,
       lingerMs: LINGER_MS,
       retryForMs: 30_000,
       // Devices get an error as well, but no operator sees it there.

@@ -16,7 +16,7 @@ export const devices_PublishEvents = handler('devices_PublishEvents', {
   async byOthers({ tx, scope, changed, services, inputText }, { deviceId, events }) {
     const rows = exactly(events, inputText).map(event => eventRow(deviceId, event))
     const sizes = rows.map(row => row.sizeBytes)
-    services.writeBudgets.take(writeSubject(scope), { kind: 'event', sizes, isByOthers: true })
+    services.writeBudgets.take(writeSubject(scope), { kind: 'event', sizes, isByOtherCaller: true })
     await insertEvents(tx, deviceId, rows)
     changed('events')
     return {}

@@ -5,7 +5,7 @@ import type { Db } from '../../database/client/connection.ts'
 import { queryPage, rowsWithin } from '../../database/client/page.ts'
 import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
-import { AROUND_PROPERTY_BYTES } from '../../limits/property-totals.ts'
+import { PROPERTY_OVERHEAD_BYTES } from '../../limits/property-totals.ts'
 
 /** Limit of the values in a page, in bytes. The other half of the largest answer is for names and other fields. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
@@ -30,7 +30,7 @@ async function allProperties(db: Db, deviceId: string) {
   // The size is checked before the values are read into memory.
   const { bytes } = await properties
     .select(
-      sql<number>`${AROUND_PROPERTY_BYTES} * (count(*) + 1)
+      sql<number>`${PROPERTY_OVERHEAD_BYTES} * (count(*) + 1)
         + coalesce(sum(${VALUE_BYTES} + 2 * octet_length(name)), 0)`.as('bytes'),
     )
     .executeTakeFirstOrThrow()
@@ -55,7 +55,7 @@ async function propertyPage(
 ) {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
   const sizes = properties.select(
-    sql<number>`least(${VALUE_BYTES}, ${maxValueBytes}::integer) + 2 * octet_length(name) + ${AROUND_PROPERTY_BYTES}::integer`.as(
+    sql<number>`least(${VALUE_BYTES}, ${maxValueBytes}::integer) + 2 * octet_length(name) + ${PROPERTY_OVERHEAD_BYTES}::integer`.as(
       'bytes',
     ),
   )

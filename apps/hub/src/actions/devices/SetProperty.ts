@@ -30,7 +30,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
     const { deviceId, name } = input
     const { text, sizeBytes } = sentValue(inputText)
     const subject = writeSubject(scope)
-    services.writeBudgets.take(subject, { kind: 'property', sizes: [sizeBytes], isByOthers: true })
+    services.writeBudgets.take(subject, { kind: 'property', sizes: [sizeBytes], isByOtherCaller: true })
     await services.propertyTotals.check(tx, { subject, name, sizeBytes })
     const result = await writeProperty(tx, caller, { ...input, text })
     if (result.result !== 'Set') return result

@@ -1,7 +1,7 @@
 import type { Mail } from './mailer.ts'
 
 /** Content of a mail as unescaped text. Both the text and the HTML form are made from it. */
-export type Letter = {
+export type MailContent = {
   to: Mail['to']
   subject: string
   /** First paragraph: the event and the reason for this mail. */
@@ -31,7 +31,7 @@ const DARK_STYLE = `@media (prefers-color-scheme: dark) {
 }`
 
 /** Renders a mail in two forms: plain text, and HTML with a light and a dark theme and without external resources. */
-export function mailOf({ to, subject, opening, button, about, otherwise, publicUrl }: Letter): Mail {
+export function mailOf({ to, subject, opening, button, about, otherwise, publicUrl }: MailContent): Mail {
   const sender = `Sent by Muster at ${publicUrl}.`
   const quiet = `class="quiet" style="margin:16px 0 0;color:${LIGHT.quiet}"`
   const link = escaped(button.link)
