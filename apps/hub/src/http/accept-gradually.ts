@@ -1,28 +1,28 @@
 import type { Server, Socket } from 'node:net'
 
 /** New connections accepted per event-loop turn. With TLS, four take a few milliseconds. */
-const BEGUN_PER_TURN = 4
+const ACCEPTED_PER_TURN = 4
 
 /**
  * Accepts the connections of a server a few at a time, in order of arrival. A TLS handshake blocks the event loop for one or two
  * signatures. If a whole fleet reconnects at once, handling every connection in the same turn would delay all other requests, which need
  * several turns each. Spreading the handshakes costs the fleet nothing: the total work is the same.
  */
-export function beginInTurns(server: Server): void {
-  const begin = server.listeners('connection')
+export function acceptGradually(server: Server): void {
+  const acceptListeners = server.listeners('connection')
   server.removeAllListeners('connection')
   const waiting: Socket[] = []
-  const takeTurn = (): void => {
-    for (const socket of waiting.splice(0, BEGUN_PER_TURN)) {
+  const acceptSome = (): void => {
+    for (const socket of waiting.splice(0, ACCEPTED_PER_TURN)) {
       socket.off('error', ignore)
-      if (!socket.destroyed) for (const listener of begin) listener.call(server, socket)
+      if (!socket.destroyed) for (const listener of acceptListeners) listener.call(server, socket)
     }
-    if (waiting.length > 0) setImmediate(takeTurn)
+    if (waiting.length > 0) setImmediate(acceptSome)
   }
   server.on('connection', (socket: Socket) => {
     // A client that disconnects while it waits is not an error.
     socket.on('error', ignore)
-    if (waiting.push(socket) === 1) setImmediate(takeTurn)
+    if (waiting.push(socket) === 1) setImmediate(acceptSome)
   })
 }
 

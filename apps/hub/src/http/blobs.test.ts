@@ -138,14 +138,14 @@ describe('an upload', () => {
     const refused = await putBytes(await uploadUrl(assetId), bytes)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
     // Uploads of other organizations have a limit of their own.
-    const stranger = await hub.user()
-    const theirs = await hub.repository(stranger, await hub.organization(stranger), { name: 'theirs' })
-    const other = await stranger.invoke('repositories_CreateAsset', {
+    const outsider = await hub.user()
+    const theirs = await hub.repository(outsider, await hub.organization(outsider), { name: 'theirs' })
+    const other = await outsider.invoke('repositories_CreateAsset', {
       repositoryId: theirs,
       size: bytes.length,
       digest: digestOf(bytes),
     })
-    const { url } = await stranger.invoke('repositories_IssueAssetUploadUrl', { assetId: other.assetId })
+    const { url } = await outsider.invoke('repositories_IssueAssetUploadUrl', { assetId: other.assetId })
     expect((await putBytes(url, bytes)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
     await until('their files are removed', async () => (await incoming()).length === 0)
@@ -321,12 +321,12 @@ describe('a file by its path', () => {
 
   it('is served only to callers who may read the repository', async () => {
     const token = await hub.userToken(owner)
-    const strangerToken = await hub.userToken(await hub.user())
+    const outsiderToken = await hub.userToken(await hub.user())
     const file = path('arm64/disk%20image.bin')
     expect((await ask(hub, file)).status).toBe(401)
     expect((await ask(hub, path('x', { repository: 'nothing' }))).status).toBe(401)
-    expect((await ask(hub, file, { token: strangerToken })).status).toBe(403)
-    expect((await ask(hub, path('x', { repository: 'nothing' }), { token: strangerToken })).status).toBe(403)
+    expect((await ask(hub, file, { token: outsiderToken })).status).toBe(403)
+    expect((await ask(hub, path('x', { repository: 'nothing' }), { token: outsiderToken })).status).toBe(403)
     const answer = await fetch(`${hub.url}${file}`, { headers: { authorization: `Bearer ${token}` } })
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes)
     expect(answer.headers.get('content-disposition')).toBe('attachment; filename="disk image.bin"')

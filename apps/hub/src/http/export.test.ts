@@ -166,8 +166,8 @@ describe('an export', () => {
   })
 
   it('is refused like the action, before any row is sent', async () => {
-    const stranger = await hub.user()
-    const refused = await ask(hub, asked(`${LOG}.csv`, { projectId }), { as: stranger })
+    const outsider = await hub.user()
+    const refused = await ask(hub, asked(`${LOG}.csv`, { projectId }), { as: outsider })
     expect(refused.status).toBe(403)
     expect(refused.json()).toMatchObject({ kind: 'Forbidden' })
     expect(refused.headers.get('content-disposition')).toBeNull()

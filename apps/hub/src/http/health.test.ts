@@ -77,9 +77,9 @@ describe('a hub that runs', () => {
       onEvicted() {},
       heartbeatMs: 50,
     })
-    const door = await listener(() => ({ readiness }) as Core)
+    const server = await listener(() => ({ readiness }) as Core)
     const answer = async () => {
-      const { status, json } = await ask(door, '/readyz')
+      const { status, json } = await ask(server, '/readyz')
       return { status, reason: (json() as { reason?: string }).reason }
     }
     const refuse = (state: string) =>
@@ -99,7 +99,7 @@ describe('a hub that runs', () => {
           new RegExp(`^the heartbeat of this node was last stored \\d+ s ago \\(${words}\\)$`),
         ),
       })
-      expect((await ask(door, '/healthz')).status).toBe(200)
+      expect((await ask(server, '/healthz')).status).toBe(200)
     }
     await sql`drop trigger refuse on cluster_node`.execute(hub.db)
     await expect.poll(async () => (await answer()).status).toBe(200)

@@ -135,7 +135,7 @@ describe('the live stream', () => {
   it('reports within a second that a device connects or disconnects', async () => {
     await using console = await liveStream(hub, ada)
     const device = await connectDevice({ url: hub.url, token })
-    const tells = (what: string) =>
+    const reports = (what: string) =>
       until(
         what,
         () => {
@@ -146,7 +146,7 @@ describe('the live stream', () => {
         },
         1_000,
       )
-    await tells('the new device')
+    await reports('the new device')
     expect(console.changes[0]).toMatchObject({ organizationId, projectId })
     await until('a quiet moment', async () => {
       const { devices } = await ada.invoke('projects_QueryDevices', { projectId })
@@ -154,7 +154,7 @@ describe('the live stream', () => {
     })
     console.changes.length = 0
     await device[Symbol.asyncDispose]()
-    await tells('its disconnection')
+    await reports('its disconnection')
   })
 
   it('reports no changes of other organizations', async () => {
@@ -298,10 +298,10 @@ describe('the live stream', () => {
     const [left, joined] = [await hub.organization(ada, [user]), await hub.organization(ada)]
     await using listener = await impatient(20)
     await using console = await liveStream(listener, user)
-    const isTold = (id: string): boolean => console.changes.some(change => change.organizationId === id)
+    const isReported = (id: string): boolean => console.changes.some(change => change.organizationId === id)
     await until('it reports the first', async () => {
       await hub.project(ada, left)
-      return isTold(left)
+      return isReported(left)
     })
     await hub.db
       .updateTable('organization_member')
@@ -311,15 +311,15 @@ describe('the live stream', () => {
       .execute()
     await until('it reports the second', async () => {
       await hub.project(ada, joined)
-      return isTold(joined)
+      return isReported(joined)
     })
     console.changes.length = 0
     await hub.project(ada, left)
     await until('it reports the second again', async () => {
       await hub.project(ada, joined)
-      return isTold(joined)
+      return isReported(joined)
     })
-    expect(isTold(left)).toBe(false)
+    expect(isReported(left)).toBe(false)
   })
 })
 

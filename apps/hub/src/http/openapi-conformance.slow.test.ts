@@ -44,8 +44,12 @@ it.skipIf(!isInstalled)(
         { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
       )
       const ended = once(child, 'exit')
-      const [told, problems, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-      expect(exitCode, `${told}\n${problems}`).toBe(0)
+      const [output, problems, [exitCode]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        ended,
+      ])
+      expect(exitCode, `${output}\n${problems}`).toBe(0)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

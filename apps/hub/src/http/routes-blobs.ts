@@ -73,7 +73,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
         liftTimeLimit(request.raw)
         await blobs.uploads.receive(grant, request.raw)
       } catch (error) {
-        letGo(request, reply)
+        closeAfterAnswer(request, reply)
         throw error
       }
       return reply.code(200).send()
@@ -97,7 +97,7 @@ async function send(
 }
 
 /** Ends the connection after the answer: the unread rest of the body would be parsed as the next request. */
-function letGo({ raw }: FastifyRequest, reply: FastifyReply): void {
+function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.readableEnded) return
   reply.header('connection', 'close')
   raw.on('error', () => {})

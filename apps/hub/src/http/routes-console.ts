@@ -17,9 +17,9 @@ export async function consoleRoutes(
   publicUrl: () => string,
   folder = DIST,
 ): Promise<void> {
-  const { connect: _, ...told } = config.console
+  const { connect: _, ...publicSettings } = config.console
   app.get('/api/config.json', async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ ...told, publicUrl: publicUrl() }),
+    reply.header('cache-control', 'no-store').send({ ...publicSettings, publicUrl: publicUrl() }),
   )
 
   if (!existsSync(join(folder, 'index.html'))) {

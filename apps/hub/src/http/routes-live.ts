@@ -19,7 +19,7 @@ const MAX_BUFFERED_BYTES = 256 * 1024
 type Stream = {
   person: PersonCaller
   /** Replaces the organizations whose changes the stream reports. */
-  tellOf: (organizationIds: ReadonlySet<string>) => void
+  setOrganizations: (organizationIds: ReadonlySet<string>) => void
   end: () => void
 }
 
@@ -33,7 +33,7 @@ export function liveRoutes(
   const streams = new Set<Stream>()
   let timer: NodeJS.Timeout | undefined
   /** Checks all streams together, repeatedly while any are open. Streams that cannot be checked end, and their consoles reconnect. */
-  const look = async (): Promise<void> => {
+  const checkAll = async (): Promise<void> => {
     const open = [...streams]
     try {
       await check(core().db, open)
@@ -41,10 +41,10 @@ export function liveRoutes(
       for (const stream of open) stream.end()
     }
     timer = undefined
-    if (streams.size > 0) lookLater()
+    if (streams.size > 0) scheduleCheck()
   }
-  const lookLater = (): void => {
-    timer ??= setTimeout(() => void look(), checkMs)
+  const scheduleCheck = (): void => {
+    timer ??= setTimeout(() => void checkAll(), checkMs)
   }
   app.addHook('onClose', async () => clearTimeout(timer))
 
@@ -83,14 +83,14 @@ export function liveRoutes(
     }
     const stream: Stream = {
       person,
-      tellOf: update,
+      setOrganizations: update,
       end: () => {
         stop()
         raw.end()
       },
     }
     streams.add(stream)
-    lookLater()
+    scheduleCheck()
     raw.on('error', () => {})
     raw.on('close', stop)
     send('ping', {})
@@ -112,8 +112,8 @@ async function check(db: Db, streams: Stream[]): Promise<void> {
     db,
     streams.map(({ person }) => person.userId),
   )
-  for (const { person, tellOf, end } of streams) {
-    if (good.has(credentialId(person))) tellOf(memberships.get(person.userId) ?? NONE)
+  for (const { person, setOrganizations, end } of streams) {
+    if (good.has(credentialId(person))) setOrganizations(memberships.get(person.userId) ?? NONE)
     else end()
   }
 }

@@ -29,7 +29,7 @@ import { remoteReader, requestIdReader } from '../net/trusted-proxy.ts'
 import { processDescriptors } from '../runtime/descriptors.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { SessionCookie } from '../sessions/request-caller.ts'
-import { beginInTurns } from './begin-in-turns.ts'
+import { acceptGradually } from './accept-gradually.ts'
 import { isForPage, sendPage, WAITING_PAGE, wrongHostPage } from './plain-pages.ts'
 import { actionRoutes, MAX_ANONYMOUS_BODY_BYTES } from './routes-actions.ts'
 import { blobRoutes } from './routes-blobs.ts'
@@ -111,7 +111,7 @@ export async function createServer({
     bodyLimit: MAX_ANONYMOUS_BODY_BYTES,
     serverFactory: handle =>
       openServer({ config, instanceKey, log }, config.devicePort === undefined, (request, response) => {
-        if (!takesTurns(request.socket, response)) return
+        if (!admitRequest(request.socket, response)) return
         if (hasTwoHosts(request)) return refuseTwoHosts(request, response)
         const proxy = core()?.proxy
         if (proxy?.isFor(request)) return void proxy.handle(request, response)
@@ -127,7 +127,7 @@ export async function createServer({
     forceCloseConnections: true,
     // Errors before routing, such as a path that cannot be decoded, get the same error format.
     frameworkErrors: (error, request, reply) => {
-      tellRequestId(request, reply)
+      setRequestIdHeader(request, reply)
       answerError(error, request, reply)
     },
   })
@@ -158,7 +158,7 @@ export async function createServer({
       throw new ActionError('Invalid', 'Expected a body without Content-Encoding.', { status: 415 })
   })
   app.addHook('onSend', async (request, reply, payload) => {
-    tellRequestId(request, reply)
+    setRequestIdHeader(request, reply)
     if (!isSmall(payload)) reply.raw.setTimeout(stallMs, () => reply.raw.destroy())
   })
   // Logs the route's pattern, because URLs may contain secrets.
@@ -263,26 +263,26 @@ function openServer(
     : undefined
   if (secure) useTicketKeys(secure, instanceKey)
   const server = secure ?? createHttpServer(options, listener)
-  beginInTurns(server)
+  acceptGradually(server)
   const maxDescriptors = config.maxDescriptors ?? processDescriptors()
   boundUnfinished(server, Math.max(1, Math.floor(maxDescriptors * UNFINISHED_SHARE)), log)
   return server
 }
 
-const underWay = new WeakMap<Socket, number>()
+const inFlight = new WeakMap<Socket, number>()
 
 /**
  * Counts the unanswered requests of a connection. Above `MAX_PIPELINED` it destroys the connection and returns false.
  */
-function takesTurns(socket: Socket, response: ServerResponse): boolean {
+function admitRequest(socket: Socket, response: ServerResponse): boolean {
   if (socket.destroyed) return false
-  const count = (underWay.get(socket) ?? 0) + 1
+  const count = (inFlight.get(socket) ?? 0) + 1
   if (count > MAX_PIPELINED) {
     socket.destroy()
     return false
   }
-  underWay.set(socket, count)
-  response.once('close', () => underWay.set(socket, underWay.get(socket)! - 1))
+  inFlight.set(socket, count)
+  response.once('close', () => inFlight.set(socket, inFlight.get(socket)! - 1))
   return true
 }
 
@@ -305,7 +305,7 @@ function refuseTwoHosts(request: IncomingMessage, response: ServerResponse): voi
   request.resume()
 }
 
-function tellRequestId(request: FastifyRequest, reply: FastifyReply): void {
+function setRequestIdHeader(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
 }
 

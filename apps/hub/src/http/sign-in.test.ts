@@ -312,12 +312,12 @@ describe('known and unknown accounts', { timeout: 90_000 }, () => {
       await signIn(hub, ada.email, 'wrong', elsewhere()),
       await signIn(hub, 'nobody@test.example', 'wrong', elsewhere()),
     ]
-    const told = ({ status, text, headers }: Answer) => ({
+    const comparable = ({ status, text, headers }: Answer) => ({
       status,
       text: text.replace(/"requestId":"[^"]+"/, ''),
       headers: [...headers.keys()].sort(),
     })
-    expect(told(known)).toEqual(told(unknown))
+    expect(comparable(known)).toEqual(comparable(unknown))
     expect(known.json()).toMatchObject({ message: REFUSED })
   })
 })

@@ -110,7 +110,7 @@ it('serves people over HTTPS without a client certificate, and authenticates dev
 it('serves 100 clients while 200 other connections fail their handshakes', async () => {
   await using hub = await testHub({ tls, publicUrl: 'https://localhost:0' })
   const { port } = hub.address
-  const strangers = Array.from({ length: 200 }, (_, at) => {
+  const otherClients = Array.from({ length: 200 }, (_, at) => {
     const socket = connectTcp(port, '127.0.0.1').on('error', () => {})
     // A third sends nothing, a third sends plain HTTP and a third disconnects at once.
     if (at % 3 === 1) socket.write('GET / HTTP/1.1\r\n\r\n')
@@ -119,7 +119,7 @@ it('serves 100 clients while 200 other connections fail their handshakes', async
   })
   const statuses = await Promise.all(Array.from({ length: 100 }, () => statusOf(port, '/healthz')))
   expect(new Set(statuses)).toEqual(new Set([200]))
-  for (const socket of strangers) socket.destroy()
+  for (const socket of otherClients) socket.destroy()
 })
 
 it('can have a separate listener for devices, and then the main one requests no client certificate', async () => {

@@ -59,12 +59,12 @@ export function boundUnfinished(server: Server, max: number, log: Logger): void 
     socket.once('close', one.close)
     if (byPeer.size > max) evict(one)
   })
-  const begun = ({ socket }: { socket: Socket }): void => {
+  const onRequest = ({ socket }: { socket: Socket }): void => {
     const one = byPeer.get(peerOf(socket))
     if (one) finish(one)
   }
-  server.prependListener('request', begun)
-  server.prependListener('upgrade', begun)
+  server.prependListener('request', onRequest)
+  server.prependListener('upgrade', onRequest)
 }
 
 function peerOf({ remoteAddress, remotePort, localPort }: Socket): string {

@@ -205,7 +205,7 @@ describe('an answer with Transfer-Encoding: identity', () => {
 })
 
 /** Starts another proxy to the device's page with these timeouts. `spoil` changes each response before the proxy handles it. */
-async function door(
+async function startProxy(
   answerTimeoutMs = IMPATIENT_MS,
   waitTimeoutMs = 60_000,
   spoil: (response: ServerResponse) => void = () => {},
@@ -237,7 +237,7 @@ async function door(
 }
 
 it('answers with an error page if a service does not answer in time', async () => {
-  using impatient = await door()
+  using impatient = await startProxy()
   const { port } = impatient
   const answer = await page.ask('/silent', { port })
   expect(answer.statusCode).toBe(504)
@@ -248,7 +248,7 @@ it('answers with an error page if a service does not answer in time', async () =
 })
 
 it('reports the device as busy to requests that wait too long for a free connection', async () => {
-  using hurried = await door(60_000, IMPATIENT_MS)
+  using hurried = await startProxy(60_000, IMPATIENT_MS)
   const { port } = hurried
   const held: ClientRequest[] = []
   const before = asked.length
@@ -267,17 +267,17 @@ it('reports an unavailable database, instead of an offline device', async () => 
   const connection = { host: '127.0.0.1', port: await freePort(), user: 'none', database: 'none' }
   const { db, ...database } = openDatabase(connection, () => {})
   await using _database = database
-  using blind = await door(60_000, 60_000, () => {}, new ProxyTokens(db, hub.services.jwts))
+  using blind = await startProxy(60_000, 60_000, () => {}, new ProxyTokens(db, hub.services.jwts))
   const { port } = blind
-  const asTold: string[] = []
+  const answers: string[] = []
   for (const path of ['/text', '/?muster_token=x']) {
     const answer = await page.ask(path, { port, agent: false })
-    asTold.push(`${answer.statusCode} ${/<h1>(.*)<\/h1>/.exec(await textOf(answer))?.[1]}`)
+    answers.push(`${answer.statusCode} ${/<h1>(.*)<\/h1>/.exec(await textOf(answer))?.[1]}`)
   }
   const { jwt } = await page.owner.invoke('devices_IssueHttpProxyToken', { deviceId: page.device.deviceId })
   const link = await page.ask(`/?muster_token=${jwt}`, { port, agent: false })
-  asTold.push(`${link.statusCode} ${/<h1>(.*)<\/h1>/.exec(await textOf(link))?.[1]}`)
-  expect(asTold).toEqual([
+  answers.push(`${link.statusCode} ${/<h1>(.*)<\/h1>/.exec(await textOf(link))?.[1]}`)
+  expect(answers).toEqual([
     '503 The hub cannot check this link',
     '401 This link has ended',
     '503 The hub cannot check this link',
@@ -286,7 +286,7 @@ it('reports an unavailable database, instead of an offline device', async () => 
 
 it('survives an unexpected error in one request', async () => {
   let isSpoilt = true
-  using broken = await door(60_000, 60_000, response => {
+  using broken = await startProxy(60_000, 60_000, response => {
     if (isSpoilt) response.writeHead = () => raise('no head')
   })
   const { port } = broken
@@ -296,7 +296,7 @@ it('survives an unexpected error in one request', async () => {
 })
 
 it('applies no deadline to a service that began to answer before the request was complete', async () => {
-  using impatient = await door()
+  using impatient = await startProxy()
   const options = { port: impatient.port, method: 'POST' }
   const answer = await until('one is begun in time', async () => {
     let outgoing: ClientRequest | undefined
@@ -311,7 +311,7 @@ it('applies no deadline to a service that began to answer before the request was
 })
 
 it('does not forward a request whose browser disconnected during the token check', async () => {
-  using patient = await door(60_000)
+  using patient = await startProxy(60_000)
   await using session = await databaseSession(hub)
   const left = once(patient.server, 'request').then(([, response]) =>
     once(response as ServerResponse, 'close'),

@@ -75,11 +75,11 @@ export class ChannelSocket extends Duplex {
     this.#isPumping = true
     setImmediate(() => {
       this.#isPumping = false
-      this.#handOn()
+      this.#deliver()
     })
   }
 
-  #handOn(): void {
+  #deliver(): void {
     while (!this.destroyed) {
       const bytes = this.#channel.tryRead()
       if (bytes === undefined) return

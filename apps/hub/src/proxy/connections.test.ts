@@ -17,7 +17,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 /** The hub's limits of requests in flight to one port of a device, and of waiting ones. */
-const UNDER_WAY = 8
+const IN_FLIGHT = 8
 const WAITING = 128
 
 let hub: TestHub
@@ -58,27 +58,27 @@ async function crash(): Promise<void> {
   await closed
 }
 
-type Told = { status: number | undefined; title: string | undefined }
+type PageAnswer = { status: number | undefined; title: string | undefined }
 
 async function ask(
   path: string,
   options: object = {},
   body?: (outgoing: ClientRequest) => void,
-): Promise<Told> {
+): Promise<PageAnswer> {
   const answer = await page.ask(path, { agent: false, ...options }, body)
   const text = Buffer.concat(await answer.toArray()).toString()
   return { status: answer.statusCode, title: /<title>(.*)<\/title>/.exec(text)?.[1] }
 }
 
 /** Uses up all connections with requests that stay in flight. */
-async function holdAll(): Promise<Promise<Told>[]> {
-  const held = Array.from({ length: UNDER_WAY }, () => ask('/held'))
-  await until('the device has received them', () => asked.length === UNDER_WAY)
+async function holdAll(): Promise<Promise<PageAnswer>[]> {
+  const held = Array.from({ length: IN_FLIGHT }, () => ask('/held'))
+  await until('the device has received them', () => asked.length === IN_FLIGHT)
   return held
 }
 
 /** Connects a device that handles channel requests with `onRequest`. Also returns the headers of a browser with access to its page. */
-async function strangeDevice(onRequest: NonNullable<LinkOptions['onRequest']>) {
+async function customDevice(onRequest: NonNullable<LinkOptions['onRequest']>) {
   const { owner, token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token, link: { onRequest } })
   await until('the hub has registered it', () => hub.devices.get(device.deviceId) !== undefined)
@@ -91,14 +91,14 @@ describe('requests to one port of a device', () => {
   it('share a few connections, even if each takes long to open', async () => {
     serve = socket => socket.on('data', () => setTimeout(() => socket.write(FINE), 20))
     let opened = 0
-    const { device, headers } = await strangeDevice(wish => {
+    const { device, headers } = await customDevice(wish => {
       opened++
       setTimeout(() => forwardLocally(wish), 100)
     })
     await using _ = device
     const answers = await Promise.all(Array.from({ length: 60 }, (_at, n) => ask(`/${n}`, { headers })))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    expect(opened).toBe(UNDER_WAY)
+    expect(opened).toBe(IN_FLIGHT)
   })
 
   it('get 503 when too many wait, and stop waiting when their browser disconnects', async () => {
@@ -106,7 +106,7 @@ describe('requests to one port of a device', () => {
     serve = socket => socket.on('data', () => isAwake && socket.write(FINE))
     const held = await holdAll()
     const waiting: ClientRequest[] = []
-    const wait = (path: string): Promise<Told> =>
+    const wait = (path: string): Promise<PageAnswer> =>
       ask(path, {}, outgoing => waiting.push(outgoing.end())).catch(() => ({ status: 0, title: 'left' }))
     const answers = Array.from({ length: WAITING + 1 }, () => wait('/left'))
     expect(await Promise.race(answers)).toEqual({ status: 503, title: 'Too many requests' })
@@ -123,7 +123,7 @@ describe('requests to one port of a device', () => {
   })
 
   it('get 503 when the device has no free channel', async () => {
-    const { device, headers } = await strangeDevice(() => {})
+    const { device, headers } = await customDevice(() => {})
     await using _ = device
     const session = hub.devices.get(device.deviceId)!
     // 300 are more channels than a link opens and queues.
@@ -200,7 +200,7 @@ describe('a reused connection that the device closes as the next request arrives
 it.each([0, 300])(
   'forwards the answer of a service that aborts an upload %s ms later',
   async breaksAfterMs => {
-    const { device, headers } = await strangeDevice(wish => {
+    const { device, headers } = await customDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(async () => {
         // The hub has more to send than the window allows. Without a pause, the answer and the end arrive in one piece.
@@ -219,10 +219,10 @@ it.each([0, 300])(
     const agent = new Agent({ keepAlive: true })
     const upload = { headers: { ...headers, 'content-length': bytes.length }, method: 'POST', agent }
     let sent: Promise<unknown> | undefined
-    const told = ask('/', upload, outgoing => {
+    const received = ask('/', upload, outgoing => {
       sent = once(outgoing.end(bytes), 'finish')
     })
-    expect(await told).toMatchObject({ status: 413 })
+    expect(await received).toMatchObject({ status: 413 })
     // Browsers show the answer only after the upload is complete.
     await sent
     agent.destroy()
@@ -232,7 +232,7 @@ it.each([0, 300])(
 it.each([true, false])(
   'survives a device that disconnects as it switches protocols (requested by the browser: %s)',
   async isAskedFor => {
-    const { device, headers } = await strangeDevice(wish => {
+    const { device, headers } = await customDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(() => {
         // The device's last bytes arrive together with the end of its link.
@@ -249,15 +249,15 @@ it.each([true, false])(
     })
     await using _ = device
     const browser = connect(hub.address.port, '127.0.0.1').setEncoding('latin1')
-    let told = ''
+    let received = ''
     browser.on('data', text => {
-      told += text
+      received += text
     })
     const upgrade = isAskedFor ? 'Connection: Upgrade\r\nUpgrade: websocket\r\n' : ''
     browser.write(`GET / HTTP/1.1\r\nHost: ${headers.host}\r\nCookie: ${headers.cookie}\r\n${upgrade}\r\n`)
     await once(browser, 'close')
     // The browser gets exactly one head in either case.
-    expect(told).toMatch(isAskedFor ? /^HTTP\/1\.1 (101|50\d) / : /^HTTP\/1\.1 502 /)
-    expect(told.match(/HTTP\/1\.1/g)).toHaveLength(1)
+    expect(received).toMatch(isAskedFor ? /^HTTP\/1\.1 (101|50\d) / : /^HTTP\/1\.1 502 /)
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1)
   },
 )

@@ -194,9 +194,9 @@ describe('a link to a device', () => {
     const [, claims] = new URL(url).searchParams.get('muster_token')!.split('.')
     const { exp } = JSON.parse(Buffer.from(claims!, 'base64url').toString())
     expect(exp - Date.now() / 1000).toBeLessThanOrEqual(7_200)
-    const stranger = await hub.user({ isAdmin: true })
+    const outsider = await hub.user({ isAdmin: true })
     await expect(
-      stranger.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId }),
+      outsider.invoke('devices_IssueHttpProxyToken', { deviceId: device.deviceId }),
     ).rejects.toMatchObject({ kind: 'Forbidden' })
   })
 })
@@ -329,12 +329,12 @@ describe('a web application on a device', () => {
     // A masked text frame "hi" with a zero mask.
     const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
     socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), frame]))
-    let told = Buffer.alloc(0)
+    let received = Buffer.alloc(0)
     socket.on('data', chunk => {
-      told = Buffer.concat([told, chunk])
+      received = Buffer.concat([received, chunk])
     })
-    await until('the echo arrives', () => told.includes(Buffer.from([0x81, 2, 0x68, 0x69])))
-    expect(told.subarray(told.indexOf('\r\n\r\n') + 4)).toHaveLength(4)
+    await until('the echo arrives', () => received.includes(Buffer.from([0x81, 2, 0x68, 0x69])))
+    expect(received.subarray(received.indexOf('\r\n\r\n') + 4)).toHaveLength(4)
     socket.destroy()
   })
 })

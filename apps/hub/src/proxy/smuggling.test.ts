@@ -33,18 +33,18 @@ afterAll(async () => {
 async function exchange(request: string): Promise<string> {
   arrived = ''
   const socket = connect(hub.address.port, '127.0.0.1').setEncoding('latin1')
-  let told = ''
+  let received = ''
   socket.on('data', text => {
-    told += text
+    received += text
   })
   socket.on('error', () => {})
   const ended = once(socket, 'close')
   socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
-  await until('the hub answered', () => told.includes('\r\n\r\n') || socket.destroyed)
+  await until('the hub answered', () => received.includes('\r\n\r\n') || socket.destroyed)
   // If the hub read part of the request as a second request, its answer would precede the answer to this one.
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   await ended
-  return told
+  return received
 }
 
 describe('an ambiguous request', () => {
@@ -101,11 +101,11 @@ describe('an ambiguous request', () => {
     ],
   ])('does not let bytes after it reach the device as a request: %s', async (_what, request) => {
     answer = FINE
-    const told = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
-    expect(told).not.toContain('ok')
+    const received = await exchange(`${request}GET /smuggled HTTP/1.1\r\nHOST\r\n\r\n`)
+    expect(received).not.toContain('ok')
     expect(arrived).not.toContain('/smuggled')
     // A device may answer before the request has ended. That answer must not be used for another request.
-    expect(told === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(told), told.slice(0, 200)).toBe(true)
+    expect(received === '' || /^HTTP\/1\.1 (4\d\d|50\d) /.test(received), received.slice(0, 200)).toBe(true)
   })
 
   it('is forwarded with each cookie once, even if it has several Cookie headers', async () => {
@@ -142,10 +142,10 @@ describe('an ambiguous request', () => {
   it('is not one with plain chunked encoding, which is forwarded without extensions and trailers', async () => {
     answer = FINE
     const chunks = '3;name=value\r\nabc\r\n0\r\nX-Trailer: yes\r\n\r\n'
-    const told = await exchange(
+    const received = await exchange(
       `POST /chunks HTTP/1.1\r\nHOST\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
     )
-    expect(told).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK/)
     expect(arrived).toContain('\r\n\r\n3\r\nabc\r\n0\r\n\r\n')
     expect(arrived).not.toMatch(/name=value|X-Trailer/i)
   })
@@ -164,10 +164,10 @@ describe('an ambiguous answer of a device', () => {
     ],
   ])('is reported as not HTTP: %s', async (_what, strange) => {
     answer = strange
-    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
-    expect(told).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/)
-    expect(told).toContain('does not speak HTTP')
-    expect(told).not.toMatch(/evil/)
+    const received = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    expect(received).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n/)
+    expect(received).toContain('does not speak HTTP')
+    expect(received).not.toMatch(/evil/)
   })
 
   // Small devices send such imprecise answers, and browsers accept them.
@@ -193,12 +193,12 @@ describe('an ambiguous answer of a device', () => {
     ],
   ])('is forwarded with a newly written head: %s', async (_what, strange, header, body) => {
     answer = strange
-    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
-    expect(told).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
-    expect(told).toContain(`\r\n${header}\r\n`)
-    expect(told).toContain(body)
-    expect(told).not.toMatch(/(?<!\r)\n/)
-    expect(told.match(/\r\n(Content-Length|Transfer-Encoding):/gi)).toHaveLength(2)
+    const received = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(received).toContain(`\r\n${header}\r\n`)
+    expect(received).toContain(body)
+    expect(received).not.toMatch(/(?<!\r)\n/)
+    expect(received.match(/\r\n(Content-Length|Transfer-Encoding):/gi)).toHaveLength(2)
   })
 
   it.each(['', 'Connection: close\r\n'])(
@@ -219,17 +219,17 @@ describe('an ambiguous answer of a device', () => {
 
   it('does not add bytes after its end to another answer', async () => {
     answer = `${FINE}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`
-    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    const received = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
     answer = FINE
     const next = await exchange('GET /next HTTP/1.1\r\nHOST\r\n\r\n')
-    expect(told + next).not.toContain('evil')
+    expect(received + next).not.toContain('evil')
   })
 
   it('keeps end-to-end headers even if Connection lists them', async () => {
     answer = `HTTP/1.1 200 OK\r\nConnection: Set-Cookie, X-A\r\nSet-Cookie: a=1\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok`
-    const told = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
-    expect(told).toContain('Set-Cookie: a=1')
-    expect(told).not.toContain('X-A')
+    const received = await exchange('GET /page HTTP/1.1\r\nHOST\r\n\r\n')
+    expect(received).toContain('Set-Cookie: a=1')
+    expect(received).not.toContain('X-A')
   })
 })
 
@@ -238,15 +238,15 @@ describe('text in the head of an answer', () => {
 
   it.each(['', upgrade])('and of a request is forwarded byte by byte (%j)', async wish => {
     answer = 'HTTP/1.1 404 Fehlt f\xfcr\r\nX-Name: \xc3\xbc \xe9\r\nContent-Length: 2\r\n\r\nok'
-    const told = await exchange(`GET /page HTTP/1.1\r\nHOST\r\nX-Name: \xc3\xbc \xe9\r\n${wish}\r\n`)
-    expect(told).toMatch(/^HTTP\/1\.1 404 Fehlt f\xfcr\r\n/)
-    expect(told).toContain('\r\nX-Name: \xc3\xbc \xe9\r\n')
+    const received = await exchange(`GET /page HTTP/1.1\r\nHOST\r\nX-Name: \xc3\xbc \xe9\r\n${wish}\r\n`)
+    expect(received).toMatch(/^HTTP\/1\.1 404 Fehlt f\xfcr\r\n/)
+    expect(received).toContain('\r\nX-Name: \xc3\xbc \xe9\r\n')
     expect(arrived).toContain('\r\nX-Name: \xc3\xbc \xe9\r\n')
   })
 
   it.each(['', upgrade])('is replaced by the standard reason if it is invalid (%j)', async wish => {
     answer = 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok'
-    const told = await exchange(`GET /page HTTP/1.1\r\nHOST\r\n${wish}\r\n`)
-    expect(told).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    const received = await exchange(`GET /page HTTP/1.1\r\nHOST\r\n${wish}\r\n`)
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   })
 })
