@@ -131,7 +131,7 @@ async function stallViewers(hub: BenchHub): Promise<void> {
     share >= 0.9,
   )
   reportGoal('R7', 'memory of a stalled stream', `${held.toFixed(1)} MiB`, '<= 8 MiB', held <= 8)
-  await ask(client, { letGo: true })
+  await ask(client, { release: true })
   for (const child of [source, stalledDevice.child, client]) child.disconnect()
 }
 

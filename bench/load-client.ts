@@ -50,9 +50,9 @@ export type LedgerRun = {
   unanswered: string[]
 }[]
 
-/** Ping interval of agents in milliseconds. The devices of a client ping in `PING_TURNS` groups, spread over the interval. */
+/** Ping interval of agents in milliseconds. The devices of a client ping in `PING_GROUPS` groups, spread over the interval. */
 const PING_MS = 5_000
-const PING_TURNS = 50
+const PING_GROUPS = 50
 /** Pause before a refused device retries during a storm, in milliseconds. */
 const RETRY_MS = 50
 
@@ -68,10 +68,10 @@ answerAll(run)
 
 let turn = 0
 setInterval(() => {
-  for (let at = turn; at < devices.length; at += PING_TURNS) devices[at]!.ping()
-  if (doEchoesPing) for (let at = turn; at < echoes.length; at += PING_TURNS) echoes[at]!.write(ECHO_PING)
-  turn = (turn + 1) % PING_TURNS
-}, PING_MS / PING_TURNS)
+  for (let at = turn; at < devices.length; at += PING_GROUPS) devices[at]!.ping()
+  if (doEchoesPing) for (let at = turn; at < echoes.length; at += PING_GROUPS) echoes[at]!.write(ECHO_PING)
+  turn = (turn + 1) % PING_GROUPS
+}, PING_MS / PING_GROUPS)
 
 async function run(command: LoadCommand): Promise<unknown> {
   if ('connect' in command) return connect(command.connect)

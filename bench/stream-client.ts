@@ -28,7 +28,7 @@ const WARM_UP_MS = 1_000
 const stalled: Socket[] = []
 
 answering<
-  { transfer: Transfer } | { streams: Streams } | { gets: Gets } | { stall: Stalls } | { letGo: true }
+  { transfer: Transfer } | { streams: Streams } | { gets: Gets } | { stall: Stalls } | { release: true }
 >(async question => {
   if ('transfer' in question) return transfer(question.transfer)
   if ('streams' in question) return readStreams(question.streams)

@@ -161,11 +161,11 @@ describe('a hub that is stopped', () => {
     const all = [...server, ...descendantsOf(server[0]!)]
     for (const pid of all) signalNow(pid, 'SIGSTOP')
     try {
-      const underWay = invoke('projects_Query', {}).catch(() => 'lost')
+      const inFlight = invoke('projects_Query', {}).catch(() => 'lost')
       hub.kill('SIGTERM')
       const end = await Promise.race([hub.exited, passing(80_000)])
       expect(end).toEqual({ code: 0, signal: null })
-      expect(await underWay).toBe('lost')
+      expect(await inFlight).toBe('lost')
     } finally {
       hub.kill('SIGKILL')
       for (const pid of all) signalNow(pid, 'SIGCONT')

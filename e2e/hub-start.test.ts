@@ -334,12 +334,12 @@ describe('an external PostgreSQL', () => {
       connections: [{ nodeName: 'c' }],
     })
 
-    const stranger = await spawnHub({
+    const otherHub = await spawnHub({
       dataDir: join(folder.path, 'e'),
       env: { ...env, MUSTER_INSTANCE_KEY: '' },
     })
-    expect((await stranger.exited).code).toBe(1)
-    expect(stranger.stderr()).toBe(
+    expect((await otherHub.exited).code).toBe(1)
+    expect(otherHub.stderr()).toBe(
       'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.\n',
     )
     await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))

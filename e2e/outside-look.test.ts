@@ -101,24 +101,24 @@ it('S1: asks for the current password in the form when the sign-in is too old to
 })
 
 it('C18: names the product and the instance on the sign-in page and in titles', async () => {
-  const stranger = await stage.newPage()
-  const warned = stranger.waitForEvent('console', message => message.text().includes('banner'))
-  await stranger.goto(`${stage.hub.url}/login`)
-  const account = stranger.getByRole('region', { name: 'Account' })
+  const outsider = await stage.newPage()
+  const warned = outsider.waitForEvent('console', message => message.text().includes('banner'))
+  await outsider.goto(`${stage.hub.url}/login`)
+  const account = outsider.getByRole('region', { name: 'Account' })
   await account.getByText('Muster', { exact: true }).waitFor()
   await account.getByText('Halden cranes', { exact: true }).waitFor()
-  await expect.poll(() => stranger.title()).toBe('Log in · Halden cranes · Muster')
-  await expectGoodScreen(stranger, 'login')
+  await expect.poll(() => outsider.title()).toBe('Log in · Halden cranes · Muster')
+  await expectGoodScreen(outsider, 'login')
   // C16: tags of the banner that are not allowed are removed with a warning, in the browser and in the hub's log.
   expect((await warned).text()).toContain('<u>')
   expect(stage.hub.logged('the console does not show this element of the banner')).toMatchObject([
     { tag: 'u' },
   ])
   // A person without a session sees no top bar at an unknown path.
-  await stranger.goto(`${stage.hub.url}/nope`)
-  await stranger.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
-  expect(await stranger.getByRole('button', { name: /Account menu/ }).count()).toBe(0)
-  await stranger.context().close()
+  await outsider.goto(`${stage.hub.url}/nope`)
+  await outsider.getByRole('heading', { level: 1, name: 'Page not Found' }).waitFor()
+  expect(await outsider.getByRole('button', { name: /Account menu/ }).count()).toBe(0)
+  await outsider.context().close()
 })
 
 it('C16: keeps the top bar at an unknown path, and names the organization only in titles of its pages', async () => {

@@ -93,8 +93,8 @@ it('creates a token and shows it once; the token acts as its person until it is 
   await page.goto(`${stage.hub.url}/settings/security`)
   await page.getByText('No tokens yet.').waitFor()
   await expectGoodScreen(page, 'security')
-  const told: string[] = []
-  page.on('console', message => told.push(message.text()))
+  const messages: string[] = []
+  page.on('console', message => messages.push(message.text()))
   await page.getByRole('button', { name: 'New Token' }).click()
   const dialog = page.getByRole('dialog')
   const create = dialog.getByRole('button', { name: 'Create Token' })
@@ -121,7 +121,7 @@ it('creates a token and shows it once; the token acts as its person until it is 
   expect(await page.evaluate('JSON.stringify([{...localStorage}, {...sessionStorage}])')).not.toContain(
     secret,
   )
-  expect(told.join()).not.toContain(secret)
+  expect(messages.join()).not.toContain(secret)
   expect(stage.hub.stderr() + stage.hub.stdout()).not.toContain(secret)
 
   const invoke = createClient({ baseUrl: stage.hub.url, headers: { authorization: `Bearer ${secret}` } })
@@ -253,9 +253,9 @@ it('ends another session at once, and ends its own by signing out', async () => 
   )
   expect(status).toBe(401)
   await elsewhere.getByRole('button', { name: 'Refresh' }).click()
-  const told = elsewhere.getByRole('alert').filter({ hasText: 'Could not load projects.' })
-  await told.getByText('Your session has ended.').waitFor()
-  await told.getByRole('link', { name: 'Log in' }).waitFor()
+  const alert = elsewhere.getByRole('alert').filter({ hasText: 'Could not load projects.' })
+  await alert.getByText('Your session has ended.').waitFor()
+  await alert.getByRole('link', { name: 'Log in' }).waitFor()
   await elsewhere.reload()
   await elsewhere.waitForURL(/\/login/)
 

@@ -134,7 +134,7 @@ async function sha256Of(path: string): Promise<string> {
 }
 
 /** Lets the installer on the device continue. */
-const goOn = () => writeFile(join(device, 'go'), '')
+const continueInstall = () => writeFile(join(device, 'go'), '')
 
 const otaSection = () => page.getByRole('region', { name: 'OTA Update Status' })
 
@@ -180,7 +180,7 @@ scenario(
     await otaSection().getByText('INSTALLING', { exact: true }).waitFor({ timeout: PATIENCE_MS })
     await otaSection().getByText('1.0.0', { exact: true }).waitFor()
     await expectGoodScreen(page, 'release-installing')
-    await goOn()
+    await continueInstall()
     expect(await updated).toMatchObject({ code: 0 })
     await otaSection().getByText('COMPLETED', { exact: true }).waitFor({ timeout: PATIENCE_MS })
     await expect.poll(() => otaSection().getByText('1.0.0', { exact: true }).count()).toBe(2)
@@ -201,7 +201,7 @@ scenario('a release is not installed twice', async () => {
 scenario('the fleet is updated when the tag moves', async () => {
   const digest = await newImage('image.raw', 3 * MIB)
   await release('2.0.0', 'image.raw')
-  await goOn()
+  await continueInstall()
   expect(await update()).toMatchObject({ code: 0 })
   expect(await sha256Of(join(device, 'installed'))).toBe(digest)
   await expect
@@ -213,7 +213,7 @@ scenario('a failed installation is reported, and the device keeps its version', 
   const digest = await sha256Of(join(device, 'installed'))
   await newImage('broken.raw', MIB)
   await release('2.0.0-broken', 'broken.raw')
-  await goOn()
+  await continueInstall()
   expect(await update()).toEqual({ code: 1, err: 'the installer ended with 7\n' })
   await otaSection().getByText('FAILED', { exact: true }).waitFor({ timeout: PATIENCE_MS })
   await otaSection().getByText('2.0.0', { exact: true }).waitFor()

@@ -69,13 +69,13 @@ it('creates a repository by name, opens it and shows it in the other tab', async
 it('C8: shows at the field that the name is taken, and writes a single message to the console', async () => {
   await page.getByRole('link', { name: 'All Repositories' }).click()
   await page.waitForURL(`${stage.hub.url}/${organizationId}/repositories/`)
-  const told: string[] = []
-  page.on('console', message => told.push(message.text()))
+  const messages: string[] = []
+  page.on('console', message => messages.push(message.text()))
   const dialog = await openNewRepository()
   await dialog.getByLabel('Name (required)').fill('fleet-images')
   await dialog.getByRole('button', { name: 'Create Repository' }).click()
-  await until('a message on the console', () => told.length > 0)
-  expect(told).toEqual(['The repository was not created NameAlreadyExists'])
+  await until('a message on the console', () => messages.length > 0)
+  expect(messages).toEqual(['The repository was not created NameAlreadyExists'])
   expect(await dialog.getByRole('alert').allInnerTexts()).toEqual(['This name is taken.'])
   const field = dialog.getByLabel('Name (required)')
   expect(await field.getAttribute('aria-invalid')).toBe('true')
@@ -268,10 +268,10 @@ it('shows in the page why a file cannot be downloaded', async () => {
     route.fulfill({ status: 403, json: { kind: 'Forbidden', message: 'This is not permitted.' } }),
   )
   await page.getByRole('button', { name: 'Download image.raw' }).click()
-  const told = page.getByRole('alert').filter({ hasText: 'Could not download image.raw' })
-  await told.getByText('This is not permitted.').waitFor()
+  const alert = page.getByRole('alert').filter({ hasText: 'Could not download image.raw' })
+  await alert.getByText('This is not permitted.').waitFor()
   await expectGoodScreen(page, 'version-download-refused')
-  await told.getByRole('button').click()
+  await alert.getByRole('button').click()
   await page.unrouteAll()
 })
 

@@ -31,7 +31,7 @@ class StormDevice {
   }
 
   /** Reconnects until the hub accepts the device. Counts refusals, but not failed connections while the hub is down. */
-  async comeBack(): Promise<void> {
+  async reconnect(): Promise<void> {
     await this.#device.link.ended
     const { identity } = this.#device
     await until(
@@ -98,7 +98,7 @@ it('a fleet reconnects after its hub was killed, without refused or duplicate de
 
   hub.kill('SIGKILL')
   await hub.exited
-  const back = Promise.all(fleet.map(device => device.comeBack()))
+  const back = Promise.all(fleet.map(device => device.reconnect()))
   await using again = await startedHub({ dataDir: hub.dataDir, port: hub.port })
   await back
   expect(fleet.every(device => device.isConnected)).toBe(true)
