@@ -20,15 +20,15 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 }
 
 /** Characters that can control a terminal, including line breaks. */
-const ORDERS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 /** Replaces control characters except line breaks in untrusted text, so that it cannot control a terminal. */
 export function harmless(text: string): string {
-  return text.replace(ORDERS, found => (found === '\n' ? found : '\ufffd'))
+  return text.replace(CONTROLS, found => (found === '\n' ? found : '\ufffd'))
 }
 
 /** Formats a value as text without control characters. A missing value becomes a dash. */
 export function plain(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-'
-  return String(value).replace(ORDERS, '\ufffd')
+  return String(value).replace(CONTROLS, '\ufffd')
 }

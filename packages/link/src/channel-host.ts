@@ -27,7 +27,7 @@ export interface ChannelHost {
    * True once the peer has read everything sent up to a position of `outgoing`: it answered a Ping that was sent after
    * that position. Otherwise requests such a Ping.
    */
-  hasPeerTaken(position: number): boolean
+  hasPeerRead(position: number): boolean
   /** Runs a hook of the application. An error that it throws closes only this channel. */
   guard(channel: ChannelState, hook: () => void): void
   /** Removes a channel whose directions have both ended on this side. */

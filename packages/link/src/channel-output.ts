@@ -45,7 +45,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   // For peers not known as current: the link's output position behind our last data, whether the peer has read up to
   // there, and the largest credit that it ever granted.
   #dataPosition = 0
-  #hasPeerTakenData = false
+  #hasPeerReadData = false
   #peakFrames: number
   #peakBytes: number
 
@@ -120,7 +120,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
 
   /** Sends the end to an old peer after it had time to read the data. */
   onDeadline(): void {
-    if (this.#hasPeerTakenData && !this.#isSurelyUnread) this.#endNow()
+    if (this.#hasPeerReadData && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()
   }
 
@@ -239,10 +239,10 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #finish(): void {
     if (this.#mayLoseData && !this.hasSentEnd) {
       const { host } = this.#core
-      this.#hasPeerTakenData = host.hasPeerTaken(this.#dataPosition)
+      this.#hasPeerReadData = host.hasPeerRead(this.#dataPosition)
       // The heartbeat check above may have ended the link.
       if (this.#core.linkEnd !== undefined) return
-      host.wheel.schedule(this, this.#hasPeerTakenData ? LEGACY_END_DELAY_MS : PONG_POLL_MS)
+      host.wheel.schedule(this, this.#hasPeerReadData ? LEGACY_END_DELAY_MS : PONG_POLL_MS)
     } else {
       this.#endNow()
     }

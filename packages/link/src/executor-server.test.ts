@@ -38,7 +38,7 @@ interface Served {
   readonly peer: RawPeer
   readonly service: ExecutorService
   /** Sends bytes as data frames of at most `size` bytes, and grants credit for the answers. */
-  say(bytes: Uint8Array, size?: number): void
+  send(bytes: Uint8Array, size?: number): void
   /** Answers received since the last call. */
   answers(): string[]
   /** Frames other than data and Adjusts that arrived with the last answers(). */
@@ -60,7 +60,7 @@ function serve(handle: ExecutorHandle, options?: ExecutorOptions, credit = 0xfff
     peer,
     service,
     others: [],
-    say(bytes, size = 8000) {
+    send(bytes, size = 8000) {
       for (let at = 0; at < bytes.length; at += size) {
         peer.sendData(1, Uint8Array.from(bytes.subarray(at, at + size)))
         collect(peer.sent())
@@ -125,7 +125,7 @@ describe('requests', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: 8 }), fc.nat(40), (requests, size) => {
         const served = serve(echo)
-        served.say(Buffer.concat(requests.map(({ name, input }) => encode(name, input))), size + 1)
+        served.send(Buffer.concat(requests.map(({ name, input }) => encode(name, input))), size + 1)
         expect(served.answers()).toEqual(
           requests.map(({ name, input }) =>
             okEnvelope({ name: Buffer.from(name).toString(), input: Buffer.from(input).toString() }),
@@ -147,9 +147,9 @@ describe('requests', () => {
       { budget },
     )
     const request = encode('x', Buffer.alloc(8 * 1024 * 1024, 0x20))
-    served.say(request.subarray(0, 200_000))
+    served.send(request.subarray(0, 200_000))
     expect(budget.usedBytes).toBeLessThan(400_000)
-    served.say(request.subarray(200_000))
+    served.send(request.subarray(200_000))
     expect(served.answers()).toEqual(['{}'])
     expect(length).toBe(8 * 1024 * 1024)
     expect(budget.usedBytes).toBe(0)
@@ -163,7 +163,7 @@ describe('requests', () => {
       await new Promise<void>(resolve => finish.push(resolve))
       return okEnvelope(name)
     })
-    served.say(Buffer.concat([encode('a', ''), encode('b', ''), encode('c', '')]))
+    served.send(Buffer.concat([encode('a', ''), encode('b', ''), encode('c', '')]))
     for (const name of ['a', 'b', 'c']) {
       expect(running.at(-1)).toBe(name)
       expect(served.answers()).toEqual([])
@@ -175,8 +175,8 @@ describe('requests', () => {
 
   it('with a name that is not UTF-8 are answered Invalid', () => {
     const served = serve(echo)
-    served.say(encode(Uint8Array.of(0xff), '{}'))
-    served.say(encode('next', '{}'))
+    served.send(encode(Uint8Array.of(0xff), '{}'))
+    served.send(encode('next', '{}'))
     expect(served.answers()).toEqual([
       errorEnvelope('Invalid', 'action name is not valid UTF-8'),
       okEnvelope({ name: 'next', input: '{}' }),
@@ -185,8 +185,8 @@ describe('requests', () => {
 
   it('with unknown names are read completely and passed to `handle`', () => {
     const served = serve(name => errorEnvelope('Invalid', `unknown action: ${name}`))
-    served.say(encode('nonsense', 'x'.repeat(100_000)))
-    served.say(encode('other', ''))
+    served.send(encode('nonsense', 'x'.repeat(100_000)))
+    served.send(encode('other', ''))
     expect(served.answers()).toEqual([
       errorEnvelope('Invalid', 'unknown action: nonsense'),
       errorEnvelope('Invalid', 'unknown action: other'),
@@ -237,8 +237,8 @@ describe('requests', () => {
   it('for which the memory budget is exhausted are dropped and answered Internal', () => {
     const budget = new ByteBudget(100_000)
     const served = serve(echo, { budget })
-    served.say(encode('large', 'x'.repeat(1_000_000)))
-    served.say(encode('small', 'y'.repeat(60_000)))
+    served.send(encode('large', 'x'.repeat(1_000_000)))
+    served.send(encode('small', 'y'.repeat(60_000)))
     const answers = served.answers()
     expect(answers[0]).toBe(errorEnvelope('Internal', 'out of memory for large inputs, try again'))
     expect(answers[1]).toHaveLength(okEnvelope({ name: 'small', input: 'y'.repeat(60_000) }).length)
@@ -267,8 +267,8 @@ describe('answers', () => {
       },
       { onError: error => errors.push(error) },
     )
-    served.say(encode('sync', ''))
-    served.say(encode('async', ''))
+    served.send(encode('sync', ''))
+    served.send(encode('async', ''))
     await later()
     expect(served.answers()).toEqual([
       errorEnvelope('Internal', 'internal error'),
@@ -276,16 +276,16 @@ describe('answers', () => {
     ])
     expect(errors).toHaveLength(2)
     const silent = serve(() => Promise.reject(new Error('x')))
-    silent.say(encode('a', ''))
+    silent.send(encode('a', ''))
     await later()
     expect(silent.answers()).toHaveLength(1)
   })
 
   it('over 8 MiB become Internal', () => {
     const served = serve(name => Buffer.alloc(8 * 1024 * 1024 + (name === 'over' ? 1 : 0)))
-    served.say(encode('over', ''))
+    served.send(encode('over', ''))
     expect(served.answers()).toEqual([errorEnvelope('Internal', 'output over 8 MiB')])
-    served.say(encode('fits', ''))
+    served.send(encode('fits', ''))
     expect(served.answers()[0]).toHaveLength(8 * 1024 * 1024)
   })
 
@@ -313,7 +313,7 @@ describe('answers', () => {
       {},
       1000,
     )
-    served.say(Buffer.concat([encode('a', ''), encode('b', '')]))
+    served.send(Buffer.concat([encode('a', ''), encode('b', '')]))
     expect(calls).toBe(1)
     served.peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 100, byteCredit: 90_000 })
     expect(calls).toBe(2)
@@ -328,7 +328,7 @@ describe('the end', () => {
 
   it('R-14: sent by the peer between requests is answered with both ends', async () => {
     const served = serve(echo)
-    served.say(encode('a', ''))
+    served.send(encode('a', ''))
     served.answers()
     served.peer.send(end)
     expect(served.peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
@@ -344,7 +344,7 @@ describe('the end', () => {
           finish = resolve
         }),
     )
-    served.say(encode('a', ''))
+    served.send(encode('a', ''))
     served.peer.send(end)
     expect(served.peer.sent()).toEqual([])
     finish?.('"last"')
@@ -369,7 +369,7 @@ describe('the end', () => {
           finish = resolve
         }),
     )
-    served.say(encode('a', ''))
+    served.send(encode('a', ''))
     served.peer.send(stop)
     expect(served.peer.sentTypes()).toEqual(['ChannelClosed', 'ChannelClose'])
     finish?.('"nobody hears"')

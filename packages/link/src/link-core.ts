@@ -235,7 +235,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     for (const resume of waiting) resume()
   }
 
-  hasPeerTaken(position: number): boolean {
+  hasPeerRead(position: number): boolean {
     if (position <= this.#takenPosition) return true
     if (position > this.#pingPosition && this.end === undefined) {
       this.#heartbeat.want()

@@ -116,7 +116,7 @@ export function followLiveChanges(queryClient: QueryClient): Following {
       turn = undefined
     } else if (!turn) {
       turn = new AbortController()
-      holdStreamInTurn(turn.signal, publish, onReady)
+      holdSharedStream(turn.signal, publish, onReady)
     }
   }
   // A page restored from the back/forward cache has missed all changes.
@@ -145,7 +145,7 @@ export function followLiveChanges(queryClient: QueryClient): Following {
  * Waits for the browser-wide lock, then keeps the stream open until `signal` aborts. `onReady` resolves `ready` of
  * `Following`.
  */
-function holdStreamInTurn(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
+function holdSharedStream(signal: AbortSignal, publish: (message: Message) => void, onReady: () => void) {
   if (!navigator.locks) {
     // `navigator.locks` needs HTTPS or localhost. Without it each tab has a stream of its own.
     openStream(signal, publish, onReady)
