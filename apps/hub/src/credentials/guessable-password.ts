@@ -8,13 +8,13 @@ const PRODUCT_NAME = /^(?:\P{L}*muster)+\P{L}*$/u
  * of the address before the @, or the name of the product.
  */
 export function refuseGuessable(password: string, email: string, path = 'password'): void {
-  const what = whatItRepeats(password.toLowerCase(), email.toLowerCase())
+  const what = guessableSource(password.toLowerCase(), email.toLowerCase())
   if (what === undefined) return
   const message = `This password is ${what}: choose another.`
   throw new ActionError('Invalid', message, { status: 409, issues: [{ path, message }] })
 }
 
-function whatItRepeats(password: string, email: string): string | undefined {
+function guessableSource(password: string, email: string): string | undefined {
   if (password === email) return 'the address of the account'
   if (password === email.slice(0, email.lastIndexOf('@'))) return 'a part of the address of the account'
   return PRODUCT_NAME.test(password) ? 'the name of the product' : undefined

@@ -39,33 +39,33 @@ async function listen() {
 }
 
 it('holds upgrade requests until the hub is ready, and passes them on in order with the bytes that follow them', async () => {
-  await using door = await listen()
-  const first = door.ask('first')
-  await door.arrived(1)
-  const second = door.ask('second')
-  await door.arrived(2)
+  await using fixture = await listen()
+  const first = fixture.ask('first')
+  await fixture.arrived(1)
+  const second = fixture.ask('second')
+  await fixture.arrived(2)
   expect(first.text() + second.text()).toBe('')
 
   const served: string[] = []
-  door.early.open((request, socket, head) => {
+  fixture.early.open((request, socket, head) => {
     served.push(`${request.url} ${head}`)
     socket.end('served')
   })
   expect(served).toEqual(['/first head', '/second head'])
-  const third = door.ask('third')
+  const third = fixture.ask('third')
   for (const client of [first, second, third]) await until('it is served', () => client.text() === 'served')
   expect(served).toHaveLength(3)
 })
 
 it('survives clients that disconnect while they wait, and closes all sockets when the hub fails to start', async () => {
-  await using door = await listen()
-  const gone = door.ask('gone')
-  await door.arrived(1)
+  await using fixture = await listen()
+  const gone = fixture.ask('gone')
+  await fixture.arrived(1)
   gone.socket.resetAndDestroy()
-  const kept = door.ask('kept')
-  await door.arrived(2)
+  const kept = fixture.ask('kept')
+  await fixture.arrived(2)
   const closed = once(kept.socket, 'close')
-  door.early[Symbol.dispose]()
+  fixture.early[Symbol.dispose]()
   await closed
   expect(kept.text()).toBe('')
 })

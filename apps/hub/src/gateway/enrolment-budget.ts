@@ -8,7 +8,7 @@ import type { RateLimits } from '../limits/rate-limits.ts'
 import { Refusal, type RefusalSubject } from './refusal.ts'
 
 /** A new device that asks to enrol. `about` holds the ids that its refusal is recorded for. */
-export type Newcomer = {
+export type NewDevice = {
   tokenId: string
   address: string
   /** The token's own budget. Null means the default of the hub. */
@@ -16,7 +16,7 @@ export type Newcomer = {
   about: RefusalSubject
 }
 
-type Asking = Newcomer & { refusal?: Refusal }
+type BudgetRequest = NewDevice & { refusal?: Refusal }
 
 type TokenRow = {
   is_expired: boolean
@@ -79,13 +79,13 @@ export class EnrolmentBudget {
   readonly #pool: pg.Pool
   readonly #values: LimitValues
   readonly #rates: RateLimits
-  readonly #newcomers: Batcher<Asking>
+  readonly #newDevices: Batcher<BudgetRequest>
 
   constructor({ pool, values, rates }: { pool: pg.Pool; values: LimitValues; rates: RateLimits }) {
     this.#pool = pool
     this.#values = values
     this.#rates = rates
-    this.#newcomers = new Batcher({
+    this.#newDevices = new Batcher({
       ...BATCHED_WRITES,
       // A token whose row stays locked delays only its own batch.
       parallel: 4,
@@ -94,13 +94,13 @@ export class EnrolmentBudget {
       lingerMs: LINGER_MS,
       retryForMs: 10_000,
       weigh: () => 1,
-      write: newcomers => this.#take(newcomers),
+      write: newDevices => this.#take(newDevices),
     })
   }
 
   /** Takes one new device from the budgets of its address and its token. Throws `Refusal` when either is used up. */
-  async take(newcomer: Newcomer): Promise<void> {
-    const { address, ownBudget, about } = newcomer
+  async take(newDevice: NewDevice): Promise<void> {
+    const { address, ownBudget, about } = newDevice
     const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = this.#values
     const ofToken = (ownBudget.atOnce ?? atOnce) + (ownBudget.perHour ?? perHour)
     const max = Math.max(this.#values['address-new-devices'], ofToken)
@@ -121,10 +121,10 @@ export class EnrolmentBudget {
         about,
       )
     }
-    const asking: Asking = { ...newcomer }
+    const request: BudgetRequest = { ...newDevice }
     try {
-      await this.#newcomers.add(asking)
-      if (asking.refusal) throw asking.refusal
+      await this.#newDevices.add(request)
+      if (request.refusal) throw request.refusal
     } catch (error) {
       await this.#giveBackOfAddress(address)
       throw error
@@ -132,7 +132,7 @@ export class EnrolmentBudget {
   }
 
   /** Returns one new device to both budgets after an enrolment that created none. */
-  async giveBack({ tokenId, address }: Pick<Newcomer, 'tokenId' | 'address'>): Promise<void> {
+  async giveBack({ tokenId, address }: Pick<NewDevice, 'tokenId' | 'address'>): Promise<void> {
     await this.#giveBackOfAddress(address)
     await this.#pool.query(GIVE_BACK, [tokenId])
   }
@@ -141,15 +141,15 @@ export class EnrolmentBudget {
     await this.#rates.giveBackWithRate('new device', address, ADDRESS_WINDOW_SECS)
   }
 
-  async #take(newcomers: Asking[]): Promise<void> {
-    const byToken = Map.groupBy(newcomers, ({ tokenId }) => tokenId)
-    await Promise.all([...byToken].map(([tokenId, asking]) => this.#takeForToken(tokenId, asking)))
+  async #take(newDevices: BudgetRequest[]): Promise<void> {
+    const byToken = Map.groupBy(newDevices, ({ tokenId }) => tokenId)
+    await Promise.all([...byToken].map(([tokenId, requests]) => this.#takeForToken(tokenId, requests)))
   }
 
-  async #takeForToken(tokenId: string, asking: Asking[]): Promise<void> {
+  async #takeForToken(tokenId: string, requests: BudgetRequest[]): Promise<void> {
     const { rows } = await this.#pool.query<TokenRow>(TAKE, [
       tokenId,
-      asking.length,
+      requests.length,
       this.#values['token-new-devices'],
       this.#values['token-new-devices-per-hour'],
       this.#values['token-devices'],
@@ -157,8 +157,8 @@ export class EnrolmentBudget {
     const row = rows[0]
     // The token was deleted meanwhile, which the enrolment itself refuses.
     if (!row) return
-    for (const [index, newcomer] of asking.slice(row.granted).entries())
-      newcomer.refusal = refusalFor(row, newcomer.about, index)
+    for (const [index, newDevice] of requests.slice(row.granted).entries())
+      newDevice.refusal = refusalFor(row, newDevice.about, index)
   }
 }
 

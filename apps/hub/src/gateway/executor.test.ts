@@ -70,7 +70,7 @@ describe('the actor', () => {
 
   it('of a user token is the person behind it, with that person’s rights', async () => {
     const { owner, projectId } = await hub.fleet()
-    const stranger = await hub.fleet()
+    const otherTenant = await hub.fleet()
     await using person = await connectPerson(hub.url, await hub.userToken(owner))
     const executor = new ExecutorClient(await person.open('executor'))
     expect(await executor.invoke('actor_GetActor', {})).toEqual({
@@ -78,7 +78,7 @@ describe('the actor', () => {
     })
     expect(await executor.invoke('projects_GetDetails', { projectId })).toMatchObject({ projectId })
     await expect(
-      executor.invoke('projects_GetDetails', { projectId: stranger.projectId }),
+      executor.invoke('projects_GetDetails', { projectId: otherTenant.projectId }),
     ).rejects.toMatchObject({ kind: 'Forbidden', message: 'You are not permitted to do this.' })
     await executor.invoke('projects_SetName', { projectId, name: 'Renamed' })
     const row = await hub.db

@@ -248,10 +248,10 @@ export function createGateway(options: GatewayOptions): Gateway {
             cause: error,
           })
     const { tokenId, deviceId, place } = refusal instanceof Refusal ? refusal : {}
-    const who = { ...claimsOf(request), deviceId, remote: remoteOf(request) }
+    const peer = { ...claimsOf(request), deviceId, remote: remoteOf(request) }
     if (error instanceof ActionError)
-      log.info({ ...who, status: refusal.status, reason: refusal.message }, 'connection refused')
-    else log.error({ ...who, err: error }, 'connection could not be checked')
+      log.info({ ...peer, status: refusal.status, reason: refusal.message }, 'connection refused')
+    else log.error({ ...peer, err: error }, 'connection could not be checked')
     answer(socket, refusal)
     if (!tokenId) return
     refusals.add({ tokenId, deviceId, reason: refusal.message }).then(
@@ -337,7 +337,7 @@ export function createGateway(options: GatewayOptions): Gateway {
    * counts. The answer to a device that sends too fast is delayed.
    */
   async function execute(
-    who: Caller,
+    caller: Caller,
     link: Link,
     remote: string,
     name: string,
@@ -345,14 +345,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     now?: Promise<Caller>,
   ): Promise<string> {
     const { length } = input
-    const answer = await run(who, link, remote, name, input, now)
-    const holdMs = who.actor === 'Device' ? pace.charge(who, length) : 0
-    if (holdMs > 0) await sleep(holdMs, undefined, { ref: false })
+    const answer = await run(caller, link, remote, name, input, now)
+    const delayMs = caller.actor === 'Device' ? pace.charge(caller, length) : 0
+    if (delayMs > 0) await sleep(delayMs, undefined, { ref: false })
     return answer
   }
 
   async function run(
-    who: Caller,
+    caller: Caller,
     link: Link,
     remote: string,
     name: string,
@@ -361,14 +361,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): Promise<string> {
     const requestId = crypto.randomUUID()
     try {
-      const caller = now === undefined ? who : await now
-      return okEnvelopeOfJson(await pipeline.invoke(caller, name, decode(input), requestId, remote))
+      const currentCaller = now === undefined ? caller : await now
+      return okEnvelopeOfJson(await pipeline.invoke(currentCaller, name, decode(input), requestId, remote))
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
-      if (error instanceof LimitReached && who.actor === 'Device') pace.charge(who, REFUSED_CALL_BYTES)
+      if (error instanceof LimitReached && caller.actor === 'Device') pace.charge(caller, REFUSED_CALL_BYTES)
       if (!(error instanceof ActionError))
-        log.error({ err: error, ...idsOf(who), action: name }, 'executor failed')
+        log.error({ err: error, ...idsOf(caller), action: name }, 'executor failed')
       return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: link.peerAge === 'Current' })
     }
   }

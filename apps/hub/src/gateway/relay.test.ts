@@ -146,9 +146,9 @@ it('delivers the answer of a service that closes while the client still sends', 
 })
 
 it('writes one audit event for each port, however many connections are forwarded', async () => {
-  const told = async () =>
+  const auditedForwards = async () =>
     (await auditEvents(hub, 'devices_PortForwarded')).filter(({ deviceId }) => deviceId === device.deviceId)
-  const before = (await told()).length
+  const before = (await auditedForwards()).length
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   const open = (target?: number) =>
     cli.open(endpoint(undefined, target)).then(
@@ -158,7 +158,7 @@ it('writes one audit event for each port, however many connections are forwarded
   await Promise.all([open(), open(), open()])
   // A refused connection is not recorded.
   await open(1)
-  expect((await told()).slice(before)).toMatchObject([
+  expect((await auditedForwards()).slice(before)).toMatchObject([
     {
       actor: { actor: 'UserToken', userId: fleet.owner.userId },
       data: { projectId: fleet.projectId, deviceId: device.deviceId, port },
@@ -195,9 +195,9 @@ it('closes both directions when a 2025 agent finds its port closed after it acce
 })
 
 it('rejects absent, foreign and closed targets with a reason', async () => {
-  const stranger = await hub.user({ isAdmin: true })
-  await using theirs = await connectPerson(hub.url, await hub.userToken(stranger))
-  await expect(theirs.open(endpoint())).rejects.toThrow('forbidden')
+  const otherPerson = await hub.user({ isAdmin: true })
+  await using otherCli = await connectPerson(hub.url, await hub.userToken(otherPerson))
+  await expect(otherCli.open(endpoint())).rejects.toThrow('forbidden')
   await using cli = await connectPerson(hub.url, await hub.userToken(fleet.owner))
   await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
   await expect(cli.open(endpoint(undefined, 1))).rejects.toThrow(

@@ -498,13 +498,13 @@ describe('broken database connections', () => {
       Array.from({ length: 3 }, () => connectDevice({ url: hub.url, token, identity, register: false })),
     )
     await using session = await databaseSession(hub)
-    await using door = await databaseSession(hub)
+    await using lockHolder = await databaseSession(hub)
     // A trigger makes the last of the four changes wait for an advisory lock.
-    await session.query(`create function wait_at_door() returns trigger language plpgsql as
+    await session.query(`create function wait_for_lock() returns trigger language plpgsql as
       $$ begin perform pg_advisory_xact_lock_shared(4); return new; end $$`)
-    await session.query(`create trigger door before insert on device_property_change
-      for each row when (new.name = 'shared' and new.version = 4) execute function wait_at_door()`)
-    await door.query('select pg_advisory_lock(4)')
+    await session.query(`create trigger wait_for_lock before insert on device_property_change
+      for each row when (new.name = 'shared' and new.version = 4) execute function wait_for_lock()`)
+    await lockHolder.query('select pg_advisory_lock(4)')
     await session.lock('device_property')
     const first = set(device, 'shared', 'first')
     await session.waitingStatements(1)
@@ -514,13 +514,13 @@ describe('broken database connections', () => {
       await new ExecutorClient(await link.open('executor')).invoke('actor_GetActor', {})
     await session.release()
     await session.waitingStatements(1)
-    await door.terminateOthers()
-    await door.query('select pg_advisory_unlock(4)')
+    await lockHolder.terminateOthers()
+    await lockHolder.query('select pg_advisory_unlock(4)')
     await Promise.all([first, ...writes])
     const { changes } = await fleet.owner.invoke('devices_QueryPropertyHistory', { deviceId, name: 'shared' })
     expect(changes.map(({ version }) => version)).toEqual([4, 3, 2, 1])
     expect(new Set(changes.map(({ value }) => value)).size).toBe(4)
-    await hub.pool.query('drop trigger door on device_property_change')
+    await hub.pool.query('drop trigger wait_for_lock on device_property_change')
   })
 
   it('lose no acknowledged data and disconnect no device', async () => {

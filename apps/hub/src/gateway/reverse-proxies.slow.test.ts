@@ -85,12 +85,12 @@ async function started(
     env: { ...process.env, XDG_CONFIG_HOME: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let told = ''
+  let stderrText = ''
   child.stderr.on('data', chunk => {
-    told += chunk
+    stderrText += chunk
   })
   await until('the proxy answers', async () => {
-    if (child.exitCode !== null) throw new Error(`the proxy ended: ${told}`)
+    if (child.exitCode !== null) throw new Error(`the proxy ended: ${stderrText}`)
     return (await ask(port, '/healthz').catch(() => undefined))?.status === 200
   })
   return {
@@ -196,10 +196,10 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
       )
       expect(line).not.toContain('?')
       expect(line).not.toContain(new URLSearchParams(path.split('?')[1]).get('signature') ?? 'signature')
-      const { headers: told } = await ask(front.port, '/healthz')
-      expect(told['x-request-id']).toMatch(/^[0-9a-f]{32}$/)
+      const { headers: probeHeaders } = await ask(front.port, '/healthz')
+      expect(probeHeaders['x-request-id']).toMatch(/^[0-9a-f]{32}$/)
       await until('the request id is logged', () =>
-        readFileSync(join(front.folder, 'muster.log'), 'utf8').includes(`${told['x-request-id']}\n`),
+        readFileSync(join(front.folder, 'muster.log'), 'utf8').includes(`${probeHeaders['x-request-id']}\n`),
       )
 
       // From here on only the cache of nginx has the bytes.

@@ -377,8 +377,8 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
 
   it('can parse the errors for forbidden and invalid calls', async () => {
     await using here = await signedIn()
-    const stranger = await hub.fleet()
-    await using theirs = await publicAgent({ age, url: hub.url, token: stranger.token })
+    const otherTenant = await hub.fleet()
+    await using theirs = await publicAgent({ age, url: hub.url, token: otherTenant.token })
     const input = { deviceId: theirs.deviceId, name: 'a' }
     await expect(here.cli.invoke('devices_GetProperty', input)).rejects.toMatchObject({ kind: 'Forbidden' })
     await expect(here.cli.invoke('devices_GetProperty', { deviceId: 7 })).rejects.toMatchObject({
@@ -485,8 +485,8 @@ describe('a command line of 2026', () => {
       connections: [{ nodeId: expect.any(String), durationSecs: expect.any(Number) }],
     })
     expect(await run('devices_QueryEvents', { deviceId, limit: 5 })).toEqual({ events: [] })
-    const { fingerprint: newcomer } = await deviceIdentity()
-    const created = await run('devices_Create', { projectId, fingerprint: newcomer })
+    const { fingerprint: newFingerprint } = await deviceIdentity()
+    const created = await run('devices_Create', { projectId, fingerprint: newFingerprint })
     expect(await run('devices_Delete', { deviceId: created.deviceId })).toEqual({})
   })
 })
