@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 import { deviceHeaders, deviceIdentity, openWebSocket, socketOf } from './fake-device.ts'
 
 /** Frames sent together. The hub must read them before more are sent, because frames after a fatal one are never read. */
-const FRAMES_A_TURN = 32
+const FRAMES_PER_BATCH = 32
 /** A write in this many is junk below the level of WebSocket frames. */
 const JUNK_EVERY = 2_000
 
@@ -47,10 +47,10 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
       if (random(20) !== 0) webSocket.send(encodeFrame(HELLO))
       const isGentle = random(8) !== 0
       while (webSocket.readyState === webSocket.OPEN && !isOver()) {
-        for (let n = 0; n < FRAMES_A_TURN; n++) webSocket.send(mutatedFrame(random, isGentle))
-        const isJunk = random(JUNK_EVERY / FRAMES_A_TURN) === 0
+        for (let n = 0; n < FRAMES_PER_BATCH; n++) webSocket.send(mutatedFrame(random, isGentle))
+        const isJunk = random(JUNK_EVERY / FRAMES_PER_BATCH) === 0
         if (isJunk) socketOf(webSocket).write(Buffer.from([random(256), random(256)]))
-        if (await hasTaken(webSocket)) total.frames += FRAMES_A_TURN
+        if (await hasTaken(webSocket)) total.frames += FRAMES_PER_BATCH
       }
       webSocket.terminate()
     }

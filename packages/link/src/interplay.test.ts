@@ -25,7 +25,7 @@ const pattern = (position: number, length: number): Buffer => {
 }
 
 // Stalls here last longer than the default timeouts of a link.
-const PATIENT = { flushMs: 3_600_000, requestDecisionMs: 3_600_000 }
+const LONG_TIMEOUTS = { flushMs: 3_600_000, requestDecisionMs: 3_600_000 }
 
 /** Written and received bytes of one direction of one channel. */
 class Stream {
@@ -109,7 +109,7 @@ async function interplay(
   const options: LinkOptions = {
     clock,
     onRequest,
-    limits: { ...limits, ...PATIENT },
+    limits: { ...limits, ...LONG_TIMEOUTS },
     pongTimeoutMs: 3_600_000,
   }
   const links = [new Link(transports.a, options), new Link(transports.b, options)] as const
@@ -253,7 +253,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
   const link = new Link(transport, {
     clock,
     onRequest: request => accepted.push(request.accept()),
-    limits: PATIENT,
+    limits: LONG_TIMEOUTS,
     pongTimeoutMs: 3_600_000,
   })
   const deliver = (out: number, incoming: number): void => {

@@ -223,9 +223,9 @@ describe('channel requests', () => {
     const peer = new RawPeer(acceptAll)
     peer.request(1, Uint8Array.of(0xff, 0xfe))
     expect(peer.sent()).toMatchObject([{ receiverId: 1, reason: Buffer.from('invalid endpoint') }])
-    const nobody = new RawPeer()
-    nobody.request(1, 'executor')
-    expect(nobody.sent()).toMatchObject([{ receiverId: 1, reason: Buffer.from('unknown endpoint') }])
+    const withoutHandler = new RawPeer()
+    withoutHandler.request(1, 'executor')
+    expect(withoutHandler.sent()).toMatchObject([{ receiverId: 1, reason: Buffer.from('unknown endpoint') }])
   })
 
   it('allows 16 undecided requests, and 32 channels in both directions', () => {

@@ -46,7 +46,7 @@ function pipeToSocket(channel: Channel, socket: Socket): void {
     if (channel.hasPeerStopped) socket.end(() => socket.destroy())
     else socket.end()
   }
-  const breakOff = () => {
+  const abort = () => {
     isOver = true
     socket.write('', () => socket.resetAndDestroy())
   }
@@ -56,7 +56,7 @@ function pipeToSocket(channel: Channel, socket: Socket): void {
       if (bytes === undefined && !channel.hasPeerStopped) return
       if (bytes) socket.write(bytes)
       else if (bytes === null && !channel.isTruncated) finish()
-      else breakOff()
+      else abort()
     }
   }
   channel.onReadable = pump

@@ -158,9 +158,9 @@ describe('an error', () => {
     const largest = await sent(MAX_ACTION_BODY_BYTES, ada)
     expect(largest.status).toBe(200)
     expect((await sent(64 * 1024)).status).toBe(200)
-    const ofNobody = await sent(64 * 1024 + 1)
-    expect(ofNobody.status).toBe(413)
-    expect(ofNobody.json()).toMatchObject({
+    const withoutCredentials = await sent(64 * 1024 + 1)
+    expect(withoutCredentials.status).toBe(413)
+    expect(withoutCredentials.json()).toMatchObject({
       kind: 'Invalid',
       message: expect.stringContaining('credentials'),
     })

@@ -142,14 +142,14 @@ it('names the inviting person, and asks people without an account to sign up', a
       ]),
     )
   }
-  const [toMember, toStranger] = server.mails
+  const [toMember, toOtherAddress] = server.mails
   expect(toMember!.subject).toBe('Invitation to Füße <b>"GmbH"</b>  日本')
   expect(toMember!.text).toContain('Ölçer & Söhne invites you to the organization')
   expect(toMember!.html).toContain('Füße &lt;b&gt;&quot;GmbH&quot;&lt;/b&gt;')
   expect(toMember!.html).not.toContain('<b>')
   expect(toMember!.link).toBe(`${hub.publicUrl}/user/invitations`)
-  expect(toStranger!.link).toBe(`${hub.publicUrl}/signup/`)
-  expect(toStranger!.text).toContain('sign up with this address')
+  expect(toOtherAddress!.link).toBe(`${hub.publicUrl}/signup/`)
+  expect(toOtherAddress!.text).toContain('sign up with this address')
 })
 
 it('does not link to the sign-up page while sign-up is closed', () => {
