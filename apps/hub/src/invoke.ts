@@ -344,7 +344,7 @@ export function createPipeline({
   }
 }
 
-/** Parses and validates an input. Throws `Invalid` with every issue and its path. Empty text counts as `{}` (docs/api.md, 1.1). */
+/** Parses and validates an input. Throws `Invalid` with every issue and its path. Empty text counts as `{}` (docs/api.md 1.1). */
 function parseInput(action: Action, text: string): Input {
   if (jsonDepth(text) > MAX_JSON_DEPTH) {
     throw new ActionError('Invalid', `The input is nested deeper than ${MAX_JSON_DEPTH} levels.`)

@@ -15,7 +15,7 @@ import { MAX_FILTER_LENGTH, MAX_SIGN_UP_NAME_LENGTH } from './limits.ts'
 import { trimmedText } from './patterns.ts'
 import { Email, Empty, isVisible, Jwt, Name, NewPassword, Password, Timestamp, text } from './scalars.ts'
 
-/** The caller of an action, as it appears on the wire (catalogue, Appendix A). */
+/** The caller of an action, as it appears on the wire (docs/api.md Appendix A). */
 export const Actor = z.discriminatedUnion('actor', [
   z.object({ actor: z.literal('Anonymous') }),
   z.object({ actor: z.literal('System') }),
@@ -26,7 +26,7 @@ export const Actor = z.discriminatedUnion('actor', [
 ])
 export type Actor = z.output<typeof Actor>
 
-/** Progress of a registration (catalogue, Appendix A). */
+/** Progress of a registration (docs/api.md Appendix A). */
 const RegistrationState = {
   status: z.object({ tag: z.enum(['Pending', 'Waiting', 'Completed', 'Failed']) }),
   message: z.string().optional(),
@@ -51,7 +51,7 @@ const MINUTE_SECS = 60
 /** Longest validity of a user token with an expiry, in seconds: ten years. */
 const MAX_TOKEN_SECS = 315_360_000
 
-/** Actions on the caller and on accounts (catalogue 2.2, 2.3 and 3.1). */
+/** Actions on the caller and on accounts (docs/api.md 2.2 and 2.3). */
 export const accounts = {
   actor_GetActor: query({
     summary: 'Tells the caller which identity the hub resolved from its credentials.',

@@ -13,7 +13,7 @@ import {
 import { MAX_FILTER_LENGTH, MAX_KIND_LENGTH } from './limits.ts'
 import { Timestamp, text } from './scalars.ts'
 
-/** Outcomes of an audited action (spec 4). */
+/** Outcomes of an audited action (docs/product.md 4). */
 export const AuditActionStatus = z.enum(['Rejected', 'Panicked', 'Succeeded', 'Failed', 'Pending'])
 
 const AuditLogEvent = z.object({
@@ -51,7 +51,7 @@ const commonFilter = {
 const eventsInput = listInput(['createdAt'], z.object(commonFilter))
 const eventsOutput = z.object({ events: z.array(AuditLogEvent), ...listOutput })
 
-/** Queries of the audit log, newest first (catalogue 2.3, 3.3, 3.4 and 5). A bare call answers the newest 1,000 rows. */
+/** Queries of the audit log, newest first (docs/api.md 2.3, 3.3, 3.4 and 5). A bare call answers the newest 1,000 rows. */
 export const audit = {
   audit_QueryAuditLogEvents: query({
     summary: 'Audit events of the instance, newest first.',

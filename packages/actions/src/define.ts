@@ -178,12 +178,12 @@ export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
   return { aliases: [], shownOnce: [], failedResults: [], ...definition, kind: 'telemetry' }
 }
 
-/** An optional field: absent and `null` mean the same (catalogue 1.7). */
+/** An optional field: absent and `null` mean the same (docs/api.md 1.7). */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform(value => value ?? undefined)
 }
 
-/** An optional text whose blank form means absent (catalogue 1.7, decisions). */
+/** An optional text whose blank form means absent (docs/api.md 1.7, decisions). */
 export function optionalText(schema: z.ZodString) {
   // A text that is not blank aborts this second branch of the union, so that only the schema's own message is reported.
   const blank = z.string().regex(new RegExp(BLANK_TEXT), { abort: true })

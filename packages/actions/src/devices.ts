@@ -33,14 +33,14 @@ import {
   U64,
 } from './scalars.ts'
 
-/** States of a device's certificate (spec 4). */
+/** States of a device's certificate (docs/product.md 4). */
 export const CertificateStatus = z.enum(['Pending', 'Active', 'Rejected', 'Revoked'])
 export type CertificateStatus = z.output<typeof CertificateStatus>
 
-/** Severities of events, from least to most severe (spec 4). */
+/** Severities of events, from least to most severe (docs/product.md 4). */
 export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
 
-/** Why a connection ended (catalogue appendix A). */
+/** Why a connection ended (docs/api.md Appendix A). */
 export const ConnectionEndReason = z.enum(['Unknown', 'Disconnected', 'NodeCrashed', 'ServerShutdown'])
 export type ConnectionEndReason = z.output<typeof ConnectionEndReason>
 
@@ -87,7 +87,7 @@ const EventOutput = z.object({
   receivedAt: Timestamp,
 })
 
-/** Actions on devices (catalogue 2.6, 3.7, 3.8 and 3.9; protocol 4.5 for operation work). */
+/** Actions on devices (docs/api.md 2.6, 3.7, 3.8 and 3.9; protocol 4.5 for operation work). */
 export const devices = {
   devices_Query: query({
     summary: 'Devices that the caller can see, by id.',

@@ -1,4 +1,4 @@
-/** All error kinds on the wire, each with its default HTTP status (catalogue 1.1). */
+/** All error kinds on the wire, each with its default HTTP status (docs/api.md 1.1). */
 export const ERROR_STATUS = { Invalid: 400, Forbidden: 403, Internal: 500, RateLimited: 429 } as const
 
 export type ErrorKind = keyof typeof ERROR_STATUS

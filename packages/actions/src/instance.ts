@@ -4,11 +4,11 @@ import { ClusterNodeId, JobId } from './ids.ts'
 import { MAX_KIND_LENGTH } from './limits.ts'
 import { Timestamp, text, U32 } from './scalars.ts'
 
-/** States of a background job (spec 4). */
+/** States of a background job (docs/product.md 4). */
 export const JobStatus = z.enum(['Pending', 'Completed', 'Failed', 'Expired', 'Cancelled'])
 export type JobStatus = z.output<typeof JobStatus>
 
-/** Actions on the instance as a whole (catalogue 2.3). */
+/** Actions on the instance as a whole (docs/api.md 2.3). */
 export const instance = {
   instance_GetStatistics: query({
     summary: 'Counters of the instance.',

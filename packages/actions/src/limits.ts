@@ -27,7 +27,7 @@ export const MAX_FILTER_LENGTH = 256
 export const MAX_KIND_LENGTH = 128
 /** Longest text that a condition compares a property with, in characters. */
 export const MAX_CONDITION_LENGTH = 256
-/** Shortest password, in characters (spec 9). */
+/** Shortest password, in characters (docs/product.md 9). */
 export const MIN_PASSWORD_LENGTH = 8
 /** Longest password, in characters. */
 export const MAX_PASSWORD_LENGTH = 256
@@ -46,7 +46,7 @@ export const MAX_LOG_ROWS = 1000
 export const RECENT_SIGN_IN_SECS = 15 * 60
 /** Largest JSON text of the metadata of a package, a version or a file, in bytes. */
 export const MAX_METADATA_BYTES = 64 * 1024
-/** Longest path of a file in a version, in characters (catalogue 4.5). */
+/** Longest path of a file in a version, in characters (docs/api.md 4.5). */
 export const MAX_FILENAME_LENGTH = 256
 /** Longest part of such a path between slashes, in bytes of UTF-8: the limit of common file systems. */
 export const MAX_FILENAME_PART_BYTES = 255

@@ -8,7 +8,7 @@ import { Email, Empty, Name, text } from './scalars.ts'
 const asMember = { can: 'view', on: 'organization', id: 'organizationId' } as const
 const asAdministrator = { can: 'administer', on: 'organization', id: 'organizationId' } as const
 
-/** Actions on organizations (catalogue 2.4 and 3.3). */
+/** Actions on organizations (docs/api.md 2.4 and 3.3). */
 export const organizations = {
   organizations_Query: query({
     summary: 'Organizations of the instance for its administrators, else those of the caller, by name.',

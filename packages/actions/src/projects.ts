@@ -79,7 +79,7 @@ const PropertyCondition = z.discriminatedUnion('operator', [
   z.object({ property: PropertyName, operator: z.enum(['less', 'greater']), value: z.number() }),
 ])
 
-/** Actions on projects and their deployment tokens (catalogue 2.5 and 3.4). */
+/** Actions on projects and their deployment tokens (docs/api.md 2.5 and 3.4). */
 export const projects = {
   projects_Query: query({
     summary: 'Projects that the caller can see, by name.',

@@ -37,7 +37,7 @@ import { Digest, Empty, JsonObject, Name, PathName, Timestamp, text, U32, U64 } 
 
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
 
-/** States of an asset, from registered over stored and verified to waiting for deletion (catalogue 4.7). */
+/** States of an asset, from registered over stored and verified to waiting for deletion (docs/api.md 4.7). */
 export const RepositoryAssetStatus = z.enum(['Dangling', 'Available', 'Deleting'])
 
 /** Expected size of a blob in bytes, limited to numbers that neither the hub nor the database rounds. */
@@ -55,7 +55,7 @@ const BlobSize = U64.refine(
   ],
 })
 
-/** Result of the last check of the stored bytes (catalogue 4.7). */
+/** Result of the last check of the stored bytes (docs/api.md 4.7). */
 const AssetStorage = z.object({
   status: z.enum(['Unknown', 'Present', 'Verified', 'Missing', 'Mismatched', 'Error']),
   checkedAt: Timestamp.optional(),
@@ -136,7 +136,7 @@ const FileOutput = z.object({
   metadata: JsonObject,
 })
 
-/** Names of a repository for clients of every age (catalogue 2.1). */
+/** Names of a repository for clients of every age (docs/api.md 2.1). */
 export const repositoryNames = {
   name: z.string(),
   displayName: z.string(),
@@ -153,7 +153,7 @@ const PrintableText = z
   .max(256)
   .regex(/^[!-~]*$/, 'expected ASCII letters, digits and signs')
 
-/** Fields of the S3 settings. The console and older clients send them flat, newer clients nested (catalogue 2.1). */
+/** Fields of the S3 settings. The console and older clients send them flat, newer clients nested (docs/api.md 2.1). */
 export const S3 = {
   endpoint: z
     .string()
@@ -203,7 +203,7 @@ const FileAdded = z.union([
   z.object({ result: z.literal('Added') }),
 ])
 
-/** Actions on repositories, packages, versions, tags and assets (catalogue 2.7 and 3.14 to 3.17). */
+/** Actions on repositories, packages, versions, tags and assets. */
 export const repositories = {
   repositories_Create: command({
     summary: 'Creates a repository, private by default.',

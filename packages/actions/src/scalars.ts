@@ -11,7 +11,7 @@ const NOT_A_TIMESTAMP = 'expected an RFC 3339 timestamp with an offset'
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:58Z')
 
-/** RFC 3339 with an offset, up to nanoseconds (catalogue 1.7). */
+/** RFC 3339 with an offset, up to nanoseconds (docs/api.md 1.7). */
 export const Timestamp = z.iso
   .datetime({ offset: true, abort: true, error: NOT_A_TIMESTAMP })
   .refine(text => /T[\d:]{8}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/.test(text), NOT_A_TIMESTAMP)
@@ -98,7 +98,7 @@ export const PathName = z
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, underscores and dashes')
 
 /**
- * A digest in one canonical form. Accepts `sha256_<hex>` and `sha256:<hex>`, also `sha512_256` and `sha512` (catalogue
+ * A digest in one canonical form. Accepts `sha256_<hex>` and `sha256:<hex>`, also `sha512_256` and `sha512` (docs/api.md
  * 1.7).
  */
 export const Digest = z
@@ -114,7 +114,7 @@ export const CertificateFingerprint = z
 
 const MAX_U64 = 2n ** 64n - 1n
 
-/** An unsigned 64-bit number. Newer clients send large ones as decimal text (catalogue 1.7). */
+/** An unsigned 64-bit number. Newer clients send large ones as decimal text (docs/api.md 1.7). */
 export const U64 = z.union(
   [
     z.int().min(0),

@@ -6,7 +6,7 @@ import type { Tx } from '../database/client/connection.ts'
 import type { TokenLimits } from '../database/queries/projects/token-limits.ts'
 import type { LimitSubject } from '../limits/limits.ts'
 
-/** Every kind of audit event with the shape of its data (docs/api.md, 5). */
+/** Every kind of audit event with the shape of its data (docs/api.md 5). */
 export type AuditEvents = {
   users_Created: { userId: string; email: string }
   users_Deleted: { userId: string }

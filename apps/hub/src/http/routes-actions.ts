@@ -18,7 +18,7 @@ export const MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The HTTP transport of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (catalogue 1.1). */
+/** The HTTP transport of the pipeline: `POST /api/v1/actions/invoke/{name}`, answered with the bare output (docs/api.md 1.1). */
 export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   /** Rejects large bodies of unauthenticated clients before they are buffered. Many such clients could otherwise fill the memory. */
   const preParsing = async (

@@ -21,7 +21,7 @@ const BLOB = '/api/v1/blobs/'
 type Blob = { Params: { assetId: string }; Querystring: Record<string, unknown> }
 type Path = { Params: { repository: string; package: string; tag: string; '*': string } }
 
-/** Routes for the bytes of assets: signed addresses of the hub, and files of package versions by their path (catalogue 1.3, 4.7). */
+/** Routes for the bytes of assets: signed addresses of the hub, and files of package versions by their path (docs/api.md 1.3, 4.7). */
 export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
     const { blobs, blobUrls } = core()

@@ -79,7 +79,7 @@ export async function openQueue({
   }
   const send = async (name: string, data: object, options: SendOptions): Promise<string | undefined> => {
     const { timeoutSecs, retryLimit, retryDelaySecs } = kinds[name]!
-    // Ids of pg-boss have another format than job ids of the API (docs/api.md, 1.8), so the data carry a job id.
+    // Ids of pg-boss have another format than job ids of the API (docs/api.md 1.8), so the data carry a job id.
     const jobId = newDatedId('job')
     const id = await boss.send(
       name,

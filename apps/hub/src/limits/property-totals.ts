@@ -14,7 +14,7 @@ const FIRST_UNCHECKED_BYTES = 16 * 1024
 const MAX_DEVICES = 200_000
 
 /**
- * Properties of agents and update scripts (docs/protocol.md, 4.3). Small values of them are never refused, because updates would
+ * Properties of agents and update scripts (protocol 4.3). Small values of them are never refused, because updates would
  * stop.
  */
 const ALWAYS_STORED = new Set([

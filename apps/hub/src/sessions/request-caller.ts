@@ -7,7 +7,7 @@ import type { Sessions } from './sessions.ts'
 export type SessionCookie = { name: string; isSecure: boolean }
 
 /**
- * Finds the caller of a request. A user token in `Authorization` has priority over a session cookie (docs/api.md, 1.2). Throws
+ * Finds the caller of a request. A user token in `Authorization` has priority over a session cookie (docs/api.md 1.2). Throws
  * `RateLimited`.
  */
 export function callerOfRequest(

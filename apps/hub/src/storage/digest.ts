@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 
 const ALGORITHMS: Record<string, string> = { sha256: 'sha256', sha512_256: 'sha512-256', sha512: 'sha512' }
 
-/** Registered size and digest of a blob. The digest is in canonical form (catalogue 1.7). */
+/** Registered size and digest of a blob. The digest is in canonical form (docs/api.md 1.7). */
 export type Expected = { sizeBytes: number; digest: string }
 
 /** Thrown when bytes differ from the registered ones. The message states the difference. */

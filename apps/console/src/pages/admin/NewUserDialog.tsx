@@ -18,7 +18,7 @@ export function NewUserDialog({ onClose }: { onClose: () => void }) {
   const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
     defaultValues: { email: '', name: '', isAdmin: false as boolean },
-    // Only the hub validates the address. The form shows its message (docs/decisions.md, "Readings of the spec").
+    // Only the hub validates the address. The form shows its message (docs/decisions.md, "Readings of the product page").
     submit: async ({ email, name, isAdmin }) => {
       const created = await password.run(async currentPassword => {
         const input = { name, email, displayName: name, isAdmin, ...currentPassword }

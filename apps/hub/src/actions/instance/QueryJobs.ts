@@ -20,7 +20,7 @@ type JobRow = {
 }
 
 /**
- * Status of a job as docs/product.md, 4 names it. pg-boss has one state for every failure. A failed job is `Expired` when its last
+ * Status of a job as docs/product.md 4 names it. pg-boss has one state for every failure. A failed job is `Expired` when its last
  * attempt lasted until its deadline.
  */
 const jobStatus = sql<JobStatus>`case j.state

@@ -74,7 +74,7 @@ export const projects_QueryDevices = handler(
   },
 )
 
-/** Status of a device. A connected device that reports no health, or an unknown one, counts as healthy (docs/protocol.md, 4.3). */
+/** Status of a device. A connected device that reports no health, or an unknown one, counts as healthy (protocol 4.3). */
 function statusOf(isConnected: boolean, health: string | null): 'healthy' | 'warning' | 'error' | 'offline' {
   if (!isConnected) return 'offline'
   if (health === 'degraded') return 'warning'

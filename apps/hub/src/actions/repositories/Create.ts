@@ -7,7 +7,7 @@ import { handler } from '../../handler.ts'
 
 /**
  * Creates a repository. Older clients send one `name`, which is the display name and, if valid in a path, the slug. Newer clients send
- * a `displayName`, which need not be unique (catalogue 4.5).
+ * a `displayName`, which need not be unique (docs/api.md 4.5).
  */
 export const repositories_Create = handler(
   'repositories_Create',

@@ -55,7 +55,7 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
   },
 })
 
-/** Reads the settings as newer clients (`s3Config`) or older clients (separate fields) send them (catalogue 2.1). */
+/** Reads the settings as newer clients (`s3Config`) or older clients (separate fields) send them (docs/api.md 2.1). */
 function settingsOf(input: ParsedInput<'repositories_SetS3Config'>) {
   const { s3Config } = input
   if (s3Config) {

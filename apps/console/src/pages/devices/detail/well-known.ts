@@ -45,7 +45,7 @@ export type Disk = {
 
 /**
  * The system info of a device from the newer of two properties. `undefined` without a property, `'unreadable'` if its
- * value is not an object (docs/protocol.md 4.2).
+ * value is not an object (protocol 4.2).
  */
 export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable' | undefined {
   const reported = [own(properties, SYSTEM_INFO), own(properties, OLD_SYSTEM_INFO)]
@@ -95,7 +95,7 @@ type OtaStatus = {
   state: string | undefined
 }
 
-/** The update status of a device, read like the system info (docs/protocol.md 4.4). */
+/** The update status of a device, read like the system info (protocol 4.4). */
 export function readOtaStatus(properties: Properties): OtaStatus | 'unreadable' | undefined {
   const property = own(properties, OTA_STATUS)
   if (!property) return undefined
