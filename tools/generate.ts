@@ -1,6 +1,6 @@
-// Writes the files that are generated from the code: the list of action handlers, the API documents and the table
-// types. With --check it writes nothing and fails if a file differs.
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+// Writes the files that are generated from the code: the list of action handlers, the API documents, the tables of audit
+// events and limits, and the table types. With --check it writes nothing and fails if a file differs.
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { actionsMarkdown, openApiDocument, permissionsMarkdown } from '@muster/actions/openapi'
@@ -9,6 +9,7 @@ import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { actionHandlers } from './action-handlers.ts'
+import { auditEventsMarkdown } from './audit-events.ts'
 import { databaseTypes } from './database-types.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -20,6 +21,7 @@ const files: Record<string, string> = {
   'docs/permissions.md': permissionsMarkdown(),
   'docs/openapi.json': `${JSON.stringify(openApiDocument(), null, 2)}\n`,
   'apps/hub/src/database/schema.ts': await schemaOfMigrations(),
+  'docs/api.md': await withTable('docs/api.md', 'events', await auditEvents()),
   'docs/operating.md': await withTable('docs/operating.md', 'limits', limitsMarkdown()),
 }
 for (const [file, text] of Object.entries(files)) {
@@ -43,6 +45,17 @@ async function withTable(file: string, marker: string, table: string): Promise<s
   const to = text.indexOf(end)
   if (from < 0 || to < from) throw new Error(`${file} lacks the markers of ${marker}`)
   return `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`
+}
+
+async function auditEvents(): Promise<string> {
+  const folder = join(root, 'apps/hub/src')
+  const declarations = 'audit/events.ts'
+  const isOther = (file: string) => /(?<!\.test)\.ts$/.test(file) && file !== declarations
+  const others = (await readdir(folder, { recursive: true })).filter(isOther)
+  const [text, ...texts] = await Promise.all(
+    [declarations, ...others].map(file => readFile(join(folder, file), 'utf8')),
+  )
+  return auditEventsMarkdown(text!, texts)
 }
 
 async function schemaOfMigrations(): Promise<string> {

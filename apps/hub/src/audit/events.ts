@@ -6,103 +6,176 @@ import type { Tx } from '../database/client/connection.ts'
 import type { TokenLimits } from '../database/queries/projects/token-limits.ts'
 import type { LimitSubject } from '../limits/limits.ts'
 
-/** Every kind of audit event with the shape of its data (docs/api.md 5). */
+/** Every kind of audit event with the shape of its data. `npm run gen` copies the docstrings into docs/api.md 5. */
 export type AuditEvents = {
+  /** Written by `users_Create`, `users_CompleteRegistration`, start-up. */
   users_Created: { userId: string; email: string }
+  /** Written by `users_Delete`. */
   users_Deleted: { userId: string }
+  /** Written by `users_SetIsAdmin`. */
   users_SetIsAdmin: { userId: string; isAdmin: boolean }
+  /** Written by `users_SetIsActive`. */
   users_SetIsActive: { userId: string; isActive: boolean }
+  /** Written by `users_SetPassword`, `users_ChangePassword`. */
   users_SetPassword: { userId: string }
+  /** Written by `users_SetDisplayName`. */
   users_DisplayNameChanged: { userId: string; displayName: string }
+  /** Written by `users_CreateToken`. */
   users_TokenCreated: { userId: string; tokenId: string; name?: string; expiresAt?: string }
+  /** Written by `users_DeleteToken`, a password that was set, an account that was disabled. */
   users_TokenDeleted: { userId: string; tokenId: string; name?: string }
+  /** Written by `users_Register`. */
   users_RegistrationCreated: { userId: string; email: string }
+  /** Written by a job. */
   users_RegistrationEmailSent: { userId: string; email: string }
+  /** Written by `users_CompleteRegistration`. */
   users_RegistrationCompleted: { userId: string }
+  /** Written by a job. */
   users_RegistrationExpired: { userId: string; email: string }
+  /** Written by `users_ResetPassword`. */
   users_PasswordResetRequested: { userId: string }
+  /** Written by a job. */
   users_PasswordResetEmailSent: { userId: string; email: string }
+  /** Written by a job. */
   users_PasswordChangedEmailSent: { userId: string; email: string }
+  /** Written by `users_CompletePasswordReset`. */
   users_PasswordResetCompleted: { userId: string }
+  /** Written by a sign-in. */
   users_SessionInitiated: { userId: string; sessionId: string }
+  /** Written by a sign-out, `users_TerminateSession`, `users_TerminateSessions`, an account that was disabled. */
   users_SessionTerminated: { userId: string; sessionId: string }
+  /** Written by `organizations_Create`, new accounts, start-up. */
   organizations_Created: { organizationId: string }
+  /** Written by `organizations_Delete`. */
   organizations_Deleted: { organizationId: string }
+  /** Written by `organizations_SetName`. */
   organizations_NameChanged: { organizationId: string; name: string }
+  /** Written by `organizations_Create`, `organizations_AddMember`, accepted invitations, new accounts, start-up. */
   organizations_MemberAdded: { organizationId: string; userId: string; isAdmin: boolean }
+  /** Written by `organizations_RemoveMember`. */
   organizations_MemberRemoved: { organizationId: string; userId: string }
+  /** Written by `organizations_SetMemberIsAdmin`. */
   organizations_MemberAdminStatusChanged: { organizationId: string; userId: string; isAdmin: boolean }
+  /** Written by `organizations_InviteMember`. */
   organizations_InvitationCreated: { organizationId: string; invitationId: string; email: string }
+  /** Written by a job. */
   organizations_InvitationEmailSent: { organizationId: string; invitationId: string; email: string }
+  /** Written by `organizations_DeleteInvitation`. */
   organizations_InvitationDeleted: { organizationId: string; invitationId: string }
+  /** Written by `projects_Create`, start-up. */
   projects_Created: { projectId: string }
+  /** Written by `projects_Delete`. */
   projects_Deleted: { projectId: string }
+  /** Written by `projects_SetName`. */
   projects_NameChanged: { projectId: string; name: string }
+  /** Written by `projects_CreateDeploymentToken`, start-up. */
   projects_DeploymentTokenCreated: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  /** Written by `projects_DeleteDeploymentToken`. */
   projects_DeploymentTokenDeleted: { projectId: string; tokenId: string }
+  /** Written by `projects_SetDeploymentTokenFlags`. */
   projects_DeploymentTokenFlagsChanged: { projectId: string; tokenId: string; flags: { autoAccept: boolean } }
+  /** Written by `projects_SetDeploymentTokenLimits`. */
   projects_DeploymentTokenLimitsChanged: { projectId: string; tokenId: string; limits: TokenLimits }
+  /** Written by `projects_LinkRepository`. */
   projects_RepositoryAdded: { projectId: string; repositoryId: string }
+  /** Written by `projects_UnlinkRepository`, and by a repository that becomes private or moves. */
   projects_RepositoryRemoved: { projectId: string; repositoryId: string }
+  /** Written by `repositories_Create`. */
   repositories_Created: { repositoryId: string; organizationId: string }
+  /** Written by `repositories_Delete`. */
   repositories_Deleted: { repositoryId: string; organizationId: string }
+  /** Written by `repositories_SetOrganization`. */
   repositories_OrganizationChanged: {
     repositoryId: string
     previousOrganizationId: string
     newOrganizationId: string
   }
+  /** Written by `repositories_SetVisibility`. */
   repositories_VisibilityChanged: { repositoryId: string; visibility: string }
+  /** Written by `repositories_SetDisplayName`. */
   repositories_DisplayNameChanged: { repositoryId: string; displayName: string }
+  /** Written by `repositories_SetSlug`, with the slug as public name. */
   repositories_PublicNameChanged: { repositoryId: string; publicName: string }
+  /** Written by `repositories_SetS3Config`, `repositories_RemoveS3Config`. */
   repositories_S3ConfigChanged: { repositoryId: string }
+  /** Written by `repositories_CreatePackage`. */
   repositories_PackageCreated: { repositoryId: string; packageId: string; name: string }
+  /** Written by `repositories_DeletePackage`. */
   repositories_PackageDeleted: { repositoryId: string; packageId: string }
+  /** Written by `repositories_SetPackageName`. */
   repositories_PackageNameChanged: { repositoryId: string; packageId: string; name: string }
+  /** Written by `repositories_SetPackageKind`. */
   repositories_PackageKindChanged: { repositoryId: string; packageId: string; kind?: string }
+  /** Written by `repositories_SetPackageMetadata`. */
   repositories_PackageMetadataChanged: { repositoryId: string; packageId: string }
+  /** Written by `repositories_AddPackageAsset`. */
   repositories_PackageAssetAdded: {
     repositoryId: string
     packageId: string
     assetId: string
     filename: string
   }
+  /** Written by `repositories_RemovePackageAsset`. */
   repositories_PackageAssetRemoved: { repositoryId: string; packageId: string; filename: string }
+  /** Written by `repositories_SetPackageAssetMetadata`. */
   repositories_PackageAssetMetadataChanged: { repositoryId: string; packageId: string; filename: string }
+  /** Written by `repositories_CreateVersion`. */
   repositories_PackageVersionCreated: { repositoryId: string; packageId: string; versionId: string }
+  /** Written by `repositories_DeleteVersion`. */
   repositories_PackageVersionDeleted: { repositoryId: string; packageId: string; versionId: string }
+  /** Written by `repositories_SetVersionName`. */
   repositories_PackageVersionNameChanged: { repositoryId: string; versionId: string; name?: string }
+  /** Written by `repositories_SetVersionMetadata`. */
   repositories_PackageVersionMetadataChanged: { repositoryId: string; versionId: string }
+  /** Written by `repositories_AddVersionAsset`. */
   repositories_PackageVersionAssetAdded: {
     repositoryId: string
     versionId: string
     assetId: string
     filename: string
   }
+  /** Written by `repositories_RemoveVersionAsset`. */
   repositories_PackageVersionAssetRemoved: { repositoryId: string; versionId: string; filename: string }
+  /** Written by `repositories_SetVersionAssetMetadata`. */
   repositories_PackageVersionAssetMetadataChanged: {
     repositoryId: string
     versionId: string
     filename: string
   }
+  /** Written by `repositories_CreateVersion` and `repositories_TagVersion`, with the tags that changed. */
   repositories_PackageVersionTagged: { repositoryId: string; versionId: string; tags: string[] }
+  /** Written by `repositories_UntagVersion`, with the tags that changed. */
   repositories_PackageVersionUntagged: { repositoryId: string; versionId: string; tags: string[] }
+  /** Written by `repositories_CreateAsset`. */
   repositories_AssetCreated: { repositoryId: string; assetId: string }
+  /** Written by an upload. */
   repositories_AssetAvailable: { repositoryId: string; assetId: string }
+  /** Written by `repositories_DeleteAsset`, and by the job that removes abandoned uploads. */
   repositories_AssetDeleted: { repositoryId: string; assetId: string }
+  /** Written by a first connection, `devices_Create`. */
   devices_Created: { deviceId: string; projectId: string }
+  /** Written by `devices_Delete`. */
   devices_Deleted: { deviceId: string; projectId: string }
+  /** Written by `devices_SetName`. */
   devices_NameChanged: { projectId: string; deviceId: string; name?: string }
+  /** Written by `devices_SetProperty` by people. */
   devices_PropertySet: { projectId: string; deviceId: string; propertyName: string }
+  /** Written by `devices_RemoveProperty` by people. */
   devices_PropertyRemoved: { projectId: string; deviceId: string; propertyName: string }
+  /** Written by a first connection, `devices_AddCertificate`. */
   devices_CertificateAdded: { projectId: string; deviceId: string; certificateId: string; status: string }
+  /** Written by `devices_DeleteCertificate`. */
   devices_CertificateDeleted: { projectId: string; deviceId: string; certificateId: string }
+  /** Written by `devices_SetCertificateStatus`. */
   devices_CertificateStatusChanged: {
     projectId: string
     deviceId: string
     certificateId: string
     status: string
   }
+  /** Written by a port forward of a command line, once for each port and connection. */
   devices_PortForwarded: { projectId: string; deviceId: string; port: number }
+  /** Written by the hub, once per limit, subject and 10 minutes, with the ids of the subject. */
   limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }
 
