@@ -1,4 +1,4 @@
-import { isRepositoryId, newDatedId, parseRepositoryPath } from '@muster/actions'
+import { type ActionName, isRepositoryId, newDatedId, parseRepositoryPath } from '@muster/actions'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
 import { invokeExactly } from './exact-invoke.ts'
@@ -139,11 +139,11 @@ function inputOf(path: string, form: string): Record<string, JsonText> {
 }
 
 /** Runs an action with this device's id as input. */
-function invoke(session: Session, action: string, input: Record<string, JsonText>): Promise<string> {
+function invoke(session: Session, action: ActionName, input: Record<string, JsonText>): Promise<string> {
   return ask(session, action, { deviceId: jsonTextOf(session.deviceId), ...input })
 }
 
-async function ask({ link }: Session, action: string, input: Record<string, JsonText>): Promise<string> {
+async function ask({ link }: Session, action: ActionName, input: Record<string, JsonText>): Promise<string> {
   const channel = await link.open('executor')
   return withDeadline(invokeExactly(channel, action, jsonObject(input)), ANSWER_TIMEOUT_MS, action)
 }
