@@ -3,7 +3,7 @@ import { defineConfig, type Plugin } from 'vite'
 
 const HUB = 'http://localhost:6878'
 
-/** Fonts of the first paint, by the start of their file names. */
+/** Fonts that the first paint needs, as prefixes of their file names. */
 const PRELOADED = ['atkinson-hyperlegible-next-latin-wght-normal', 'geist-mono-latin-wght-normal']
 
 /** Preloads the two latin fonts, which the browser otherwise finds only after it has read the stylesheet. */
@@ -40,14 +40,15 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // Libraries change seldom, so they keep their file name, and with it their place in caches, over many versions.
+            // Libraries seldom change, so their files keep their names over many versions and stay in browser caches.
             {
               name: 'base',
               test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(?!.*(form|virtual)))/,
               priority: 3,
             },
             { name: 'form', test: /@tanstack\/.*form/, priority: 3 },
-            // A file with the modules that every page may load, public ones included, and their imports.
+            // A file with the modules that every page may load, public pages included, and with the imports of these
+            // modules.
             {
               name: 'public',
               test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|packages\/actions\//,

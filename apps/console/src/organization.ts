@@ -12,12 +12,12 @@ const visited = externalStore<{ userId: string; organizationId: string } | undef
 
 const keyOf = (userId: string) => `muster.organization.${userId}`
 
-/** The part of an organization's id for the route's parameter, without the prefix `org_`. */
+/** Converts the id of an organization to its route parameter, which lacks the prefix `org_`. */
 export function organizationParam(organizationId: string): string {
   return organizationId.startsWith(PREFIX) ? organizationId.slice(PREFIX.length) : organizationId
 }
 
-/** The id of the organization in a path. */
+/** Converts the route parameter `organization` to the id of the organization. */
 export function organizationIdOf({ organization }: { organization: string }): string {
   return PREFIX + organization
 }
@@ -32,14 +32,14 @@ function visitedBy(userId: string): string | undefined {
   return last?.userId === userId ? last.organizationId : undefined
 }
 
-/** Makes an organization the current one and stores it for this user. */
+/** Makes an organization the user's current organization, and stores its id in this browser. */
 export function setCurrentOrganizationId(userId: string, organizationId: string) {
   if (visitedBy(userId) === organizationId) return
   writeLocalStorage(keyOf(userId), organizationId)
   visited.set({ userId, organizationId })
 }
 
-/** Forgets the current organization if it is this one, for example after the user has left it. */
+/** Forgets the user's current organization if it has this id, for example after the user has left it. */
 export function forgetOrganization(userId: string, organizationId: string) {
   if (currentOrganizationId(userId) !== organizationId) return
   writeLocalStorage(keyOf(userId), undefined)
@@ -54,8 +54,8 @@ export function useOrganizations(): Organization[] | undefined {
 }
 
 /**
- * The current organization, else the first. An administrator may visit an organization without being a member; its name
- * is then its id.
+ * The current organization, else the user's first. An administrator may visit an organization without being a member.
+ * Its name is then unknown, so `name` holds the id.
  */
 export function useCurrentOrganization(): Organization | undefined {
   const userId = useSignedInUserId() ?? ''

@@ -167,7 +167,7 @@ const devices = createRoute({
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))
-    // Does not prefetch a cached or a filtered list. The page loads those.
+    // Prefetches only an unfiltered list that is not cached. The page loads all other lists itself.
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
   },
@@ -189,7 +189,7 @@ const tokens = createRoute({
   path: 'tokens',
   validateSearch: search => texts(search, 'q'),
   loader: ({ context, params: { projectId }, location }) => {
-    // Does not prefetch a filtered list. The page loads it.
+    // Prefetches only the unfiltered list. The page loads a filtered list itself.
     if (Object.keys(location.search).length > 0) return
     void context.queryClient.prefetchInfiniteQuery(
       actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),
@@ -503,7 +503,7 @@ function isDeviceStatusFilter(value: unknown): value is NonNullable<DeviceSearch
   return value === 'connected' || value === 'disconnected' || value === 'pending'
 }
 
-/** Longest filter texts that the hub accepts, by search parameter. */
+/** Maximum lengths of filter texts that the hub accepts, by search parameter. */
 const LIMITS: Record<string, number> = {
   q: MAX_FILTER_LENGTH,
   actor: MAX_FILTER_LENGTH,

@@ -19,13 +19,13 @@ tabs.onmessage = ({ data }: MessageEvent<string>) => {
 }
 
 /**
- * Loads the session unless it is known already. Resolves to the user id. Rejects without a signed-in user, and when the
- * hub does not answer.
+ * Loads the session unless it is known already. Resolves to the user id. Rejects if no user is signed in or the hub does
+ * not answer.
  */
 export async function loadSession(queryClient: QueryClient): Promise<string> {
   const knownUserId = signedInUserId.get()
   if (knownUserId) return knownUserId
-  // Without live updates the pages poll.
+  // Live updates are optional, because pages also poll. A failed import is therefore only logged.
   const live = import('./api/lazy/live.ts').catch((error: unknown) => void log.warn('No live updates', error))
   const { actor } = await askActor()
   if (actor.actor !== 'User') throw new Error('Not logged in')
@@ -42,7 +42,7 @@ export async function loadSession(queryClient: QueryClient): Promise<string> {
   return actor.userId
 }
 
-/** Retries once if the hub did not answer at all, never after an answer. */
+/** Requests the actor. Retries once if the hub did not answer at all, never after an answer. */
 async function askActor() {
   try {
     return await invoke('actor_GetActor', {})

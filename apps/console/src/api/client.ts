@@ -1,13 +1,16 @@
 import { type ActionName, createClient, type Invoke } from '@muster/actions/client'
 import { parseLossless } from '@muster/actions/exact-json'
 
-/** Names that the console's requests use (docs/product.md 7), by action. */
+/** Names under which the console requests actions whose identifier differs (docs/product.md 7). */
 const names = { users_Create: 'users_CreateUser', users_Delete: 'users_DeleteUser' }
 
 const plain = createClient({ names })
 const exact = createClient({ names, parse: parseLossless })
 
-/** Actions that answer JSON written by devices. Its numbers may exceed the range of JavaScript's. */
+/**
+ * Actions whose answers contain JSON written by devices. Its numbers may exceed the range or precision of JavaScript
+ * numbers, so `parseLossless` keeps their text.
+ */
 const OF_DEVICES: ReadonlySet<ActionName> = new Set<ActionName>([
   'devices_GetProperty',
   'devices_QueryProperties',

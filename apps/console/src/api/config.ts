@@ -12,7 +12,7 @@ export type PublicConfig = {
   instanceName?: string
 }
 
-/** The configuration as a query. After a logged failure the defaults apply. */
+/** Query for the public settings. A failed request is logged and answered with an empty object, so that the defaults apply. */
 const configQuery = queryOptions({
   queryKey: ['config.json'],
   queryFn: fetchConfig,
@@ -31,7 +31,7 @@ async function fetchConfig({ signal }: { signal: AbortSignal }): Promise<PublicC
   }
 }
 
-/** The configuration, empty until it has loaded. */
+/** The public settings, empty until they have loaded. */
 export function useConfig(): PublicConfig {
   return useQuery(configQuery).data ?? {}
 }

@@ -15,13 +15,16 @@ import {
 import { invoke } from './client.ts'
 import { refreshOf } from './refresh.ts'
 
-/** Limits for queries that a grid sends per card, so that they leave some of the browser's connections to others. */
+/**
+ * Concurrency limits for queries that a grid sends once per card. Browsers open few HTTP/1.1 connections per host, so
+ * without a limit the cards would delay all other requests.
+ */
 const LIMITERS: Partial<Record<ActionName, FairLimiter>> = {
   projects_GetSummary: new FairLimiter({ max: 4 }),
   repositories_GetDetails: new FairLimiter({ max: 4 }),
 }
 
-/** Hashes of failed queries by their error. */
+/** Query hashes by the error with which the query failed. */
 const failed = new WeakMap<Error, string>()
 
 /** The hash of the query that failed with this error. The query may have been retried since. */
@@ -34,14 +37,15 @@ export function createQueryClient(): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({ onError: (error, { queryHash }) => void failed.set(error, queryHash) }),
     defaultOptions: {
-      // A hub on the local network answers even while the browser reports to be offline.
+      // A hub on the local network answers even while the browser reports that it is offline, so requests must not wait
+      // for `online`.
       queries: { networkMode: 'always', retry: isWorthRetrying },
       mutations: { networkMode: 'always', retry: false },
     },
   })
 }
 
-/** Whether to retry a failed query: the hub did not answer, or it is not ready yet. */
+/** Whether to retry a failed query: up to twice if the hub did not answer (status 0) or is unavailable (502, 503, 504). */
 function isWorthRetrying(failureCount: number, error: Error): boolean {
   if (!(error instanceof ActionError)) return false
   return failureCount < 2 && [0, 502, 503, 504].includes(error.status)
@@ -81,7 +85,7 @@ export function useActionState<N extends ActionName>(
   })
 }
 
-/** Actions that answer lists in pages. */
+/** Actions that return lists in pages, with a cursor for the next page. */
 export type PagedActionName = {
   [N in ActionName]: ActionInput<N> extends { cursor?: string | null | undefined }
     ? ActionOutput<N> extends { nextCursor?: string | undefined }
@@ -104,7 +108,7 @@ export function actionPagesQuery<N extends PagedActionName>(name: N, input: Omit
   })
 }
 
-/** A paged list, without suspense. Shows the last answer while a new filter loads. */
+/** State of a paged list, without suspense. `data` keeps the previous answer while another filter or order loads. */
 export function useActionPages<N extends PagedActionName>(name: N, input: Omit<ActionInput<N>, 'cursor'>) {
   return useInfiniteQuery({
     ...actionPagesQuery(name, input),
@@ -113,14 +117,14 @@ export function useActionPages<N extends PagedActionName>(name: N, input: Omit<A
   })
 }
 
-/** Identifies the list of an input, regardless of filter and order. */
+/** Text of an input without its filter and order. Two inputs with equal texts query the same list. */
 function subjectOf(input: object | undefined): string {
   return JSON.stringify({ ...input, filter: 0, sort: 0 })
 }
 
 /**
- * Ids of entities deleted by this page. Their queries are not refetched, because the live stream may report the
- * deletion before the page has been left.
+ * Ids of entities that this page load has deleted. Their queries are not refetched: the live stream may report the
+ * deletion while the entity's page is still on screen, and the refetch would fail.
  */
 const gone = new Set<string>()
 
@@ -137,7 +141,7 @@ export function invalidateActions(queryClient: QueryClient, names: readonly Acti
 }
 
 type CommandOptions<N extends ActionName> = {
-  /** Actions whose queries show what the command changes. They are refetched before the mutation resolves. */
+  /** Query actions whose answers the command changes. Their queries are refetched before the mutation resolves. */
   invalidates?: readonly ActionName[]
   /** Returns the id of the entity that the command deletes. Its queries are not refetched, unless the command fails. */
   deletes?: (input: ActionInput<N>) => string
@@ -145,7 +149,7 @@ type CommandOptions<N extends ActionName> = {
   onSuccess?: (output: ActionOutput<N>, input: ActionInput<N>) => unknown
 }
 
-/** A command as a mutation. `mutateAsync(input)` resolves after the refetch of the affected queries. */
+/** Mutation that runs an action. `mutateAsync(input)` resolves after the refetch of the affected queries. */
 export function useCommand<N extends ActionName>(
   name: N,
   { invalidates = [], deletes, onSuccess }: CommandOptions<N> = {},

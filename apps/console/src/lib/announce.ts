@@ -2,7 +2,7 @@ const regions = new WeakMap<Element, HTMLElement>()
 
 /** Announces a short sentence to screen readers through a polite live region. */
 export function announce(text: string) {
-  // While a modal dialog is open everything outside of it is inert, live regions included.
+  // While a modal dialog is open, everything outside of it is inert, so the live region must be inside the dialog.
   const host = document.querySelector('dialog[open]') ?? document.body
   let region = regions.get(host)
   if (!region?.isConnected) {
@@ -14,7 +14,7 @@ export function announce(text: string) {
   }
   const target = region
   target.textContent = ''
-  // Screen readers announce only changes of a region that was in the page before.
+  // Screen readers announce only changes of a region that is in the page already, so a new region gets its text later.
   setTimeout(() => {
     target.textContent = text
   }, 50)

@@ -6,7 +6,7 @@ export async function copyText(text: string): Promise<boolean> {
       return true
     }
   } catch {
-    // The API is denied; `execCommand` may still be allowed.
+    // The clipboard API was denied; `execCommand` may still be allowed.
   }
   return copyBySelection(text)
 }
@@ -17,7 +17,8 @@ function copyBySelection(text: string): boolean {
   area.value = text
   area.readOnly = true
   area.className = 'sr'
-  // While a modal dialog is open, text outside of it is inert and cannot be selected.
+  // While a modal dialog is open, text outside of it is inert and cannot be selected, so the text area is added to the
+  // dialog.
   const host = document.querySelector('dialog[open]') ?? document.body
   host.append(area)
   area.select()

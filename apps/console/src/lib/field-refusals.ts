@@ -1,6 +1,9 @@
 import { ActionError } from '@muster/actions/client'
 
-/** Messages of a rejected input as pairs of form field and text; `undefined` if an issue concerns anything but these fields. */
+/**
+ * The hub's validation messages for a rejected input, as pairs of field name and text. `undefined` unless every issue of
+ * the error concerns one of `fields`.
+ */
 export function fieldRefusals(error: unknown, fields: readonly string[]): [string, string][] | undefined {
   const issues = (error instanceof ActionError && error.issues) || []
   const isOfForm = issues.length > 0 && issues.every(({ path }) => fields.includes(path))

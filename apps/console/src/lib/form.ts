@@ -9,9 +9,9 @@ type FormOptions<Values extends FormValues> = {
   defaultValues: Values
   /** Returns error texts by field. Called at submit and, after a failed submit, at each change. */
   validate?: (values: Values) => Errors<Values>
-  /** Sends the values. Issues of single fields are shown at these fields. */
+  /** Sends the values. If it rejects with issues of the form's fields only, each issue is shown at its field. */
   submit: (values: Values) => Promise<void>
-  /** Called with any other failure of `submit`, and with `undefined` when a new attempt begins. */
+  /** Called with every other error of `submit`, and with `undefined` before each submit. */
   onFailure?: (error: unknown) => void
 }
 
@@ -22,7 +22,7 @@ export function useTextForm<Values extends FormValues>({
   submit,
   onFailure,
 }: FormOptions<Values>) {
-  // The hub's message stays while the field has the rejected value.
+  // The hub's messages by field. A message is shown as long as the field has the rejected value.
   const refusals = useRef(new Map<string, { value: unknown; text: string }>())
   const refused = (values: Values) =>
     [...refusals.current].flatMap(([name, { value, text }]) => (values[name] === value ? [[name, text]] : []))

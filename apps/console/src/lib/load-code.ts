@@ -2,13 +2,16 @@ import { ActionError } from '@muster/actions/client'
 import { lazyRouteComponent } from '@tanstack/react-router'
 
 /**
- * A page whose code loads on demand. While the hub is unreachable, loading fails like a request of the page. If the hub
- * answers but lacks the file, because it has another version, the router reloads the document.
+ * Lazy route component. While the hub is unreachable, loading rejects with `ActionError`, as the requests of the page
+ * do. If the hub answers but lacks the file, because it has another version, the router reloads the document.
  */
 export const lazyPage: typeof lazyRouteComponent = (importer, name) =>
   lazyRouteComponent(() => loadCode(importer), name)
 
-/** Loads code of the console. Rejects with an `ActionError` if the hub is unreachable, else with the error of the import. */
+/**
+ * Imports a module of the console. Rejects with an `ActionError` if the hub is unreachable, else with the error of the
+ * import.
+ */
 export async function loadCode<T>(importer: () => Promise<T>): Promise<T> {
   try {
     return await importer()

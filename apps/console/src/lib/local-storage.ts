@@ -13,6 +13,6 @@ export function writeLocalStorage(key: string, text: string | undefined) {
     if (text === undefined) localStorage.removeItem(key)
     else localStorage.setItem(key, text)
   } catch {
-    // Storage may be forbidden. The choice then lasts until the page is reloaded.
+    // Storage may be forbidden. Callers also keep the value in memory, so the choice lasts until the page is reloaded.
   }
 }

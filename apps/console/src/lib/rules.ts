@@ -1,6 +1,9 @@
 import { MIN_PASSWORD_LENGTH } from '@muster/actions/client'
 
-/** Shape of an email address at sign-up and in invitations. The hub checks more (docs/decisions.md, "Readings of the product page"). */
+/**
+ * Pattern of email addresses at sign-up and in invitations. The hub validates more strictly (docs/decisions.md,
+ * "Readings of the product page").
+ */
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 /** Whether a text, without surrounding blanks, has the shape of an email address. */

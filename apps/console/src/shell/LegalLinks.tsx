@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 import { useConfig } from '../api/config.ts'
 
-/** The terms of this instance: a link if the operator set its URL, else plain text. */
+/** The terms of this instance: a link if the operator has set the URL, else plain text. */
 export function TermsLink() {
   return <LegalLink href={useConfig().termsUrl}>Terms of Service</LegalLink>
 }
 
-/** The privacy policy of this instance, like `TermsLink`. */
+/** The privacy policy of this instance: a link if the operator has set the URL, else plain text. */
 export function PrivacyLink() {
   return <LegalLink href={useConfig().privacyUrl}>Privacy Policy</LegalLink>
 }

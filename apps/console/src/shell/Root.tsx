@@ -12,7 +12,7 @@ import { useRouteFocus } from './use-route-focus.ts'
 
 const Shell = lazy(async () => ({ default: (await import('./app/Shell.tsx')).Shell }))
 
-/** Layout of all pages, public ones included. */
+/** Layout of all pages, including public pages. */
 export function Root() {
   useExtraScripts()
   useRouteFocus()
@@ -29,8 +29,8 @@ export function Root() {
 }
 
 /**
- * Page for an unknown address, inside the shell for signed-in users. It loads the session itself, because no parent
- * route does.
+ * Page for an unknown URL, inside the shell for signed-in users. The page loads the session itself, because it has no
+ * parent route that does so.
  */
 export function RootNotFound() {
   const queryClient = useQueryClient()

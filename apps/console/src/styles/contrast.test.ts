@@ -11,7 +11,10 @@ const THEMES = {
 
 const SURFACES = ['canvas', 'surface', 'surface-2', 'surface-hover', 'surface-raised']
 
-/** Foreground, background, least contrast (WCAG 2.2; 7 for body text is our own choice). */
+/**
+ * Foreground, background and minimum contrast ratio (WCAG 2.2). The ratio of 7 for body text is stricter than WCAG's
+ * level AA.
+ */
 const PAIRS: [string, string, number][] = [
   ...SURFACES.flatMap((surface): [string, string, number][] => [
     ['text', surface, 7],

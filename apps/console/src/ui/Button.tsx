@@ -14,7 +14,7 @@ const VARIANT: Record<ButtonVariant, string> = {
 }
 const SIZE: Record<ButtonSize, string> = { sm: ' sm', md: '', lg: ' lg' }
 
-/** Class names of a button, for links that look like one. */
+/** Class names of a button, for links that look like a button. */
 export function buttonClass(
   variant: ButtonVariant = 'secondary',
   size: ButtonSize = 'md',
@@ -34,8 +34,8 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'className'> & {
 }
 
 /**
- * Whether a click is the second of a double click. It is ignored: it would run the action twice, or hit another element
- * that has moved below the pointer.
+ * Whether a click is the second click of a double click. Such a click must be ignored: it would run the action twice, or
+ * hit another element that has moved below the pointer.
  */
 export function isSecondClick({ detail }: MouseEvent): boolean {
   return detail > 1

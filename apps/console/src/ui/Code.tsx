@@ -5,7 +5,7 @@ type CodeProps = {
   text: string
   /** Accessible name of the copy button, for example "Copy command". */
   label: string
-  /** Shows a prompt before a command; it is neither selected nor copied. */
+  /** Shows a shell prompt before a command. The prompt is neither selected nor copied. */
   prompt?: boolean
   onCopied?: () => void
 }

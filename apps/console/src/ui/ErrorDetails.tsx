@@ -10,8 +10,8 @@ type ErrorDetailsProps = {
 }
 
 /**
- * Buttons of a failed page; Show Error reveals the message. Resets failed queries, so that the next page that needs
- * them runs them again.
+ * Buttons of an error page. Show Error reveals the message. Failed queries are reset, so that the next page that needs
+ * such a query runs it again.
  */
 export function ErrorDetails({ error, children }: ErrorDetailsProps) {
   const { reset } = useQueryErrorResetBoundary()

@@ -24,8 +24,8 @@ export function LoginLink() {
 }
 
 /**
- * The message of an error. Without a session the hub refuses every request with the same message, which does not mention
- * the session, so it is replaced.
+ * The message of an error. Without a session the hub refuses every request with the same message. That message does not
+ * mention the session, so another text replaces it.
  */
 export function messageOf(error: unknown): string {
   if (isSignedOut(error)) return 'Your session has ended.'

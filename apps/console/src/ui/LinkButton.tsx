@@ -11,5 +11,5 @@ function Anchor({ variant, size, ...rest }: AnchorProps) {
   return <a {...rest} className={buttonClass(variant, size)} />
 }
 
-/** A link to a page that looks like a button. */
+/** Link to a page, styled as a button. */
 export const LinkButton = createLink(Anchor)

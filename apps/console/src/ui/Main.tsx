@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext } from 'react'
 
 const InMain = createContext(false)
 
-/** The `main` landmark; inside another one it adds nothing. */
+/** The `main` landmark. Inside another `Main` it renders only its children. */
 export function Main({ children }: { children: ReactNode }) {
   if (useContext(InMain)) return children
   return (

@@ -4,14 +4,14 @@ import { Main } from './Main.tsx'
 import { Result } from './Result.tsx'
 import { Strip } from './Strip.tsx'
 
-/** Page for an unknown address: a strip with one missing tick. */
+/** Page for an unknown URL. Its picture is a strip with one missing tick. */
 export function NotFound() {
   return <Absent />
 }
 
 /**
- * The same page for an entity that does not exist, for example a device. `reason` is the error or text that Show Error
- * reveals.
+ * The page of `NotFound` for an entity that does not exist, for example a device. `reason` is the error or text that
+ * Show Error reveals.
  */
 export function Absent({ reason }: { reason?: unknown }) {
   const home = (

@@ -8,7 +8,7 @@ type PasswordFieldProps = {
   value: string
   onChange: (value: string) => void
   onBlur?: () => void
-  /** Use `off` for secrets of machines, so that password managers neither fill nor store them. */
+  /** Use `off` for secrets that are no password of the user, so that password managers neither fill nor store them. */
   autoComplete: 'current-password' | 'new-password' | 'off'
   size?: 'md' | 'lg'
   required?: boolean

@@ -28,9 +28,9 @@ type Tone = 'neutral' | 'ok' | 'bad'
 
 type ResultIconProps = {
   tone?: Tone
-  /** Replaces the icon of the tone. */
+  /** Icon to show instead of the tone's default icon. */
   icon?: IconType
-  /** Turns the icon, for work in flight. */
+  /** Rotates the icon while work is in flight. */
   isTurning?: boolean
 }
 

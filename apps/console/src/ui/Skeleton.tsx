@@ -6,7 +6,7 @@ type SkeletonProps = {
   rows?: number
 }
 
-/** Grey bars with the height of the rows to come. They appear after 150 ms. */
+/** Placeholder bars with the height of the expected rows. They appear after 150 ms. */
 export function Skeleton({ label, rows = 3 }: SkeletonProps) {
   return (
     <div className="skels" aria-busy="true">
@@ -21,7 +21,7 @@ export function Skeleton({ label, rows = 3 }: SkeletonProps) {
   )
 }
 
-/** Grey bars as table rows, for use inside a `tbody`. */
+/** Placeholder bars as table rows, for use inside a `tbody`. */
 export function SkeletonRows({ columns, rows = 8 }: { columns: number; rows?: number }) {
   return Array.from({ length: rows }, (_, row) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position

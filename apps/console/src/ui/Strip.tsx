@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react'
 
-/** Neighbouring devices that share one tick. */
+/** Neighbouring devices that share one tick: number of all, connected and pending devices. */
 export type Bin = { devices: number; connected: number; pending: number }
 
 type StripProps = {
@@ -8,15 +8,15 @@ type StripProps = {
   label: string
   size?: 'card' | 'list' | 'history'
   bins?: readonly Bin[]
-  /** Connected share (0 to 1) per tick, `undefined` without data. */
+  /** Share of connected time (0 to 1) per tick; `undefined` for a tick without data. */
   shares?: readonly (number | undefined)[]
 }
 
 const SIZE = { card: 'strip', list: 'strip wide-ticks', history: 'strip hours' } as const
 
 /**
- * A row of vertical ticks, one per device or hour. Tall is connected, short is disconnected, a cap marks a pending
- * certificate.
+ * A row of vertical ticks, for devices or hours. A tall tick is connected, a short tick is disconnected, and a cap marks
+ * a pending certificate.
  */
 export function Strip({ label, size = 'card', bins, shares }: StripProps) {
   const drawn = bins?.map(tickOfBin) ?? shares?.map(tickOfShare) ?? []

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext } from 'react'
 
-/** The product's name, as people see it. */
+/** The product's name in texts for users. */
 export const PRODUCT = 'Muster'
 
 /** Name of this instance, which document titles end with. */

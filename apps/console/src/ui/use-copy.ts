@@ -4,7 +4,7 @@ import { copyText } from '../lib/clipboard.ts'
 
 const SHOWN_MS = 2000
 
-/** State of a copy button: idle, or for two seconds after a click copied or failed. */
+/** State of a copy button: `idle`, or for two seconds after a click `copied` or `failed`. */
 export function useCopy(text: string, onCopied?: () => void) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 
 const MIN_BUSY_MS = 300
-/** Shorter work, such as a failed form validation, is not shown as busy. */
+/** Work that is shorter than this time, such as a failed form validation, is not shown as busy. */
 const IGNORED_MS = 30
 
 /** Whether to show a busy state. It lasts at least 300 ms, so that a fast answer does not flicker. */

@@ -3,7 +3,10 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 import { log } from '../../lib/log.ts'
 import { isGone } from '../queries.ts'
 
-/** Queries by the topic that affects them, with the id that both query and change carry; `null` for queries without that id. */
+/**
+ * Query actions that a change of each topic affects. The value names the id that must be equal in the query's input and
+ * in the change. With `null`, every change of the topic affects the query.
+ */
 const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> = {
   organizations: { users_QueryOrganizations: null, organizations_Query: null },
   members: {
@@ -58,41 +61,47 @@ const AFFECTED: Record<LiveTopic, Partial<Record<ActionName, ChangeId | null>>> 
 
 type ChangeId = 'organizationId' | 'projectId' | 'deviceId' | 'repositoryId'
 
-/** Message of the tab with the stream to the other tabs. */
+/** Message from the tab that holds the event stream to all other tabs. */
 type Message = { kind: 'changes'; changes: LiveChange[] } | { kind: 'opened'; atMs: number }
 
 const STREAM_URL = '/api/v1/live'
 const NAME = 'muster.live'
 /** Three missed pings of the hub (one every 15 s) mean that the connection is dead. */
 const DEAD_AFTER_MS = 45_000
-/** Delays between attempts to reconnect. The last one repeats, so that the stream is back within 10 s of a restart. */
+/**
+ * Delays between attempts to reconnect. The last delay repeats, so the stream is back within 10 s after the hub has
+ * restarted.
+ */
 const RECONNECT_MS = [1_000, 2_000, 5_000, 10_000]
-/** Minimum time between two refetches of the same query. */
+/** Minimum time between two rounds of refetches. */
 const FLUSH_MS = 400
 /**
- * Pause after a refetch as a multiple of its duration, up to `MAX_REST_MS`, so that expensive queries do not run
- * continuously.
+ * Pause of a query after a refetch, as a multiple of the refetch's duration and at most `MAX_REST_MS`. It keeps
+ * expensive queries from running continuously.
  */
 const REST_FACTOR = 5
 const MAX_REST_MS = 5_000
 
-/** Longest wait of a page load for its stream. Opening the stream takes as long as a request, so pages seldom wait. */
+/**
+ * Maximum time for which a page load waits for the live stream to open. Opening takes as long as a request, so pages
+ * seldom wait.
+ */
 const READY_WITHIN_MS = 1_000
 
 /** Subscription to live changes. */
 type Following = {
   /**
    * Resolves when the stream is open, has failed, or belongs to another tab, and after 1 s in any case. Never rejects.
-   * Queries that started earlier are refetched when the stream opens, because the page did not receive changes before.
+   * Queries that started before the stream opened are refetched then, because no changes were received until then.
    */
   ready: Promise<void>
   stop: () => void
 }
 
 /**
- * Refetches the queries on screen when their data changes on the hub, until it is stopped. All tabs of a browser share
- * one stream: a visible tab takes a lock and opens the stream, the others listen to a `BroadcastChannel`. The stream is
- * closed while all tabs are hidden.
+ * Refetches the queries on screen when their data changes on the hub, until `stop` is called. All tabs of a browser
+ * share one stream: a visible tab takes a lock and opens the stream, the other tabs listen to a `BroadcastChannel`. The
+ * stream is closed while all tabs are hidden.
  */
 export function followLiveChanges(queryClient: QueryClient): Following {
   const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
@@ -119,7 +128,7 @@ export function followLiveChanges(queryClient: QueryClient): Following {
       holdSharedStream(turn.signal, publish, onReady)
     }
   }
-  // A page restored from the back/forward cache has missed all changes.
+  // A page received no changes while it was in the back/forward cache.
   const onPageShow = ({ persisted }: PageTransitionEvent) => persisted && refetcher.missedBefore(Date.now())
 
   channel.onmessage = ({ data }: MessageEvent<Message>) => receive(data)
@@ -211,8 +220,9 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
 }
 
 /**
- * Turns changes into refetches. The first change refetches at once, later ones at most every `FLUSH_MS` and after the
- * query's pause, never while its refetch is in flight.
+ * Refetches the queries that changes affect. The first change causes a refetch at once; later changes wait for the next
+ * round, `FLUSH_MS` after the first. A query is left out of rounds while its request is in flight and during its
+ * pause (`REST_FACTOR`).
  */
 function createRefetcher(queryClient: QueryClient) {
   const dirty = new Set<string>()
@@ -234,7 +244,8 @@ function createRefetcher(queryClient: QueryClient) {
     lastFlushMs = Date.now()
     for (const hash of dirty) {
       const query = queryClient.getQueryCache().get(hash)
-      // An answer in flight may be older than the change, so the query stays dirty until that answer is there.
+      // An answer in flight may be older than the change, and a query must not run in its pause (`REST_FACTOR`). Such
+      // queries stay dirty for a later round.
       if (query?.state.fetchStatus === 'fetching' || lastFlushMs < (restsUntilMs.get(hash) ?? 0)) continue
       dirty.delete(hash)
       restsUntilMs.delete(hash)

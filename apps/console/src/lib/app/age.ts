@@ -2,8 +2,9 @@
 type Answered = { dataUpdatedAt: number; errorUpdatedAt: number }
 
 /**
- * Age of a page with several queries: the time of the oldest answer, and of the latest failed refresh. Queries without
- * an answer are ignored, because their section shows the error. `undefined` without any answer.
+ * Times of the last refresh of a page with several queries, in milliseconds. `updatedAt` is the time of the oldest
+ * answer, `failedAt` the time of the latest failed refresh or 0. Queries without an answer are ignored, because their
+ * section shows the error. `undefined` without any answer.
  */
 export function ageOf(queries: readonly Answered[]): { updatedAt: number; failedAt: number } | undefined {
   const answered = queries.filter(({ dataUpdatedAt }) => dataUpdatedAt > 0)

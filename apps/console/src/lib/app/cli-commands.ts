@@ -1,17 +1,17 @@
-/** A command of the command line `muster` with its description. Words in capitals are placeholders. */
+/** A command of the CLI `muster` with its description. Words in capitals are placeholders. */
 export type CliCommand = { what: string; command: string }
 
-/** Signs the command line in to this hub. */
+/** Command that signs the CLI in to this hub. */
 export function logInCommand(publicUrl: string): CliCommand {
   return { what: 'Log in, once', command: `muster login --hub ${publicUrl}` }
 }
 
-/** Creates a package in a repository, given by its name in paths or its id. */
+/** Command that creates a package. `repository` is the repository's public name or id. */
 export function createPackageCommand(repository: string): CliCommand {
   return { what: 'Create a package', command: `muster packages create ${repository} PACKAGE` }
 }
 
-/** Creates a version of a package. */
+/** Command that creates a version of a package. `repository` is the repository's public name or id. */
 export function createVersionCommand(repository: string, packageName = 'PACKAGE'): CliCommand {
   return {
     what: 'Create a version',
@@ -19,7 +19,7 @@ export function createVersionCommand(repository: string, packageName = 'PACKAGE'
   }
 }
 
-/** Uploads files into a version, given by a tag or its id. */
+/** Command that uploads files into a version. `version` is a tag or the id of the version. */
 export function uploadCommand(repository: string, packageName = 'PACKAGE', version = 'TAG'): CliCommand {
   return {
     what: 'Upload files',

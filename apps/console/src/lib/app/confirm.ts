@@ -7,7 +7,7 @@ export class UserCancelledError extends Error {
   }
 }
 
-/** Asks in the browser's own dialog. Rejects with `UserCancelledError` after Cancel. */
+/** Asks for confirmation with `window.confirm`. Rejects with `UserCancelledError` if the user cancels. */
 export async function confirmed(text: string): Promise<void> {
   if (!window.confirm(text)) throw new UserCancelledError()
 }

@@ -28,7 +28,10 @@ export function formatPercent(share: number): string {
   return `${Math.round(Math.min(1, Math.max(0, share)) * 100)} %`
 }
 
-/** A share between 0 and 1 with one decimal. Truncated, so that only a share of 1 reads "100 %". */
+/**
+ * A share between 0 and 1 as a percentage with one decimal, "95.2 %". It is truncated, not rounded, so that only a share
+ * of 1 reads "100 %".
+ */
 export function formatShare(share: number): string {
   const tenths = Math.floor(Math.min(1, Math.max(0, share)) * 1000 + 1e-9)
   return tenths % 1000 === 0 ? `${tenths / 10} %` : `${(tenths / 10).toFixed(1)} %`
@@ -36,7 +39,7 @@ export function formatShare(share: number): string {
 
 const grouped = new Intl.NumberFormat('en')
 
-/** A count with its thousands grouped. */
+/** A count with grouped thousands, "1,000". */
 export function formatCount(count: number): string {
   return grouped.format(count)
 }

@@ -1,6 +1,6 @@
 /**
- * Opens a window at once and loads the address when the hub has issued it. Pop-up blockers stop windows that are opened
- * later than the click. When issuing fails, closes the window and rejects.
+ * Opens a window during the click and loads a URL in it once the hub has issued the URL. Pop-up blockers stop windows
+ * that are opened later than the click. If the hub issues no URL, the window is closed and the promise rejects.
  */
 export async function openIssued(issue: () => Promise<{ url: string }>): Promise<void> {
   const opened = window.open('about:blank')

@@ -17,7 +17,7 @@ export function relativeTime(atMs: number, nowMs: number): string {
 }
 
 function inWords(secs: number): string {
-  // Uses weeks instead of months below 90 days: "11 weeks" is common, "30 weeks" is not.
+  // Weeks up to 90 days, then months: readers know how long "11 weeks" are, but not "30 weeks".
   const [unit, size] = UNITS.find(
     ([name, size]) => secs >= size && !(name === 'month' && secs < 90 * 86_400),
   ) ?? ['second', 1]
@@ -25,7 +25,7 @@ function inWords(secs: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** A short age: "12 s", "3 min", "2 h". */
+/** Time since `atMs` as a short text: "12 s", "3 min", "2 h". */
 export function shortAge(atMs: number, nowMs: number): string {
   const secs = Math.max(0, Math.round((nowMs - atMs) / 1000))
   if (secs < 60) return `${secs} s`

@@ -8,7 +8,7 @@ type Shortcut = {
   keys: string
   /** Description for the list of shortcuts. */
   words: string
-  /** Returns `false` if it has nothing to do. The browser then handles the key. */
+  /** Returns `false` if there is nothing to do. The browser then handles the key. */
   run: () => unknown
 }
 
@@ -35,7 +35,10 @@ export function useShortcutsOn(): boolean {
   return useExternalStore(areOn)
 }
 
-/** Binds a key while the component is mounted. Returns the `aria-keyshortcuts` attribute for the control that does the same. */
+/**
+ * Binds a key while the component is mounted. Returns the attribute `aria-keyshortcuts` for the control that runs the
+ * same function; `undefined` while shortcuts are off.
+ */
 export function useShortcut(keys: string, words: string, run: () => unknown) {
   const press = useEffectEvent(run)
   useEffect(() => {
@@ -46,7 +49,7 @@ export function useShortcut(keys: string, words: string, run: () => unknown) {
   return useShortcutsOn() ? { 'aria-keyshortcuts': keys } : undefined
 }
 
-/** Descriptions of the active shortcuts by keys. */
+/** Descriptions of the shortcuts on the current page by their keys. */
 export function shortcutsHere(): ReadonlyMap<string, string> {
   return new Map(shortcuts.map(({ keys, words }) => [keys, words]))
 }
@@ -59,7 +62,7 @@ function find(keys: string): Shortcut | undefined {
 function onKeyDown(event: KeyboardEvent) {
   const isOthers = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey
   if (!areOn.get() || isOthers || event.isComposing || isTaken(event.target)) return
-  // Caps Lock must not change the key.
+  // With Caps Lock, `event.key` is upper case without Shift. The shortcut must work all the same.
   const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key
   const isSecond = event.timeStamp - before.atMs < SECOND_KEY_MS
   const found = (isSecond && find(`${before.key} ${key}`)) || find(key)

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** The value once it has not changed for `delayMs`. */
+/** The last value that stayed unchanged for `delayMs` milliseconds. */
 export function useDebounced<T>(value: T, delayMs = 200): T {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

@@ -55,8 +55,8 @@ const HEAD = (
 )
 
 /**
- * Confirms an accepted invitation with a link to the organization. It takes the focus, because the button has
- * disappeared with its row.
+ * Message that confirms an accepted invitation, with a link to the organization. The message takes the focus, because
+ * the focused button disappears with the row of the invitation.
  */
 function Joined({ organization: { organizationId, name } }: { organization: Organization }) {
   const box = useRef<HTMLDivElement>(null)

@@ -20,7 +20,7 @@ export function NewUserTokenDialog({ userId, onClose }: { userId: string; onClos
 
 const DAY_SECS = 24 * 60 * 60
 
-/** Lifetimes of a token in days. */
+/** Lifetimes of a token to choose from, in days or `never`. */
 const LIVES = [
   { value: 'never', label: 'Never' },
   { value: '30', label: 'In 30 days' },

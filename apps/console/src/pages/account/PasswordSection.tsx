@@ -12,8 +12,8 @@ import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { useCurrentPassword } from './use-current-password.tsx'
 
 /**
- * Changes the password, and asks for the current one if the hub requires it. The hub then ends all other sessions, and if
- * requested all tokens.
+ * Form that changes the password, and asks for the current password if the hub requires it. After the change the hub
+ * ends all other sessions and, if requested, all tokens.
  */
 export function PasswordSection() {
   const { userId, email } = useSession()
@@ -23,7 +23,7 @@ export function PasswordSection() {
   const current = useCurrentPassword()
   const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
-    // Tokens created by an attacker with the old password would otherwise stay valid.
+    // Tokens are ended by default. Tokens that an attacker created with the old password would otherwise stay valid.
     defaultValues: { password: '', confirmation: '', endTokens: true as boolean },
     validate: newPasswordErrors,
     submit: async ({ password, endTokens }) => {
@@ -40,7 +40,7 @@ export function PasswordSection() {
     <Section title="Change Password">
       <form className="form" noValidate onSubmit={event => void submitForm(event, form)}>
         <ErrorAlert title="The password was not changed." error={failure} />
-        {/* Names the account for password managers. */}
+        {/* This hidden field names the account for password managers. */}
         <input type="text" autoComplete="username" value={email} readOnly hidden />
         <form.Field name="password">
           {field => (

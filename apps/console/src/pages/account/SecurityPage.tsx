@@ -2,7 +2,7 @@ import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { PasswordSection } from './PasswordSection.tsx'
 import { TokensSection } from './TokensSection.tsx'
 
-/** Password and personal access tokens. */
+/** Page with the forms for the password and for personal access tokens. */
 export function SecurityPage() {
   return (
     <Page width="settings">

@@ -17,7 +17,7 @@ import { SkeletonRows } from '../../ui/Skeleton.tsx'
 
 const PAGE_SIZE = 100
 
-/** Sessions of the user. Ending one needs no confirmation (docs/decisions.md). */
+/** Sessions of the user. Ending a session needs no confirmation (docs/decisions.md). */
 export function SessionsPage() {
   const { userId } = useSession()
   const list = useActionPages('users_QuerySessions', { userId, limit: PAGE_SIZE })

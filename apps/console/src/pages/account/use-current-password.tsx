@@ -2,15 +2,18 @@ import { ActionError } from '@muster/actions/client'
 import { useState } from 'react'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 
-/** Asks for the current password after the hub has refused because the sign-in is not recent (docs/decisions.md). */
+/**
+ * State and field for the current password. The field appears once the hub has required the password, because the
+ * sign-in is not recent (docs/decisions.md).
+ */
 export function useCurrentPassword() {
   const [problem, setProblem] = useState<string>()
   const [currentPassword, setCurrentPassword] = useState('')
   const isNeeded = problem !== undefined
 
   /**
-   * Runs an action, with the password if required. If the hub requires or rejects the password, the field shows that and
-   * the promise resolves to `undefined`. Rejects with any other failure.
+   * Runs an action, with the current password if the field is shown. If the hub requires or rejects the password, the
+   * field shows its message and the promise resolves to `undefined`. Rejects with any other error.
    */
   async function run<Output>(
     action: (password: { currentPassword?: string }) => Promise<Output>,

@@ -2,7 +2,10 @@ import { Outlet } from '@tanstack/react-router'
 import { ADMIN_PAGES } from '../../shell/app/pages.ts'
 import { SideLayout } from '../../shell/app/SideLayout.tsx'
 
-/** Sidebar and content of the administration. The hub decides per request whether the user may see it (docs/decisions.md). */
+/**
+ * Layout of the administration pages: sidebar and content. The console checks no role here, because the hub authorizes
+ * each request (docs/decisions.md).
+ */
 export function AdminLayout() {
   return (
     <SideLayout name="Administration" label="Administration" links={ADMIN_PAGES}>

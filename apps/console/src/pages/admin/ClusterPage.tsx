@@ -8,7 +8,7 @@ import { NodeTable } from './NodeTable.tsx'
 /** The nodes of the cluster. */
 export function ClusterPage() {
   const { data, error, dataUpdatedAt, errorUpdatedAt, refetch } = useActionState('cluster_GetDetails', {})
-  // Without data the route's error page is shown.
+  // If the first load failed, the route's error page is shown.
   if (error && !data) throw error
   return (
     <Page width="list">

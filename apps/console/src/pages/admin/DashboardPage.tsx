@@ -7,11 +7,11 @@ import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { NodeTable } from './NodeTable.tsx'
 
-/** Four counts of the instance, and its nodes. */
+/** Dashboard with four counts of the instance, and the table of cluster nodes. */
 export function DashboardPage() {
   const statistics = useActionState('instance_GetStatistics', {})
   const cluster = useActionState('cluster_GetDetails', {})
-  // A count that failed shows its error. If all failed, the route's error page is shown.
+  // A count that could not be loaded shows its error. If no count could be loaded, the route's error page is shown.
   if (statistics.error && cluster.error && !statistics.data && !cluster.data) throw statistics.error
   const age = ageOf([statistics, cluster])
   const failure = statistics.error ? messageOf(statistics.error) : undefined

@@ -11,14 +11,15 @@ import { ErrorText, messageOf } from '../../ui/ErrorText.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { useCurrentPassword } from '../account/use-current-password.tsx'
 
-/** Creates an account. Its owner receives an email with a link to set a password. */
+/** Dialog that creates an account. The hub mails the account's owner a link to set a password. */
 export function NewUserDialog({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   const password = useCurrentPassword()
   const [failure, setFailure] = useState<unknown>()
   const form = useTextForm({
     defaultValues: { email: '', name: '', isAdmin: false as boolean },
-    // Only the hub validates the address. The form shows its message (docs/decisions.md, "Readings of the product page").
+    // Only the hub validates the email address. The form shows the hub's message (docs/decisions.md, "Readings of the
+    // product page").
     submit: async ({ email, name, isAdmin }) => {
       const created = await password.run(async currentPassword => {
         const input = { name, email, displayName: name, isAdmin, ...currentPassword }

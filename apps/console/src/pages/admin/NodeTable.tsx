@@ -7,11 +7,11 @@ import { SkeletonRows } from '../../ui/Skeleton.tsx'
 type NodeTableProps = {
   /** `undefined` while they load. */
   nodes: ActionOutput<'cluster_GetDetails'>['nodes'] | undefined
-  /** Time of the answer in milliseconds. */
+  /** Time at which the answer with `nodes` arrived, in milliseconds. */
   answeredAt: number
 }
 
-/** The nodes of the cluster. Their uptime advances between answers. */
+/** Table of the cluster nodes. The uptimes advance between two answers of the hub. */
 export function NodeTable({ nodes, answeredAt }: NodeTableProps) {
   return (
     <Table caption="Cluster nodes" head={HEAD} busy={!nodes} dense rowsOnPhones>

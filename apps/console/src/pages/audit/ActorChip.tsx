@@ -38,7 +38,7 @@ export function ActorChip({ actor, name, tokenName }: ActorChipProps) {
   )
 }
 
-/** Icon of the actor's kind, then its name, id or kind. */
+/** Icon of the actor's kind, then the actor's name. Without a name its id is shown, without an id its kind. */
 function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
   const { icon: Icon, kind } = lookUp(LOOKS, actor.actor, { icon: CircleQuestionMark, kind: actor.actor })
   const id = name === undefined ? idOf(actor) : undefined

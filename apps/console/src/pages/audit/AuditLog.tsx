@@ -15,7 +15,7 @@ type AuditLogProps = {
   title: string
   /** Query action of the list. */
   action: ActionName
-  /** Input of the action without page and order, for exports. */
+  /** Input of the action without `cursor` and `limit`, for exports. */
   input: { filter: object }
   list: ComponentProps<typeof ListPage>['list']
   /** `undefined` while they load. */
@@ -28,7 +28,7 @@ type AuditLogProps = {
   children?: ReactNode
 }
 
-/** A log with filters and exports, of the instance, a project or a repository. */
+/** Page with an audit log of the instance, a project or a repository, with filters and exports. */
 export function AuditLog({
   title,
   action,

@@ -11,7 +11,7 @@ import { Time } from '../../ui/app/Time.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { ActorChip } from './ActorChip.tsx'
 
-/** A row of any log. */
+/** A row of an audit log. */
 export type AuditRow = {
   id: string
   createdAt: string
@@ -30,17 +30,20 @@ type AuditTableProps = {
   rows: readonly AuditRow[] | undefined
   /** Head of the last column. */
   endHead: string
-  /** The actions log has no time column; the time is in the unfolded details (docs/product.md 2). */
+  /**
+   * Whether the table has a time column. The actions log has none; its times are in the unfolded details
+   * (docs/product.md 2).
+   */
   hasTimestamp?: boolean
   dense?: boolean
   /** Removes the filter. */
   onClear: () => void
 }
 
-/** Limit of rendered characters of the data in a cell. Further ones would not be visible. */
+/** Maximum number of characters that a cell shows of a row's data. A longer text would not fit. */
 const DATA_PREVIEW_CHARS = 300
 
-/** A log in order of time, with a heading per day. Each row unfolds to its complete data. */
+/** Rows of a log in order of time, with a heading per day. Each row unfolds to show its complete data. */
 export function AuditTable({
   caption,
   rows,
@@ -50,7 +53,7 @@ export function AuditTable({
   onClear,
 }: AuditTableProps) {
   const columns = hasTimestamp ? 6 : 5
-  // Kept here, because rows that are scrolled away are unmounted.
+  // The state is kept here and not in the rows, because rows outside of the viewport are unmounted.
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   function toggle(id: string) {
     const next = new Set(open)

@@ -9,7 +9,7 @@ type EventLogProps = {
   title: string
   /** Query action of the list. */
   action: 'audit_QueryAuditLogEvents' | 'projects_QueryAuditLog' | 'repositories_QueryAuditLog'
-  /** Owner of the log as input of the query; absent for the instance. */
+  /** Project or repository whose log is shown, as input of the query; absent for the log of the instance. */
   of?: { projectId: string } | { repositoryId: string }
   search: AuditSearch
   dense?: boolean
@@ -34,7 +34,7 @@ export function EventLog({ title, action, of, search, dense = false }: EventLogP
   )
 }
 
-/** An event as a row. The last cell is the action or job that caused it (docs/product.md 2). */
+/** An event as a row. The last cell shows the id of the action or job that caused the event (docs/product.md 2). */
 function eventRow(event: ActionOutput<EventLogProps['action']>['events'][number]): AuditRow {
   const causeId = event.action?.actionId ?? event.job?.jobId
   return {

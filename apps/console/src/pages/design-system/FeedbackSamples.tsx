@@ -61,7 +61,7 @@ export function OverlaySamples() {
 
 const LOADED_AT = Date.now()
 
-/** Alerts, live stamps and the spinner. */
+/** Alerts, times of the last refresh, and the spinner. */
 export function FeedbackSamples() {
   return (
     <div className="stack">

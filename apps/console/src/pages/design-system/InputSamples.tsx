@@ -18,7 +18,7 @@ const REPOSITORIES = [
   { value: 'repo_2', label: 'os-image', detail: 'repo_2', reason: 'already linked' },
 ]
 
-/** Inputs: empty, filled, wrong, disabled. */
+/** Inputs: empty, filled, invalid, disabled. */
 export function InputSamples() {
   const [name, setName] = useState('Harbor crane gateways')
   const [prefix, setPrefix] = useState('')

@@ -17,8 +17,8 @@ const route = getRouteApi('/set-password')
 type Outcome = ActionOutput<'users_CompletePasswordReset'>['result']
 
 /**
- * Page behind the link in emails about passwords: sets a password with the token of the link (docs/decisions.md,
- * "Actions and audit").
+ * Page that the mailed link for a password opens. Sets a password with the token in the URL (docs/decisions.md, "Actions
+ * and audit").
  */
 export function SetPasswordPage() {
   const [outcome, setOutcome] = useState<Outcome>()
@@ -77,7 +77,7 @@ function SetPasswordForm({ onDone }: { onDone: (outcome: Outcome) => void }) {
 }
 
 function SetPasswordResult({ outcome }: { outcome: Outcome }) {
-  // The form has disappeared with the focus, so the heading takes it.
+  // The focused form has disappeared, so the heading takes the focus.
   useEffect(() => focusHeading(), [])
   if (outcome === 'Completed') {
     return (

@@ -10,7 +10,7 @@ import { ComboBox } from '../../ui/app/ComboBox.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 
-/** Repositories that the selector shows without a search. */
+/** Maximum number of repositories that the selector offers at once. */
 const OFFERED = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
@@ -73,7 +73,7 @@ export function LinkRepositoryForm({ projectId, linkedIds }: LinkRepositoryFormP
   )
 }
 
-/** Repositories of the organization whose name or id contains a text, and a note about the search. */
+/** The organization's repositories that have `text` in their name or id, and a note about the search. */
 function useOffered(organizationId: string, text: string) {
   const filter = useDebounced(text.trim())
   const { data, error } = useActionState(

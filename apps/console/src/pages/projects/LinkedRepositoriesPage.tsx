@@ -20,7 +20,7 @@ const FILTER_FROM = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
 
-/** Repositories that the devices of a project may read, with the form that links another one. */
+/** Repositories that the devices of a project may read, with the form that links another repository. */
 export function LinkedRepositoriesPage() {
   const { projectId } = route.useParams()
   const { q } = route.useSearch()

@@ -29,7 +29,7 @@ export function ProjectLayout() {
       label="Project"
       links={projectPages(base).map(link => ({ ...link, count: counts[link.label] }))}
     >
-      {/* The entity may be deleted, or the user may lose access, while the page is open. */}
+      {/* The project may be deleted, or the user may lose access, while the page is open. */}
       {error && (!data || isAbsent(error)) ? (
         <EntityError error={error} reset={() => void refetch()} />
       ) : (
@@ -39,7 +39,7 @@ export function ProjectLayout() {
   )
 }
 
-/** The number of tokens, if the token list is in the query cache. The number is not worth a request. */
+/** Number of deployment tokens, if the token list is in the query cache. The number is not worth a request of its own. */
 function useCachedTokenCount(projectId: string) {
   const { data } = useInfiniteQuery({
     ...actionPagesQuery('projects_QueryDeploymentTokens', tokensInput(projectId)),

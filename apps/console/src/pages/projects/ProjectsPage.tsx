@@ -22,7 +22,7 @@ import { ProjectStats } from './ProjectStats.tsx'
 import { summaryInput } from './summary.ts'
 
 const PAGE_SIZE = 60
-/** Limit of projects for which the page shows totals. */
+/** Maximum number of projects for which the page shows totals, which need a query per project. */
 const MOST_SUMMED_UP = 24
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects')
@@ -98,7 +98,7 @@ export function ProjectsPage() {
 
 type StampProps = { list: { dataUpdatedAt: number; errorUpdatedAt: number }; projectIds: string[] }
 
-/** Age of the page, over the list and the queries of its cards. */
+/** Time of the last refresh of the page: of the list and of the queries of its cards. */
 function Stamp({ list, projectIds }: StampProps) {
   const summaries = useQueries({
     queries: projectIds.map(projectId => ({

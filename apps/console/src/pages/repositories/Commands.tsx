@@ -3,7 +3,7 @@ import type { CliCommand } from '../../lib/app/cli-commands.ts'
 import { Code } from '../../ui/Code.tsx'
 
 type CommandsProps = {
-  /** Text of the line that is always visible. */
+  /** Text of the summary line, which stays visible while the commands are folded. */
   title: string
   commands: readonly CliCommand[]
   /** Starts unfolded, for pages without other content. */

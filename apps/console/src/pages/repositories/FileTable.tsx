@@ -20,7 +20,7 @@ const COLUMNS = 4
 /** Number of files from which the table has a filter. */
 const FILTER_FROM = 20
 
-/** The files of a version. The hub sends all of them at once. The page renders 100 and the others on demand. */
+/** The files of a version. The hub sends all files at once. The table shows 100 at first, and 100 more per click. */
 export function FileTable({ files }: { files: readonly File[] }) {
   const [filter, setFilter] = useState('')
   const [most, setMost] = useState(LIST_PAGE_SIZE)

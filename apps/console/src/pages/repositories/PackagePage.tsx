@@ -20,7 +20,7 @@ import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import { TagList } from './TagList.tsx'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
-/** Tags per row; a button shows the rest. */
+/** Maximum number of tags in a row; a button shows the rest. */
 const ROW_TAGS = 4
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId')
@@ -44,7 +44,7 @@ export function PackagePage() {
   if (details && details.repositoryId !== repositoryId) {
     return <Absent reason="The package belongs to another repository." />
   }
-  // The entity may be deleted while the page is open.
+  // The package may be deleted while its page is open.
   if (isAbsent(error)) return <Absent reason={error} />
   const name = details?.name ?? packageId
   const path = [repository?.publicName ?? repositoryId, name] as const

@@ -14,7 +14,8 @@ export function RepositoryLayout() {
   const { organization, repositoryId } = route.useParams()
   const { data, error, refetch } = useActionState('repositories_GetDetails', { repositoryId })
   const organizations = useOrganizations()
-  // Users outside of the owner's organization see its public repositories under an organization of their own.
+  // A user who is no member of the owning organization sees its public repositories under another organization, so only
+  // members are redirected.
   const isMember = organizations?.some(({ organizationId }) => organizationId === data?.organizationId)
   if (data && isMember && data.organizationId !== organizationIdOf({ organization })) {
     return <OwnerRedirect organizationId={data.organizationId} />
@@ -34,7 +35,7 @@ export function RepositoryLayout() {
         { to: `${base}/settings`, icon: Settings, label: 'Settings' },
       ]}
     >
-      {/* The entity may be deleted, or the user may lose access, while the page is open. */}
+      {/* The repository may be deleted, or the user may lose access, while the page is open. */}
       {error && (!data || isAbsent(error)) ? (
         <EntityError error={error} reset={() => void refetch()} />
       ) : (

@@ -7,7 +7,7 @@ import { PasswordField } from '../../ui/PasswordField.tsx'
 import { SubmitButton } from '../../ui/SubmitButton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** Fields of the form except the secret, in order, by their names in the action. */
+/** Fields of the form in order, except the secret. `name` is the name of the field in the action's input. */
 const FIELDS = [
   { name: 's3Endpoint', label: 'Endpoint', required: true, help: 'For example https://s3.example.com.' },
   { name: 's3Bucket', label: 'Bucket', required: true },
@@ -81,7 +81,8 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
             label="Secret access key"
             required
             autoComplete="off"
-            // The hub returns an endpoint only if it stores a secret for it.
+            // An endpoint in the answer means that the hub stores a secret. The hub never returns the secret, so the
+            // user must enter it again.
             help={config.s3Endpoint ? 'Enter the secret again to save.' : undefined}
             {...bindText(field)}
           />

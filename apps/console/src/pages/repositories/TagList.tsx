@@ -6,9 +6,9 @@ import { Button } from '../../ui/Button.tsx'
 
 type TagListProps = {
   tags: readonly { tag: string; locked: boolean }[]
-  /** Number of tags to show; a button shows the rest. */
+  /** Maximum number of tags to show; a button shows the rest. */
   most?: number
-  /** Filter text. Tags that contain it come first, so that the cut never hides them. */
+  /** Filter text. Tags that contain it come first, so that they are the last to be hidden. */
   match?: string | undefined
 }
 

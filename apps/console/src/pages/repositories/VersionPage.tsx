@@ -31,7 +31,7 @@ export function VersionPage() {
   if (version.repositoryId !== repositoryId || version.packageId !== packageId) {
     return <Absent reason="The version belongs to another package or repository." />
   }
-  // The entity may be deleted while the page is open.
+  // The version may be deleted while its page is open.
   if (isAbsent(error)) return <Absent reason={error} />
   const { name, tags, assets, createdAt } = version
   return (

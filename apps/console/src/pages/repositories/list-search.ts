@@ -1,4 +1,4 @@
-/** Rows per request of a repository's lists. */
+/** Number of rows per request of a repository's lists. */
 export const LIST_PAGE_SIZE = 100
 
 /** Search parameters of a repository's lists: part of a name or id, and the order. */

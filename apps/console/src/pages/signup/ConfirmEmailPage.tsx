@@ -2,7 +2,7 @@ import { AuthLayout } from '../../ui/AuthLayout.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import { Result, ResultIcon } from '../../ui/Result.tsx'
 
-/** Placeholder (docs/product.md 2) that no page links to. */
+/** Placeholder page (docs/product.md 2). No other page links to it. */
 export function ConfirmEmailPage() {
   return (
     <AuthLayout>

@@ -13,7 +13,7 @@ type SignupResultProps = { result: ActionOutput<'users_Register'>['result']; ema
 
 /** The result of a sign-up (docs/product.md 4). */
 export function SignupResult({ result, email }: SignupResultProps) {
-  // The form has disappeared with the focus, so the heading takes it.
+  // The focused form has disappeared, so the heading takes the focus.
   useEffect(() => focusHeading(), [])
   switch (result) {
     case 'Created':

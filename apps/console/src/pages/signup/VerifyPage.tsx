@@ -14,7 +14,7 @@ const REDIRECT_MS = 4000
 
 const route = getRouteApi('/signup/verify')
 
-/** Page behind the link in the sign-up email: activates the account, then redirects to the sign-in page. */
+/** Page that the mailed sign-up link opens. Activates the account, then redirects to the sign-in page. */
 export function VerifyPage() {
   const { jwt = '' } = route.useSearch()
   const { data, error } = useActivation(jwt)

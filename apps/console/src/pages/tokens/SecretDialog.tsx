@@ -11,15 +11,15 @@ type SecretDialogProps = {
   title: string
   /** The secret. The caller keeps it in component state, never in the query cache. */
   token: string
-  /** Label of the command with which a device uses the token. Without it no command is shown. */
+  /** Label of the command with which a device uses the token. Without a label no command is shown. */
   commandLabel?: string
   children?: ReactNode
   onClose: () => void
 }
 
 /**
- * Shows a new token once, optionally with a command that uses it. Without a copy, the first Escape or click outside
- * only warns.
+ * Shows a new token once, optionally with a command that uses the token. Until the token has been copied, the first
+ * Escape or click outside of the dialog only shows a warning.
  */
 export function SecretDialog({ title, token, commandLabel, children, onClose }: SecretDialogProps) {
   const publicUrl = usePublicUrl()

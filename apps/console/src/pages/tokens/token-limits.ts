@@ -2,7 +2,7 @@ import type { ActionInput } from '@muster/actions/client'
 
 type TokenLimits = ActionInput<'projects_SetDeploymentTokenLimits'>['limits']
 
-/** The fields of the dialog as text. */
+/** Texts in the fields of `TokenLimitsDialog`. */
 export type LimitTexts = {
   expiresAt: string
   deviceLimit: string
@@ -10,7 +10,7 @@ export type LimitTexts = {
   newDevicesPerHour: string
 }
 
-/** The limits for valid texts, without blank ones. Times are local, as in `datetime-local` fields. */
+/** Converts valid texts to limits. A blank text becomes `undefined`. Times are local, as in `datetime-local` fields. */
 export function limitsOf(texts: LimitTexts): TokenLimits {
   const count = (text: string): number | undefined => (text.trim() === '' ? undefined : Number(text))
   return {

@@ -7,7 +7,7 @@ import { toastError } from '../../ui/app/toast.ts'
 /** Label of the keys that open the palette. */
 export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'
 
-/** Opens the palette, as ⌘K and Ctrl K do on every page. */
+/** Button that opens the palette. The keys ⌘K and Ctrl K do the same on every page. */
 export function JumpButton() {
   // The palette's code loads when it is first opened. If loading fails, the rest of the page continues to work.
   const [Palette, setPalette] = useState<ComponentType<{ onClose: () => void }>>()

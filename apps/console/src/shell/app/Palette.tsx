@@ -37,8 +37,8 @@ type Option = {
 type Group = { label: string; options: Option[] }
 
 /**
- * Search dialog for devices, projects, repositories, pages and create actions of the organization. Arrow keys move,
- * Enter opens.
+ * Search dialog for devices, projects, repositories, pages and create actions of the organization. Arrow keys move the
+ * selection, Enter opens the selected option.
  */
 export function Palette({ onClose }: { onClose: () => void }) {
   const id = useId()
@@ -148,7 +148,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Filters the options again, because the hub's answers may belong to an earlier, shorter text. */
+/**
+ * Whether an option contains the text. Filters the hub's options again, because they may be the answer to an earlier,
+ * shorter text.
+ */
 function isLike({ label, id = '', also = '' }: Option, text: string): boolean {
   return `${label}\n${id}\n${also}`.toLowerCase().includes(text.trim().toLowerCase())
 }

@@ -9,7 +9,7 @@ import { copyRowId, moveToRow, openRow } from './rows.ts'
 
 type ShortcutsProps = { isSheetOpen: boolean; onSheet: (isOpen: boolean) => void }
 
-/** Registers the shortcuts of all signed-in pages, and shows the list of those that work on this page. */
+/** Registers the shortcuts of all signed-in pages, and shows the list of shortcuts that work on the current page. */
 export function Shortcuts({ isSheetOpen, onSheet }: ShortcutsProps) {
   const organizationId = useCurrentOrganization()?.organizationId
   const { projectId } = useParams({ strict: false })
@@ -35,7 +35,7 @@ function GoTo({ keys, label, to }: { keys: string; label: string; to: string }) 
   return null
 }
 
-/** All keys, in the order of the list. */
+/** Keys of all shortcuts, in the order in which the sheet lists them. */
 const ORDER = ['g p', 'g r', 'g d', 'g s', '/', 'n', 'r', 'j', 'k', 'Enter', 'c', '?']
 
 function Sheet({ onClose }: { onClose: () => void }) {
@@ -76,7 +76,6 @@ function Sheet({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** A sequence of keys. */
 function Keys({ keys }: { keys: string }) {
   return keys.split(' ').map((key, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a key has no identity but its position

@@ -76,7 +76,7 @@ function PagesMenu({ organizationId, onShortcuts }: PagesMenuProps) {
   )
 }
 
-/** Limit of organizations for which the menu has no filter. */
+/** Maximum number of organizations for which the menu has no filter box. */
 const MOST_WITHOUT_FILTER = 8
 
 function OrganizationMenu({ current }: { current: Organization }) {

@@ -1,10 +1,10 @@
 import { copyText } from '../../lib/clipboard.ts'
 import { toast } from '../../ui/app/toast.ts'
 
-/** Rows of tables and cards of grids, without headings, skeleton rows and unfolded details. */
+/** Selector of table rows and of cards in grids. It excludes group headings, skeleton rows and unfolded details. */
 const ROWS = 'main tbody tr:has(> td + td):not(.detail, .skel-tr), main .card:has(a)'
 
-/** Moves the focus to the next or previous row; without a focused row, to the first one in view. */
+/** Moves the focus to the next or previous row. If no row has the focus, moves it to the first row in view. */
 export function moveToRow(step: 1 | -1) {
   const rows = [...document.querySelectorAll<HTMLElement>(ROWS)]
   const at = rows.findIndex(row => row.contains(document.activeElement))
@@ -17,7 +17,7 @@ export function moveToRow(step: 1 | -1) {
   next.scrollIntoView({ block: 'nearest' })
 }
 
-/** Follows the link of the focused row, or unfolds it. Returns `false` without one. */
+/** Follows the link of the focused row, or unfolds the row. Returns `false` if no row with a link or details has the focus. */
 export function openRow() {
   const row = document.activeElement
   const opener = row?.matches(ROWS) && row.querySelector<HTMLElement>('a[href], .fold')
@@ -25,7 +25,7 @@ export function openRow() {
   opener.click()
 }
 
-/** Copies the id of the focused row. A row without a copy button has the id in its link. */
+/** Copies the id of the focused row. For a row without a copy button the id is taken from the URL of its link. */
 export async function copyRowId() {
   const row = document.activeElement?.closest(ROWS)
   const button = row?.querySelector<HTMLElement>('.idc .copy')

@@ -14,14 +14,14 @@ const TONE: Record<Tone, string> = {
 type BadgeProps = {
   tone?: Tone
   icon?: IconType
-  /** Machine states in upper case mono; pass the text in upper case already. */
+  /** Monospace style for states that machines report. The caller passes the text in upper case. */
   caps?: boolean
   /** Dashed outline, for a tag that cannot be moved. */
   locked?: boolean
   children: ReactNode
 }
 
-/** A state in one word. The icon makes it readable without colour. */
+/** A state in one word. The icon makes the state readable without colour. */
 export function Badge({ tone = 'neutral', icon: Icon, caps = false, locked = false, children }: BadgeProps) {
   return (
     <span className={TONE[tone] + (caps ? ' caps' : '') + (locked ? ' locked' : '')}>

@@ -1,10 +1,10 @@
 import { Children, type ReactNode } from 'react'
 
-/** In longer grids, cards outside of the viewport are not laid out (`content-visibility`). */
+/** Number of cards above which cards outside of the viewport are not laid out (`content-visibility`). */
 const MANY = 24
 
 type CardGridProps = {
-  /** For cards with one or two lines below the id. */
+  /** Lower minimum height, for cards with one or two lines below the id. */
   low?: boolean
   /** Text for screen readers while the list loads. */
   busyLabel?: string | undefined

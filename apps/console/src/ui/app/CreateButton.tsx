@@ -13,11 +13,14 @@ declare module '@tanstack/react-router' {
 
 type CreateButtonProps = Pick<ButtonProps, 'variant' | 'icon'> & { children: string; onClick: () => void }
 
-/** Opens the create dialog of a page. The key `n` and a navigation with the state `isCreating` do the same. */
+/**
+ * Button that opens the create dialog of a page. The key `n` and a navigation with the state `isCreating` open the
+ * dialog too.
+ */
 export function CreateButton({ children, onClick, variant = 'primary', icon = Plus }: CreateButtonProps) {
   const shortcut = useShortcut('n', children, onClick)
   const navigate = useNavigate()
-  // `resolvedLocation`, because `location` changes while the previous page is still on screen.
+  // Reads `resolvedLocation`, because `location` changes while the previous page is still on screen.
   const isWanted = useRouterState({
     select: ({ resolvedLocation }) => resolvedLocation?.state.isCreating === true,
   })

@@ -3,16 +3,16 @@ import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 
 import { focusHeading } from '../../lib/focus-heading.ts'
 import { IconButton } from './IconButton.tsx'
 
-/** The way in which a person asked to close a dialog. */
+/** How the user asked to close a dialog: with Escape, by a click on the backdrop, or with a button. */
 export type CloseReason = 'escape' | 'scrim' | 'button'
 
 type DialogProps = {
   title: string
-  /** The parent unmounts the dialog, or ignores the request. */
+  /** Called when the user asks to close the dialog. The parent then unmounts it, or ignores the request. */
   onClose: (reason: CloseReason) => void
   /** Prevents closing the dialog while work is in flight. */
   busy?: boolean | undefined
-  /** Lets only a button close the dialog, after input. */
+  /** Set after input. Only a button can then close the dialog, not Escape or a click on the backdrop. */
   dirty?: boolean
   children: ReactNode
 }
@@ -40,7 +40,7 @@ type ModalProps = {
   label?: string
   labelledBy?: string
   busy?: boolean
-  /** The user asked to close the dialog. */
+  /** Called when the user asks to close the dialog. */
   onAsk: (reason: CloseReason) => void
   children: ReactNode
 }
@@ -50,7 +50,7 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
   const ref = useRef<HTMLDialogElement>(null)
   const pressedScrim = useRef(false)
 
-  // A layout effect, so that its cleanup runs while the node is still in the document.
+  // This is a layout effect, so that its cleanup runs while the node is still in the document.
   useLayoutEffect(() => {
     const dialog = ref.current
     dialog?.showModal()
@@ -59,7 +59,7 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
     )
     first?.focus()
     return () => {
-      // The browser returns the focus to the opener.
+      // `close` makes the browser return the focus to the opener.
       dialog?.close()
       setTimeout(keepFocus)
     }
@@ -95,7 +95,7 @@ export function Modal({ className, label, labelledBy, busy = false, onAsk, child
   )
 }
 
-/** Moves a lost focus to the heading: the change may have removed the opener. */
+/** Moves the focus to the heading if the opener has disappeared and the focus is lost. */
 function keepFocus() {
   if (document.activeElement === document.body) focusHeading()
 }
@@ -105,7 +105,7 @@ export function DialogBody({ children }: { children: ReactNode }) {
   return <div className="b">{children}</div>
 }
 
-/** The buttons of a dialog, the main one last. */
+/** The buttons of a dialog, with the main button last. */
 export function DialogFoot({ children }: { children: ReactNode }) {
   return <footer>{children}</footer>
 }

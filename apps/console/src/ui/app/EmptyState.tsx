@@ -7,11 +7,11 @@ type EmptyStateProps = {
   children?: ReactNode
   action?: ReactNode
   tone?: 'neutral' | 'bad'
-  /** Omits the sheet, for use inside another one. */
+  /** Omits the surrounding sheet, for use inside another sheet. */
   bare?: boolean
 }
 
-/** Replacement of an empty list: icon, title, one sentence and one action. */
+/** Replaces an empty list: icon, title, one sentence and one action. */
 export function EmptyState({ icon: Icon, title, children, action, tone = 'neutral', bare }: EmptyStateProps) {
   return (
     <div className={bare ? 'empty' : 'sheet empty'}>

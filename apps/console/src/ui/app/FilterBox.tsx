@@ -11,7 +11,7 @@ type FilterBoxProps = {
   placeholder: string
 }
 
-/** A search box for filters in the URL. It takes effect when typing pauses. */
+/** A search box for filters in the URL. The filter takes effect when typing pauses. */
 export function FilterBox({ value, onChange, ...rest }: FilterBoxProps) {
   const [draft, setDraft] = useState<string>()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

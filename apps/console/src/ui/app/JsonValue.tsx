@@ -30,7 +30,7 @@ export function JsonValue({ value, label, open = false }: JsonValueProps) {
   )
 }
 
-/** Inline text of any length: a long text is cut and gets a button that shows the rest. */
+/** Inline text of any length. A long text is truncated and gets a button that shows the rest. */
 export function LongText({ text, className }: { text: string; className?: string }) {
   const [isWhole, setWhole] = useState(false)
   const isCut = !isWhole && text.length > LONG_TEXT_CHARS

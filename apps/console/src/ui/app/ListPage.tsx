@@ -27,24 +27,27 @@ type ListPageProps = {
   /** Breadcrumb above the heading. */
   crumb?: ReactNode
   title: string
-  /** Plural of the things, in lower case, for example "users". */
+  /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
   list: ListState
   /** Number of rows on screen. */
   shown: number | undefined
   /** Buttons at the end of the head. */
   actions?: ReactNode
-  /** Age of the page, if it shows more than the list. */
+  /** Replacement for the list's own time of the last refresh, on pages that show more than the list. */
   stamp?: ReactNode
-  /** Further parts of the page. */
+  /** Content below the list. */
   below?: ReactNode
   /** `grid` centres pages without a sidebar. */
   width?: 'list' | 'grid'
-  /** Filters, then the table or its replacement. */
+  /** Filters, then the table or an empty state. */
   children: ReactNode
 }
 
-/** A page with one list: age, refresh button, errors of a refresh and the button for more rows. */
+/**
+ * Page with one list. Shows the time of the last refresh, a refresh button, errors of a refresh and a button that loads
+ * more rows.
+ */
 export function ListPage({
   crumb,
   title,
@@ -62,8 +65,8 @@ export function ListPage({
   const [wasThere, setWasThere] = useState(false)
   if (list.data && !wasThere) setWasThere(true)
   const isFailed = list.error !== null && !list.data
-  // Without data the route's error page is shown. With search parameters the page stays, because the user can undo the
-  // filter or order that caused the error.
+  // If the first load failed, the route's error page is shown. With search parameters the page stays instead, because
+  // the user can undo the filter or order that caused the error.
   if (isFailed && !wasThere && !Object.values(search).some(Boolean)) throw list.error
   return (
     <Page width={width}>

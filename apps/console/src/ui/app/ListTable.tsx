@@ -5,7 +5,7 @@ import { NoMatch } from './NoMatch.tsx'
 import { Cell, Row, Table } from './Table.tsx'
 
 type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones' | 'bare' | 'children'> & {
-  /** Plural of the things, in lower case, for example "users". */
+  /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
   columns: number
   /** `undefined` while they load. */

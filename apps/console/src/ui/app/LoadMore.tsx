@@ -6,7 +6,7 @@ import { Button } from '../Button.tsx'
 type LoadMoreProps = {
   shown: number
   total: number | undefined
-  /** Plural of the things, for example "projects". */
+  /** Plural noun for the listed entities, for example "projects". */
   what: string
   busy: boolean
   onClick: () => void

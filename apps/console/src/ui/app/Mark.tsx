@@ -10,7 +10,7 @@ const GLYPH: Record<MarkState, ReactNode> = {
   pending: <path d="M5 .8 9.2 5 5 9.2.8 5z" fill="currentColor" />,
 }
 
-/** A state as a shape (filled circle, ring or diamond) with its word. Without children only the shape. */
+/** A state as a shape (filled circle, ring or diamond) with its word. Without children only the shape is shown. */
 export function Mark({ state, children }: { state: MarkState; children?: ReactNode }) {
   return (
     <span className={CLASS[state]}>

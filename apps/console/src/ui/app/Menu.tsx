@@ -24,7 +24,7 @@ type MenuProps = {
   /** The button that opens the menu. */
   trigger: ReactElement<ComponentProps<'button'>>
   align?: Align
-  /** Label of a filter box above the items; no box without it. */
+  /** Label of a filter box above the items. Without a label there is no filter box. */
   filterLabel?: string | undefined
   /** The items, or a function that returns the items for a filter text. */
   children: ReactNode | ((filter: string) => ReactNode)
@@ -77,7 +77,7 @@ type MenuPopupProps = Required<Pick<MenuProps, 'align' | 'children'>> & {
   root: RefObject<HTMLElement | null>
   triggerId: string
   filterLabel: string | undefined
-  /** Closes the menu after a click or focus elsewhere, without moving the focus back. */
+  /** Called after a click or focus outside of the menu. Closes the menu without moving the focus back. */
   onLeave: () => void
 }
 
@@ -157,7 +157,7 @@ const EDGE = 8
 const GAP = 4
 const TYPE_AHEAD_MS = 600
 
-/** Whether a key moves from the filter box to the items. All other keys are input. */
+/** Whether a key moves the focus from the filter box to the items. All other keys are input. */
 function isLeavingBox(key: string): boolean {
   return key === 'ArrowDown' || key === 'ArrowUp'
 }
@@ -166,7 +166,7 @@ function itemsOf(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role^="menuitem"]')]
 }
 
-/** Places the menu below its trigger, or above if there is more room, and limits its height to that room. */
+/** Places the menu below its trigger, or above it if there is more room. Limits the menu's height to that room. */
 function place(menu: HTMLElement, trigger: DOMRect, align: Align) {
   const { width, height } = menu.getBoundingClientRect()
   const wanted = align === 'end' ? trigger.right - width : trigger.left
@@ -229,7 +229,7 @@ export function MenuItem({ icon: Icon, onSelect, children }: MenuItemProps) {
 type MenuAnchorProps = Omit<ComponentProps<'a'>, 'className'> & {
   icon?: IconType
   checked?: boolean
-  /** Number of open items behind the link; not part of the accessible name. */
+  /** Number of open items on the linked page, for example invitations. It is not part of the accessible name. */
   count?: number | undefined
 }
 
@@ -261,7 +261,7 @@ export function MenuAnchor({ icon: Icon, checked, count, onClick, children, ...r
   )
 }
 
-/** A menu link to a page; `checked` marks the current one. */
+/** A menu link to a page; `checked` marks the current page. */
 export const MenuLink = createLink(MenuAnchor)
 
 type MenuChoiceProps<T extends string> = {

@@ -4,13 +4,13 @@ import { Button } from '../Button.tsx'
 import { EmptyState } from './EmptyState.tsx'
 
 type NoMatchProps = {
-  /** Plural of the things, in lower case, for example "users". */
+  /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
   /** Removes the filter. */
   onClear: () => void
 }
 
-/** Replaces the rows when none matches the filter, with a button that clears it. */
+/** Text in place of the rows when no row matches the filter, with a button that clears the filter. */
 export function NoMatch({ what, onClear }: NoMatchProps) {
   return (
     <span className="row">
@@ -22,7 +22,7 @@ export function NoMatch({ what, onClear }: NoMatchProps) {
   )
 }
 
-/** Replaces the cards when none matches the filter. */
+/** Replaces the cards when no card matches the filter. */
 export function NoCardMatches({ what, onClear }: NoMatchProps) {
   return (
     <EmptyState

@@ -5,7 +5,10 @@ import { Title } from '../Title.tsx'
 const WIDTH = { detail: 'page', list: 'page list', settings: 'page settings', grid: 'wide' } as const
 
 type PageProps = {
-  /** Maximum width: wide for lists, less for details, a column for forms, centred for grids without a sidebar. */
+  /**
+   * Layout: `list` is wide, `detail` narrower, `settings` as wide as a form, and `grid` centred for pages without a
+   * sidebar.
+   */
   width?: keyof typeof WIDTH
   children: ReactNode
 }
@@ -18,7 +21,7 @@ export function Page({ width = 'detail', children }: PageProps) {
 type PageHeadProps = {
   title: string
   count?: number | undefined
-  /** Age, filter and buttons at the end of the line. */
+  /** Time of the last refresh, filter and buttons at the end of the line. */
   children?: ReactNode
 }
 

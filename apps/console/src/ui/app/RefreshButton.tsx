@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { IconButton } from './IconButton.tsx'
 
-/** Refetches the data of a page, as the key `r` does. Busy until the answer is there. */
+/** Button that refetches the data of a page; the key `r` does the same. The button is busy until the answer has arrived. */
 export function RefreshButton({ onRefresh }: { onRefresh: () => Promise<unknown> }) {
   const [isRefreshing, setRefreshing] = useState(false)
   const shortcut = useShortcut('r', 'Refresh', refresh)

@@ -8,7 +8,7 @@ type SecretProps = {
   onCopied?: () => void
 }
 
-/** A secret that can be seen only this once, with a copy button. */
+/** A secret that is shown only once, with a copy button. */
 export function Secret({ text, what, onCopied }: SecretProps) {
   const { state, copy } = useCopy(text, onCopied)
   const isCopied = state === 'copied'

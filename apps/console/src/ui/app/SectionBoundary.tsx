@@ -9,7 +9,7 @@ import { EmptyState } from './EmptyState.tsx'
 import { ErrorBoundary } from './ErrorBoundary.tsx'
 
 type SectionBoundaryProps = {
-  /** Name of the content in lower case, for "Could not load events" and "Loading events". */
+  /** Name of the content in lower case, for messages such as "Could not load events" and "Loading events". */
   what: string
   children: ReactNode
 }
@@ -62,7 +62,7 @@ function Failed({ what, error, onAnswer, onRetry }: FailedProps) {
   )
 }
 
-/** Calls `onAnswer` when the failed query succeeds after all: by polling, or because another section uses it too. */
+/** Calls `onAnswer` when the failed query succeeds later: by polling, or because another section runs the same query. */
 function useAnswered(error: unknown, onAnswer: () => void) {
   const cache = useQueryClient().getQueryCache()
   useEffect(() => {

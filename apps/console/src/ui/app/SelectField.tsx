@@ -30,7 +30,7 @@ export function SelectField<T extends string>({
         id={id}
         className="input"
         aria-required={required}
-        // The value is one of the options.
+        // The cast is safe, because the value is one of the options.
         onChange={event => onChange(event.target.value as T)}
       >
         {options.map(option => (

@@ -11,7 +11,10 @@ type SuggestBoxProps = {
   placeholder: string
 }
 
-/** A filter by the exact name of a kind. It takes effect when a suggestion is chosen, at Enter, or when the focus leaves. */
+/**
+ * A filter by an exact name, with suggestions. It takes effect when a suggestion is chosen, at Enter, or when the input
+ * loses the focus.
+ */
 export function SuggestBox({ value, options, onChange, label, placeholder }: SuggestBoxProps) {
   const listId = useId()
   const [draft, setDraft] = useState<string>()

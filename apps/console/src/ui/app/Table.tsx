@@ -14,7 +14,7 @@ import { TimesTogether } from './Time.tsx'
 import { Gap, useVirtualRows } from './virtual-rows.tsx'
 
 type SortButtonProps = {
-  /** The column's name; it alone is the accessible name. */
+  /** The column's name, which is also the accessible name of the sort button. */
   children: ReactNode
   field: string
   /** Current order, descending with a leading `-`. */
@@ -67,7 +67,7 @@ type TableProps = {
   rowsOnPhones?: boolean
   /** Fixed widths of the columns in pixels, so that content does not move them. A column without a width takes the rest. */
   widths?: readonly (number | undefined)[]
-  /** Omits the sheet, for use inside another one. */
+  /** Omits the surrounding sheet, for use inside another sheet. */
   bare?: boolean
 }
 

@@ -4,7 +4,7 @@ import { absoluteTime, cellTime, relativeTime } from '../../lib/app/relative-tim
 
 const Together = createContext<{ isAbsolute: boolean; toggle: () => void } | undefined>(undefined)
 
-/** A click on any `Time` inside switches all of them between relative and absolute. */
+/** Inside `TimesTogether`, a click on any `Time` switches all of them between relative and absolute times. */
 export function TimesTogether({ children }: { children: ReactNode }) {
   const [isAbsolute, setAbsolute] = useState(false)
   const toggle = () => setAbsolute(now => !now)

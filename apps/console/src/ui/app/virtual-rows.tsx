@@ -1,7 +1,7 @@
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type FocusEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
-/** Tables from this number of rows on render only the rows near the viewport. */
+/** Number of rows from which a table renders only the rows near the viewport. */
 const VIRTUAL_FROM = 201
 
 type VirtualRowsOptions = {
@@ -13,14 +13,14 @@ type VirtualRowsOptions = {
 }
 
 /**
- * The rows of a table to render. Up to 200 rows, all are rendered. Above that, only the rows near the viewport and the
- * focused row.
+ * The rows of a table to render. Up to 200 rows, all rows are rendered. Above that, only the rows near the viewport and
+ * the focused row are rendered.
  */
 export function useVirtualRows({ table, count, rowHeight, keyOf }: VirtualRowsOptions) {
   const [scrollMargin, setScrollMargin] = useState(0)
   const focused = useRef<number>(undefined)
 
-  // Runs after every render, because the content above the table may change its height at any time.
+  // Measures after every render, because the content above the table may change its height at any time.
   useLayoutEffect(() => {
     if (table.current) setScrollMargin(Math.round(table.current.getBoundingClientRect().top + window.scrollY))
   })
@@ -40,11 +40,11 @@ export function useVirtualRows({ table, count, rowHeight, keyOf }: VirtualRowsOp
   return {
     isVirtual,
     range: rows.range ?? { startIndex: 0, endIndex: 0 },
-    /** Rows to render, each with the height of the gap before it: the rows that are not rendered. */
+    /** Rows to render. `gap` is the height in pixels of the unrendered rows between the previous rendered row and this row. */
     items: isVirtual
       ? near.map(({ index, start }, at) => ({ index, gap: start - (near[at - 1]?.end ?? scrollMargin) }))
       : Array.from({ length: count }, (_, index) => ({ index, gap: 0 })),
-    /** Height of the rows after the last rendered one. */
+    /** Height in pixels of the rows after the last rendered row. */
     gapAtEnd: isVirtual ? rows.getTotalSize() + scrollMargin - (near.at(-1)?.end ?? scrollMargin) : 0,
     /** Ref for each row; the row also needs its index as `data-index`. */
     measure: isVirtual ? rows.measureElement : undefined,

@@ -16,8 +16,8 @@ import { WaitingDevice } from './WaitingDevice.tsx'
 type InstallGuideProps = {
   projectId: string
   /**
-   * Called with `true` when a token is created and with `false` when the user continues. In between the guide stays,
-   * even if devices arrive, because it shows the token only once.
+   * Called with `true` when a token is created and with `false` when the user continues. Between these calls the parent
+   * must keep the guide, even if devices connect, because the token is shown only once.
    */
   onHold: (isHeld: boolean) => void
 }
@@ -34,7 +34,7 @@ export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
   })
   const publicUrl = usePublicUrl()
   const steps = useRef<HTMLOListElement>(null)
-  // The focused button has disappeared with the form.
+  // The focused submit button has disappeared with the form, so the first button of the guide takes the focus.
   useEffect(() => {
     if (enrolment) steps.current?.querySelector('button')?.focus()
   }, [enrolment])
@@ -88,7 +88,7 @@ export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
               </div>
             </WaitingDevice>
           ) : (
-            // Without the pulse, because no device can connect before a token exists.
+            // There is no pulse animation here, because no device can connect before a token exists.
             <p className="muted">Waiting for the first device…</p>
           )}
         </Step>

@@ -8,10 +8,13 @@ export function latestDevicesQuery(projectId: string) {
   return actionQuery('projects_QueryDevices', { projectId, limit: 100, sort: '-firstSeen' })
 }
 
-/** A token for the next device, and the newest devices at its creation, by id. */
+/** Deployment token for the next device, and the newest devices by id at the time when the token was created. */
 export type Enrolment = { token: string; before: ReadonlyMap<string, DeviceRow> }
 
-/** Creates a deployment token and remembers the known devices. The token is kept in this state only. */
+/**
+ * Creates a deployment token and remembers the known devices. The token is kept in component state only, not in the
+ * query cache.
+ */
 export function useEnrolment(projectId: string) {
   const queryClient = useQueryClient()
   const [enrolment, setEnrolment] = useState<Enrolment>()
@@ -27,7 +30,10 @@ export function useEnrolment(projectId: string) {
   return { enrolment, start }
 }
 
-/** The device that has connected since: a new one if any, else a known one that has reconnected. */
+/**
+ * The device that has connected since `before` was recorded: a new device if there is one, else a known device that has
+ * reconnected.
+ */
 export function arrivalOf(
   devices: readonly DeviceRow[],
   before: ReadonlyMap<string, DeviceRow>,

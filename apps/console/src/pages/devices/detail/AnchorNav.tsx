@@ -19,7 +19,7 @@ type SectionId = (typeof SECTIONS)[number]['id']
 /** A section is current once its top is above this line, in pixels from the top of the window. */
 const READING_LINE_PX = 140
 
-/** Links to the sections of a device's page. The current one is marked while the page scrolls. */
+/** Links to the sections of a device's page. The link of the current section is marked while the page scrolls. */
 export function AnchorNav({ deviceId }: { deviceId: string }) {
   const properties = useQuery(propertiesQuery(deviceId)).data
   const details = useActionState('devices_GetDetails', { deviceId }).data
@@ -90,8 +90,8 @@ function useSectionBeingRead(): SectionId {
         const top = document.getElementById(id)?.getBoundingClientRect().top
         return top !== undefined && top <= READING_LINE_PX
       }
-      // The last sections may be too short to reach the line. At the end of the page the section in the URL's hash is
-      // current, else the last one.
+      // The last sections may be too short to reach `READING_LINE_PX`. At the end of the page the section in the URL's
+      // hash is current if it is one of them, else the last section.
       const unreached = isAtEnd ? SECTIONS.filter(section => !isReached(section)) : []
       const asked = unreached.find(({ id }) => `#${id}` === window.location.hash)
       const last = window.scrollY > 0 ? unreached.at(-1) : undefined
@@ -101,7 +101,7 @@ function useSectionBeingRead(): SectionId {
       frame ||= requestAnimationFrame(look)
     }
     window.addEventListener('scroll', onScroll, { passive: true })
-    // On a page too short to scroll, a link changes only the hash.
+    // On a page too short to scroll, a click on a link changes the hash without a scroll event.
     window.addEventListener('hashchange', onScroll)
     return () => {
       window.removeEventListener('scroll', onScroll)

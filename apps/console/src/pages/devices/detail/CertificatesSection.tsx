@@ -26,7 +26,7 @@ const LOOKS: Record<Status, StateLook> = {
   Revoked: { tone: 'neutral', icon: Ban },
 }
 
-/** Allowed changes of a status, with their buttons (docs/product.md 4). */
+/** Allowed changes of a certificate's status, with the buttons for them (docs/product.md 4). */
 const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
   Pending: [
     { label: 'Accept', to: 'Active', failed: 'Could not accept the certificate' },

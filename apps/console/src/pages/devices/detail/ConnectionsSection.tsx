@@ -23,7 +23,7 @@ const REASON: Record<EndReason, string> = {
   ServerShutdown: 'Server shut down',
 }
 
-/** The open connections of a device, and ended ones with the reason. */
+/** The open connections of a device, and its ended connections with the reason why each ended. */
 export function ConnectionsSection({ deviceId }: { deviceId: string }) {
   return (
     <Section id="conn" title="Connections" padded={false}>
@@ -92,7 +92,10 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
   )
 }
 
-/** Number of unregistered links. The agent's one-shot commands open them, and the hub limits their number. */
+/**
+ * Number of a device's unregistered links (docs/protocol.md 1.5, R-4): connections that one-shot commands of the agent
+ * open besides the device's own connection.
+ */
 function UnregisteredLinks({ deviceId }: { deviceId: string }) {
   const { data } = useSuspenseQuery(actionQuery('devices_GetDetails', { deviceId }))
   const count = data.unregisteredLinks

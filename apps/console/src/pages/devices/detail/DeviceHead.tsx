@@ -77,7 +77,7 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
   )
 }
 
-/** Age of the page, or a warning that a part of it could not be refreshed. */
+/** Time of the last refresh of the page, or a warning that a part of the page could not be refreshed. */
 function Stamp({ deviceId }: { deviceId: string }) {
   const queries = useQueries({ queries: deviceQueries(deviceId) })
   const age = ageOf(queries)
@@ -85,7 +85,7 @@ function Stamp({ deviceId }: { deviceId: string }) {
   return age && <LiveStamp {...age} />
 }
 
-/** Button that opens the device's own web pages in a new window, with a new link per click. */
+/** Button that opens the device's own web pages in a new window. Each click requests a new proxy token. */
 function ProxyButton({ deviceId }: { deviceId: string }) {
   const issue = useCommand('devices_IssueHttpProxyToken')
 

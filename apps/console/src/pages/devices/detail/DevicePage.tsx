@@ -29,7 +29,8 @@ export function DevicePage() {
 
 function Device({ projectId, deviceId }: { projectId: string; deviceId: string }) {
   const { data: details, error, dataUpdatedAt } = useActionState('devices_GetDetails', { deviceId })
-  // The live stream may report the deletion before the page has been left.
+  // The live stream may report the user's own deletion while this page is still on screen, so "not found" is not shown
+  // during a deletion.
   const isDeleting = useIsMutating({ mutationKey: ['devices_Delete'] }) > 0
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'

@@ -28,7 +28,7 @@ type OnHistory = { onHistory: (name: string) => void }
 export function PropertiesSection({ deviceId }: { deviceId: string }) {
   const { data } = useQuery(propertiesQuery(deviceId))
   const [text, setText] = useState('')
-  // Kept here, so that the dialog stays open when a removed property leaves the list.
+  // The state is kept here and not in the list, so that the dialog stays open when a removed property leaves the list.
   const [historyOf, setHistoryOf] = useState<string>()
   const hasFilter = data !== undefined && Object.keys(data.properties).length >= FILTER_FROM
   return (
@@ -85,7 +85,10 @@ function PropertyList({ deviceId, needle, onHistory }: { deviceId: string; needl
   )
 }
 
-/** A long list in a scrolling box, so that the sections below stay within reach. */
+/**
+ * A scrolling box for many properties, so that the sections below the box stay within reach. Only properties in view
+ * are rendered, with 12 more on both sides.
+ */
 function VirtualProperties({
   deviceId,
   properties,
@@ -171,7 +174,7 @@ type CutValueProps = { deviceId: string; name: string; start: string; sizeBytes:
 
 const START_CHARS = 300
 
-/** A value that the list has cut. The whole value loads on demand, and from then on follows changes. */
+/** A value that the list has truncated. The whole value loads on demand and is kept up to date from then on. */
 function CutValue({ deviceId, name, start, sizeBytes }: CutValueProps) {
   const [isWanted, setWanted] = useState(false)
   const { data, error, isFetching, refetch } = useActionState(

@@ -10,7 +10,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { ActorChip } from '../../audit/ActorChip.tsx'
 
-/** Values per page: few, because the dialog scrolls as a whole and its foot must stay reachable. */
+/** Number of values per page. It is low, because the dialog scrolls as a whole and its foot must stay reachable. */
 const PAGE_SIZE = 20
 
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]

@@ -16,7 +16,7 @@ import {
 
 const LOW_SPACE = 0.15
 const WRAP: CSSProperties = { overflowWrap: 'anywhere', whiteSpace: 'normal' }
-/** Wide enough for names such as `/dev/mmcblk0p3` in one line beside long mount points. */
+/** Style of the name column: names such as `/dev/mmcblk0p3` stay on one line beside long mount points. */
 const DISK_NAME: CSSProperties = { ...WRAP, minWidth: 'calc(15ch + 32px)' }
 
 /** System info that the agent reports, with network interfaces and disks. */
@@ -98,7 +98,7 @@ function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
       </thead>
       <tbody>
         {networks.map(({ name, macAddress, ipAddresses }, index) => (
-          // A device may report the same name twice.
+          // A device may report the same name twice, so the name is no key.
           // biome-ignore lint/suspicious/noArrayIndexKey: rows hold no state
           <tr key={index}>
             <td className="mono" data-k="Name" style={WRAP}>
@@ -132,7 +132,7 @@ function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
       </thead>
       <tbody>
         {disks.map((disk, index) => (
-          // The same disk may be mounted twice.
+          // The same disk may be mounted twice, so its name is no key.
           // biome-ignore lint/suspicious/noArrayIndexKey: rows hold no state
           <tr key={index}>
             <td className="mono" data-k="Name" style={DISK_NAME}>

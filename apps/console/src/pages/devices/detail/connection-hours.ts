@@ -5,11 +5,11 @@ type Connection = Pick<
   'connectedAt' | 'endedAt'
 >
 
-/** Hours that the strip of a device shows: seven days. */
+/** Number of hours in the strip of a device: seven days. */
 export const HOURS = 7 * 24
 const HOUR_MS = 3_600_000
 
-/** Connected share of one hour, `undefined` before the oldest record. */
+/** Share of one hour during which the device was connected (0 to 1); `undefined` before the oldest record. */
 export type Hour = number | undefined
 
 /** Connection history of a device in the last seven days. */
@@ -70,7 +70,10 @@ export function readHistory(connections: Connection[], now: number): ConnectionH
   }
 }
 
-/** Merges pairs of hours for narrow screens: the lower share, or the known one if the other is unknown. */
+/**
+ * Merges pairs of hours for narrow screens. A pair gets the lower share of its two hours. If only one hour has a share,
+ * the pair gets that share.
+ */
 export function mergeHours(hours: Hour[]): Hour[] {
   return Array.from({ length: Math.ceil(hours.length / 2) }, (_, index) => {
     const [a, b] = [hours[index * 2], hours[index * 2 + 1]]
@@ -93,7 +96,7 @@ function gapsOf(spans: Span[], from: number, to: number): Span[] {
   let end = from
   for (const span of [...spans, { from: to, to }]) {
     const gap = { from: Math.max(end, from), to: Math.min(span.from, to) }
-    // A gap below 1 s is a change from one connection to the next.
+    // A gap below 1 s is a change from one connection to the next, not an interruption.
     if (gap.to - gap.from >= 1000) gaps.push(gap)
     end = Math.max(end, span.to)
   }

@@ -17,14 +17,17 @@ export function connectionsQuery(deviceId: string) {
   return actionQuery('devices_QueryConnections', { deviceId, limit: CONNECTION_LIMIT })
 }
 
-/** Size in bytes of JSON above which the list of properties cuts a value. */
+/** Size of a value's JSON in bytes above which the list of properties truncates the value. */
 const MAX_LISTED_VALUE_BYTES = 4096
-/** Properties per request. */
+/** Number of properties per request. */
 const PROPERTIES_A_PAGE = 500
 
 type PropertyPage = ActionOutput<'devices_QueryProperties'>
 
-/** All properties of a device as one query. It loads them in pages with large values cut, so that each answer is bounded. */
+/**
+ * All properties of a device as one query. The query loads them in pages and has large values truncated, so that each
+ * answer is bounded.
+ */
 export function propertiesQuery(deviceId: string) {
   const input = { deviceId, limit: PROPERTIES_A_PAGE, maxValueBytes: MAX_LISTED_VALUE_BYTES }
   return queryOptions<Pick<PropertyPage, 'properties'>>({
@@ -46,7 +49,7 @@ export function propertiesQuery(deviceId: string) {
   })
 }
 
-/** Properties with sections of their own, which load them separately and uncut. */
+/** Properties that have their own sections. The sections load the whole values with separate queries. */
 const OWN_PROPERTIES = [OTA_STATUS, ...SYSTEM_INFO_NAMES]
 
 /** All queries of a device's page. */

@@ -11,16 +11,16 @@ export function foundProperties(answers: readonly ActionOutput<'devices_GetPrope
   )
 }
 
-/** Name under which current agents report their system. */
+/** Name of the property in which current agents report system info. */
 export const SYSTEM_INFO = 'dev.nexigon.system.info'
 const OLD_SYSTEM_INFO = 'dev.nexigon.systemInfo'
-/** Both names of the property; the newer value is used. */
+/** Current and former name of the system info property. If a device has both, the newer value is used. */
 export const SYSTEM_INFO_NAMES = [SYSTEM_INFO, OLD_SYSTEM_INFO]
 
-/** Name under which update scripts report what they do. */
+/** Name of the property in which update scripts report their status. */
 export const OTA_STATUS = 'dev.nexigon.ota.status'
 
-/** The readable part of a device's system info. */
+/** System info of a device, parsed. A field that is missing or has an unexpected type is `undefined`, a list is empty. */
 export type SystemInfo = {
   lastUpdated: string
   hostname: string | undefined
@@ -33,7 +33,7 @@ export type SystemInfo = {
   disks: Disk[]
 }
 
-/** A disk of a device. `availableShare` is known if both sizes are. */
+/** A disk of a device. `availableShare` (0 to 1) is `undefined` unless both sizes are known. */
 export type Disk = {
   name: string
   filesystem: string | undefined
@@ -44,8 +44,8 @@ export type Disk = {
 }
 
 /**
- * The system info of a device from the newer of two properties. `undefined` without a property, `'unreadable'` if its
- * value is not an object (protocol 4.2).
+ * The system info of a device from the newer of its two properties. `undefined` without a property, `'unreadable'` if
+ * its value is not an object (docs/protocol.md 4.2).
  */
 export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable' | undefined {
   const reported = [own(properties, SYSTEM_INFO), own(properties, OLD_SYSTEM_INFO)]
@@ -95,7 +95,10 @@ type OtaStatus = {
   state: string | undefined
 }
 
-/** The update status of a device, read like the system info (protocol 4.4). */
+/**
+ * The update status of a device. `undefined` without the property, `'unreadable'` if its value is not an object
+ * (docs/protocol.md 4.4).
+ */
 export function readOtaStatus(properties: Properties): OtaStatus | 'unreadable' | undefined {
   const property = own(properties, OTA_STATUS)
   if (!property) return undefined

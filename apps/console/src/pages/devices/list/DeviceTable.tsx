@@ -12,14 +12,14 @@ import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
 import type { DeviceRow } from './use-device-list.ts'
 
-/** Number of columns, for cells that replace the rows. */
+/** Number of columns of the table, the `colSpan` of cells that replace the rows. */
 export const COLUMNS = 6
 const ROW_HEIGHT = 44
 const CARD_HEIGHT = 115
 
 const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
-// Explicit roles: on phones CSS changes `display` to cards, and browsers then drop the implicit roles.
+// The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const TABLE = { role: 'table' }
 const GROUP = { role: 'rowgroup' }
 const ROW = { role: 'row' }
@@ -34,11 +34,11 @@ type DeviceTableProps = {
   onSort: (sort: string) => void
   onView: (firstRow: number, lastRow: number) => void
   isBusy: boolean
-  /** Replaces the rows: skeleton rows while they load, or a text when none matches. */
+  /** Replaces the rows: skeleton rows while the devices load, or a text when no device matches. */
   children?: ReactNode
 }
 
-/** The device list as a table. Above 200 rows only those near the viewport are rendered. */
+/** The device list as a table. Above 200 rows only the rows near the viewport are rendered. */
 export function DeviceTable({
   devices,
   total,
@@ -134,7 +134,7 @@ type RowProps = {
 const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
   const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
   const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
-  // A new key restarts the animation of the status cell.
+  // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ isConnected, changes: 0 })
   if (last.isConnected !== isConnected) setLast({ isConnected, changes: last.changes + 1 })
   return (

@@ -31,7 +31,7 @@ import { FleetSummary } from './FleetSummary.tsx'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
-/** Number of ticks to request. The strip merges ticks that do not fit. */
+/** Maximum number of ticks to request. The strip merges ticks that do not fit. */
 const MAX_BINS = 200
 
 type Status = NonNullable<DeviceSearch['status']>
@@ -54,14 +54,14 @@ function Devices({ projectId }: { projectId: string }) {
   const [isGuided, setGuided] = useState(false)
   const [isAddingCondition, setAddingCondition] = useState(false)
 
-  // Removes an invalid cursor, for example one of another order, from the URL. The list then starts at its first
+  // Removes an invalid cursor from the URL, for example the cursor of another order. The list then starts at its first
   // device.
   const isLost = !list.startsAtFirst && !list.data && isRefused(list.error)
   useEffect(() => {
     if (isLost) changeSearch({ cursor: undefined })
   })
-  // Without data the route's error page is shown. With search parameters the page stays, because the user can undo the
-  // filter or order that caused the error.
+  // If the first load failed, the route's error page is shown. With search parameters the page stays instead, because
+  // the user can undo the filter or order that caused the error.
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
   const conditions = parseConditions(search.where)
@@ -71,7 +71,7 @@ function Devices({ projectId }: { projectId: string }) {
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
   const total = list.total ?? (isSearched ? undefined : countOf(summary, search.status))
 
-  // Removes the cursor: another filter or order starts at its first page.
+  // A cursor is valid for one filter and order only, so a new filter or order removes it and starts at the first page.
   const change = (next: { [Name in keyof DeviceSearch]?: string | undefined }) =>
     changeSearch({ cursor: undefined, ...next })
 
@@ -80,7 +80,7 @@ function Devices({ projectId }: { projectId: string }) {
   return (
     <Page width="list">
       <PageHead title="Devices" count={deviceCount}>
-        {/* In the head, because above the table it would move the rows. */}
+        {/* The notice of new devices is in the head, because above the table it would move the rows. */}
         {list.heldCount > 0 && (
           <div className="arrived">
             <Button

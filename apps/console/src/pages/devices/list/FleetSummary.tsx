@@ -10,11 +10,11 @@ import { DeviceName } from '../DeviceName.tsx'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
-/** Width of a tick with its gap in pixels, as in `.fleet .strip`. */
+/** Width of a tick and the gap beside it in pixels, as in the CSS rule `.fleet .strip`. */
 const TICK_PX = 9
 const NARROW_TICK_PX = 7
 
-/** Summary of a project's devices: connected, pending and newest. */
+/** Summary of a project's devices: number of connected devices, number with pending certificates, newest device. */
 export function FleetSummary({ summary }: { summary: Summary }) {
   const { deviceCount, connectedCount, pendingCount, newestDevice } = summary
   const pendingWords = pendingCount > 0 ? `, ${formatCount(pendingCount)} with pending certificates` : ''
@@ -64,7 +64,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
   )
 }
 
-/** A strip that fits its width. Neighbouring devices share a tick if necessary. */
+/** Strip with as many ticks as fit into its width. Neighbouring devices share a tick if necessary. */
 function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

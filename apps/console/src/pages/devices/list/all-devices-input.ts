@@ -1,4 +1,4 @@
-/** Devices per page. */
+/** Number of devices per page. */
 export const PAGE_SIZE = 50
 
 /**

@@ -6,7 +6,7 @@ type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 export type Condition = NonNullable<Filter['properties']>[number]
 export type Operator = Condition['operator']
 
-/** Operators of conditions with their labels. */
+/** Operators of conditions with their labels. `takes` is the kind of value that the operator needs. */
 export const OPERATORS: readonly { value: Operator; label: string; takes?: 'value' | 'text' | 'number' }[] = [
   { value: 'equals', label: 'is', takes: 'value' },
   { value: 'notEquals', label: 'is not', takes: 'value' },
@@ -19,7 +19,7 @@ export const OPERATORS: readonly { value: Operator; label: string; takes?: 'valu
 
 const PROPERTY = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,255}$/
 
-/** The form's values of a condition. */
+/** Input of the form for a condition. */
 type Typed = { property: string; operator: Operator; value: string }
 
 /** Parses a condition. Returns error texts per field if it is invalid. */
@@ -56,7 +56,7 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
   }
 }
 
-/** Kind of the value that an operator needs; `undefined` if none. */
+/** Kind of value that an operator needs; `undefined` for operators without a value. */
 export function takenBy(operator: Operator): 'value' | 'text' | 'number' | undefined {
   return OPERATORS.find(({ value }) => value === operator)?.takes
 }
@@ -100,7 +100,7 @@ export function writeConditions(conditions: readonly Condition[]): string | unde
   )
 }
 
-/** The conditions of a search parameter, without invalid ones. */
+/** The conditions in a search parameter. Invalid conditions are left out. */
 export function parseConditions(text = '[]'): Condition[] {
   let parsed: unknown
   try {

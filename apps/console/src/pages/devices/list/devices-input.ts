@@ -2,7 +2,7 @@ import type { ActionInput } from '@muster/actions/client'
 import { allDevicesInput } from './all-devices-input.ts'
 import { parseConditions } from './conditions.ts'
 
-/** Fields that sort the list. The last one is the hub's default. */
+/** Fields by which the list can be sorted. The last field is the hub's default. */
 const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', 'firstSeen']
 const DEFAULT_SORT = 'firstSeen'
 
@@ -17,7 +17,7 @@ export type DeviceSearch = {
   cursor?: string
 }
 
-/** The order in the search parameters, or the default one if it is invalid. */
+/** The order in the search parameters, or the default order if the parameter is invalid. */
 export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
   return SORT_FIELDS.includes(sort.replace(/^-/, '')) ? sort : DEFAULT_SORT
 }

@@ -3,8 +3,8 @@ type Row = { deviceId: string }
 type Page<R> = { devices: R[]; nextCursor?: string | undefined }
 
 /**
- * Splits rows into rows to show and rows to hold back. New rows above or between `shown` ones are held back, because they
- * would move rows that are on screen.
+ * Splits rows into rows to show and rows to hold back. New rows above or between the `shown` rows are held back, because
+ * they would move rows that are on screen.
  */
 export function holdBack<R extends Row>(rows: readonly R[], shown: ReadonlySet<string>) {
   const last = rows.findLastIndex(({ deviceId }) => shown.has(deviceId))
@@ -15,7 +15,10 @@ export function holdBack<R extends Row>(rows: readonly R[], shown: ReadonlySet<s
   }
 }
 
-/** Extends a refetched page to the row that was its last one before, so that new devices do not push shown rows out of it. */
+/**
+ * Extends a refetched page up to the row that ended the page before. New devices would otherwise push shown rows out of
+ * the page.
+ */
 export async function upToItsEnd<P extends Page<Row>>(
   before: P,
   answer: P,
@@ -26,7 +29,7 @@ export async function upToItsEnd<P extends Page<Row>>(
   if (answer.nextCursor === undefined || endOf(answer) !== -1) return answer
   const more = await askFrom(answer.nextCursor)
   const end = endOf(more)
-  // The row was deleted or has moved far away.
+  // The row that ended the page was deleted or has moved far away, so the page is not extended.
   if (end === -1) return answer
   const isLast = before.nextCursor === undefined
   return {

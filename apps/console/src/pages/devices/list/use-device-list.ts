@@ -12,15 +12,15 @@ type ListPage = ActionOutput<'projects_QueryDevices'>
 export type DeviceRow = ListPage['devices'][number]
 
 /**
- * The devices of a project in pages. A refresh refetches only the pages in view. Otherwise each connecting device would
- * cost one request per page of a list that was scrolled to its end.
+ * The devices of a project in pages. A refresh refetches only the pages in view. Otherwise each device that connects
+ * would cause one request per loaded page.
  */
 export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (cursor: string) => void) {
   const queryClient = useQueryClient()
   const input = devicesInput(projectId, search)
   const base = actionPagesQuery('projects_QueryDevices', input)
-  // The cursor in the URL follows the page in view. The list starts at it only when the page is opened with a cursor
-  // that is not in the cache.
+  // The cursor in the URL follows the page in view. The list starts at this cursor only if the page is opened with a
+  // cursor that is not in the cache.
   const [start, setStart] = useState(() => {
     const { cursor = '' } = search
     return queryClient.getQueryData(base.queryKey)?.pageParams.includes(cursor) ? '' : cursor
@@ -45,7 +45,8 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     queryFn: async context => {
       const { pageParam: cursor } = context
       const pages = queryClient.getQueryData(options.queryKey)?.pages ?? []
-      // A refresh refetches all pages from the first one. Only a request for a further page has the last page's cursor.
+      // A refresh calls this function for all pages, from the first page on. Only a request for a further page has the
+      // `nextCursor` of the last page.
       const isFurther = cursor !== start && cursor === pages.at(-1)?.nextCursor
       position.current = cursor === start ? 0 : isFurther ? pages.length : position.current + 1
 
@@ -60,7 +61,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
           ...context,
           pageParam,
         })
-      // A page that new devices have joined is longer than PAGE_SIZE.
+      // A page that new devices have joined is longer than PAGE_SIZE, so its refetch needs a higher limit.
       const limit = Math.min(Math.max(PAGE_SIZE, known?.devices.length ?? 0), MAX_PAGE_SIZE)
       const answer = await ask(cursor, { limit })
       missed.current.delete(at)
@@ -69,7 +70,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     },
   })
   const { data, isPlaceholderData, isFetching, hasNextPage, fetchNextPage, refetch } = query
-  // Pages and cursors of a list are invalid for another list.
+  // A pending URL change and the page numbers in `missed` are invalid for another list.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the list changes
   useEffect(
     () => () => {
@@ -81,7 +82,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
   const all = useMemo(() => unique(data?.pages ?? []), [data])
   const [kept, setKept] = useState(() => rowsOf(list, all, NO_IDS))
   let rows = kept
-  // The rows of the previous list stay until the first answer of the new one.
+  // The rows of the previous list stay until the first answer for the new list.
   if (rows.list !== list && !isPlaceholderData) rows = rowsOf(list, all, NO_IDS)
   else if (rows.all !== all) rows = rowsOf(rows.list, all, rows.shownIds)
   if (rows !== kept) setKept(rows)
@@ -105,7 +106,7 @@ export function useDeviceList(projectId: string, search: DeviceSearch, onMove: (
     ...query,
     devices,
     total: totalOf(data?.pages ?? []),
-    /** Number of new devices above or between the rows, which are held back. */
+    /** Number of new devices that are held back, because their place is above or between the rows. */
     heldCount: held.length,
     showHeld: () => setKept(rowsOf(rows.list, all, NO_IDS)),
     onView,
@@ -126,7 +127,7 @@ type PageFetcher = (context: { pageParam: string; signal: AbortSignal }) => Prom
 /** Pause of scrolling before the cursor is written to the URL, because browsers limit how often the URL may change. */
 const STILL_MS = 300
 
-/** Rows before the end at which the next page is loaded. */
+/** The next page is loaded when this number of rows is left below the last row in view. */
 const AHEAD_ROWS = 25
 
 function pageOf(pages: readonly ListPage[], row: DeviceRow | undefined): number {
