@@ -5,16 +5,14 @@ type BackoffOptions = {
 }
 
 const BASE_MS = 1000
-/** A connection that lived this long makes the next failure count as the first. */
+/** After a connection that lived this long, the next failure counts as the first. */
 const RESET_AFTER_MS = 60_000
 
-/**
- * Upper bound of an accepted `Retry-After`. A longer one is more likely a misconfigured proxy than the hub's decision.
- */
+/** Upper bound of an accepted `Retry-After`. A longer delay is more likely a misconfigured proxy than the hub's decision. */
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1000
 
 /**
- * Delays between attempts: exponential with full jitter, so that a fleet that lost its hub does not reconnect in
+ * Delays between connection attempts: exponential with full jitter, so that a fleet that lost its hub does not reconnect in
  * waves.
  */
 export class Backoff {
@@ -27,12 +25,12 @@ export class Backoff {
     this.#capMs = capMs
   }
 
-  /** Notes that a connection ended after this time. */
+  /** Records that a connection ended after this time. After a long connection the delays start again from the first. */
   endedAfter(connectedMs: number): void {
     if (connectedMs >= RESET_AFTER_MS) this.#failures = 0
   }
 
-  /** Milliseconds until the next attempt, at least the delay of the hub's `Retry-After` header. */
+  /** Milliseconds until the next attempt: a random delay in addition to the hub's `Retry-After`, which counts up to 1 h. */
   nextDelayMs(retryAfterMs = 0): number {
     const ceiling = Math.min(this.#capMs, BASE_MS * 2 ** Math.min(this.#failures, 30))
     this.#failures++

@@ -1,32 +1,29 @@
-/** Memory budget for messages that were received in part. */
+/** Memory budget for partially received messages. */
 export interface InputBudget {
-  /** Reserves bytes. Returns false when fewer are free. */
+  /** Reserves bytes. Returns false when fewer bytes are free. */
   take(bytes: number): boolean
-  /** Returns bytes that take() reserved. */
+  /** Frees bytes that take() reserved. */
   release(bytes: number): void
 }
 
-/**
- * Memory limit shared by many messages that were received in part, so that several large ones at once cannot exhaust the
- * process.
- */
+/** Memory limit shared by many partially received messages, so that several large messages at once cannot exhaust the process. */
 export class ByteBudget implements InputBudget {
   readonly #limitBytes: number
   readonly #parent: ByteBudget | undefined
   #usedBytes = 0
 
-  /** Creates a budget with its own limit. Its bytes also count against `parent`. */
+  /** Creates a budget with its own limit. Bytes reserved here also count against `parent`. */
   constructor(limitBytes: number, parent?: ByteBudget) {
     this.#limitBytes = limitBytes
     this.#parent = parent
   }
 
-  /** Bytes reserved and not yet released. */
+  /** Number of bytes reserved and not yet released. */
   get usedBytes(): number {
     return this.#usedBytes
   }
 
-  /** Reserves bytes. Returns false when fewer are free here or in the parent. */
+  /** Reserves bytes. Returns false when fewer bytes are free here or in the parent. */
   take(bytes: number): boolean {
     if (this.#usedBytes + bytes > this.#limitBytes) return false
     if (this.#parent !== undefined && !this.#parent.take(bytes)) return false
@@ -34,7 +31,7 @@ export class ByteBudget implements InputBudget {
     return true
   }
 
-  /** Returns bytes that take() reserved. */
+  /** Frees bytes that take() reserved, here and in the parent. */
   release(bytes: number): void {
     this.#usedBytes -= bytes
     this.#parent?.release(bytes)

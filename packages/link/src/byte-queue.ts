@@ -1,7 +1,7 @@
-// Merging small pieces by copying is cheaper than keeping one array object for each.
+// Pieces below this size in bytes are merged by copying, which is cheaper than keeping an array object for each piece.
 const COPY_BELOW = 2048
 const TAIL_BYTES = 4096
-// A larger piece is copied as well if a view would keep alive a socket buffer of more than 5 times its size.
+// A larger piece is copied as well if a view would keep alive a socket buffer of more than 4 times its size.
 const MAX_RETAINED = 4
 
 /**
@@ -9,20 +9,19 @@ const MAX_RETAINED = 4
  * must not change an array after push().
  */
 export class ByteQueue {
-  /** Bytes in the queue. */
+  /** Number of bytes in the queue. */
   length = 0
   /** Number of pushes merged into the piece that shift() returned last. */
   shiftedPushes = 0
   #pieces: Uint8Array[] = []
   #pushes: number[] = []
   #head = 0
-  // Bytes of the first piece that copyTo() has consumed.
+  // Number of bytes of the first piece that copyTo() has consumed.
   #taken = 0
   #tail: Uint8Array | undefined
   #tailUsed = 0
   #tailPushes = 0
 
-  /** Appends bytes. */
   push(bytes: Uint8Array): void {
     this.length += bytes.length
     if (bytes.length < COPY_BELOW) {
@@ -51,7 +50,7 @@ export class ByteQueue {
     return piece
   }
 
-  /** Moves up to `length` bytes into `target` at `offset`, across pieces. */
+  /** Moves up to `length` bytes from the queue into `target` at `offset`. The bytes may come from several pieces. */
   copyTo(target: Uint8Array, offset: number, length: number): void {
     const end = offset + Math.min(length, this.length)
     this.length -= end - offset

@@ -8,17 +8,17 @@ export function allocate(length: number): Uint8Array {
   return Buffer.allocUnsafe(length)
 }
 
-/** An array of no bytes. */
+/** A shared array of length 0. */
 export function emptyBytes(): Uint8Array {
   return EMPTY
 }
 
-/** Text as UTF-8; lone surrogates become U+FFFD, so that the result is always valid (R-6). */
+/** Encodes text as UTF-8. Lone surrogates become U+FFFD, so that the result is always valid (protocol R-6). */
 export function encodeText(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** Text as valid UTF-8 of at most `maxBytes` bytes, cut between characters (R-6). */
+/** Encodes text as valid UTF-8 of at most `maxBytes` bytes, truncated between characters (protocol R-6). */
 export function encodeBoundedText(text: string, maxBytes: number): Uint8Array {
   const bytes = encoder.encode(text)
   if (bytes.length <= maxBytes) return bytes
@@ -26,7 +26,7 @@ export function encodeBoundedText(text: string, maxBytes: number): Uint8Array {
   return bounded.subarray(0, encoder.encodeInto(text, bounded).written)
 }
 
-/** The text of valid UTF-8, or undefined. */
+/** Decodes UTF-8. Returns undefined for invalid UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return strictDecoder.decode(bytes)
@@ -35,12 +35,12 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Text for people, for example a close reason. Invalid UTF-8 becomes U+FFFD. */
+/** Decodes human-readable text, for example a close reason. Invalid UTF-8 becomes U+FFFD. */
 export function decodeLossyText(bytes: Uint8Array): string {
   return lenientDecoder.decode(bytes)
 }
 
-/** A message with its length as a big-endian u32 in front, the format of executor messages (protocol 3.2). */
+/** Returns a message preceded by its length as a big-endian u32, the format of executor messages (protocol 3.2). */
 export function lengthPrefixed(body: string | Uint8Array): Uint8Array {
   const isText = typeof body === 'string'
   const length = isText ? Buffer.byteLength(body) : body.length

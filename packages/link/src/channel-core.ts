@@ -3,7 +3,7 @@ import { ChannelInput } from './channel-input.ts'
 import { ChannelOutput } from './channel-output.ts'
 import type { LinkEnd } from './errors.ts'
 
-/** The channel's number on each side (protocol 2.4) and which side opened it. */
+/** Ids of a channel on both sides (protocol 2.4), and which side opened it. */
 export interface ChannelIds {
   readonly localId: number
   readonly remoteId: number
@@ -11,7 +11,7 @@ export interface ChannelIds {
   readonly isOwn: boolean
 }
 
-/** Core of a channel on this side: the two directions, which end independently, and the state that they share. */
+/** Core of a channel on this side: its two directions, which end independently, and the state that they share. */
 export class ChannelCore {
   readonly host: ChannelHost
   readonly endpoint: string
@@ -54,7 +54,7 @@ export class ChannelCore {
   receiveStop(): void {
     if (this.output.hasPeerStopped) return
     this.output.receiveStop()
-    // A legacy peer that drops a channel sends only ChannelClose, so its data has ended too.
+    // A legacy peer that drops a channel sends only ChannelClose (protocol R-13), so the peer's data has ended too.
     const { peerAge } = this.host
     if (peerAge === 'Legacy') this.input.receiveEnd()
     else if (peerAge === 'Unknown') this.input.endAfterIdle()
@@ -78,7 +78,7 @@ export class ChannelCore {
     this.settle()
   }
 
-  /** Once both directions have ended, sends the missing end frames and removes the channel from the link. */
+  /** Once both directions have ended, sends the missing end frames (protocol R-14) and removes the channel from the link. */
   settle(): void {
     if (this.#isDead || this.linkEnd !== undefined || !this.output.hasSentEnd) return
     if (!this.input.hasSentStop && !this.input.hasReadEnd) return

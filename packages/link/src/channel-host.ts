@@ -11,17 +11,17 @@ export interface ChannelHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
   readonly peerAge: PeerAge
-  /** Milliseconds of the link's clock. */
+  /** Current time of the link's clock in milliseconds. */
   now(): number
-  /** If half a receive window is consumed within this many milliseconds since its last grant, the window doubles. */
+  /** Limit in milliseconds: if half a receive window is consumed within this time after its last grant, the window doubles. */
   growthHorizonMs(): number
   /** Sends a frame other than data. Ends the link when too many such frames are queued. */
   sendControl(frame: Uint8Array): void
   /** Ends the link if more data is queued than `maxQueuedBytes` allows. */
   checkData(): void
-  /** False while too much output is queued to start another action. `resume` is called once there is room. */
+  /** False while too much output is queued to start another action. Then `resume` is called once there is room. */
   mayAnswer(resume: () => void): boolean
-  /** Called when queued data was sent or dropped. `isAnswer` is true if it was an action's answer. */
+  /** Called when queued data was sent or dropped. `isAnswer` is true if the data was the answer of an action. */
   dataLeft(isAnswer: boolean): void
   /**
    * True once the peer has read everything sent up to a position of `outgoing`: it answered a Ping that was sent after
@@ -46,7 +46,7 @@ export interface ChannelState {
   settle(): void
 }
 
-/** The parts of a channel that its link uses when it is removed. */
+/** The parts of a channel that its link uses when it removes the channel. */
 export interface HostedChannel {
   readonly localId: number
   /** True when this side opened the channel. */

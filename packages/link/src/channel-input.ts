@@ -6,8 +6,8 @@ import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Time without data after which ChannelClose of a peer of unknown age also counts as the end of its data (protocol
-// 1.7).
+// Milliseconds without data after which ChannelClose of a peer of unknown age also counts as the end of the peer's data
+// (protocol 1.7).
 const STOP_IDLE_MS = 300
 
 interface Reader {
@@ -26,14 +26,14 @@ export class ChannelInput implements WheelEntry {
   hasPeerEnded = false
   /** ChannelClose was sent: this side has stopped reading. */
   hasSentStop = false
-  /** The application has seen the end. */
+  /** The application has read the end of the peer's data. */
   hasReadEnd = false
   readonly #core: ChannelState
-  // The frame being offered to onReadable, and the bytes that the application has not read yet.
+  // The frame that is being offered to onReadable, and the queue of bytes that the application has not read yet.
   #arriving: Uint8Array | undefined = undefined
   #inbox: ByteQueue | undefined = undefined
   #reader: Reader | undefined = undefined
-  /** Wheel round in which the idle time had first passed, 0 before. */
+  /** Round of the wheel in which the idle time was first seen to have passed; 0 before that. */
   #idleRound = 0
 
   constructor(core: ChannelState) {
@@ -45,15 +45,16 @@ export class ChannelInput implements WheelEntry {
     return this.#core.linkEnd !== undefined && !this.hasPeerEnded && !this.hasSentStop
   }
 
-  /** Handles a ChannelData frame. Returns false when it exceeds the credit. */
+  /** Handles a ChannelData frame. Returns false when the frame exceeds the peer's credit. */
   receiveData(message: Uint8Array): boolean {
     const length = message.length - FRAME.dataHeaderBytes
     if (!this.window.arrived(length)) return false
-    // Data that arrives after either end of this direction is dropped if the old credit covers it, as public peers do.
+    // Data that arrives after this side stopped reading or the peer ended its data is dropped, as long as the old credit covers
+    // it. Current Nexigon agents do the same.
     if (this.hasSentStop || this.hasPeerEnded) return true
     if (this.wheelTick > 0) this.endAfterIdle()
     if (length === 0) {
-      // Empty data, which only old peers send, is not an end.
+      // Agents of 2025 can send empty data. It is not the end of the data (protocol R-10).
       this.#consumed(1, 0)
       return true
     }
@@ -101,8 +102,8 @@ export class ChannelInput implements WheelEntry {
       // A peer without credit cannot send, so missing data is not a sign of the end.
       this.endAfterIdle()
     } else if (peerAge === 'Unknown' && (this.#idleRound === 0 || this.#idleRound === wheel.rounds)) {
-      // After a blocked event loop the wheel runs its ticks before the socket is read. The next round decides, after
-      // that read.
+      // After a blocked event loop, the wheel runs several ticks before the socket is read, so data may still be unread. The
+      // next round of the wheel decides, after that read.
       this.#idleRound = wheel.rounds
       wheel.scheduleTicks(this, 1)
     } else {
@@ -154,7 +155,7 @@ export class ChannelInput implements WheelEntry {
   }
 
   stop(): void {
-    // After the peer's end there is nothing to stop.
+    // Once the application has read the end of the data, there is nothing to stop.
     if (this.hasSentStop || this.hasReadEnd || this.#core.linkEnd !== undefined) return
     this.sendStop()
     this.#arriving = undefined
@@ -192,7 +193,8 @@ export class ChannelInput implements WheelEntry {
     const reader = this.#reader
     if (reader !== undefined) {
       this.#reader = undefined
-      // While a read is pending nothing is queued, so this second read resolves with the end or rejects as truncated.
+      // A pending read means that no data is queued. So this second read() resolves to null at the end of the data, or rejects
+      // if the data is truncated.
       this.read().then(reader.resolve, reader.reject)
     }
     this.#notify()

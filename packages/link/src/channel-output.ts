@@ -7,9 +7,9 @@ import type { DataSource } from './outgoing.ts'
 import { SendWindow } from './send-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Legacy peers discard unread data when the end of data arrives, so the end is sent this long after the data (R-12). The
-// time starts with the peer's Pong to a Ping that was sent after the data. Before that Pong the data may still be in kernel
-// buffers, and the end would arrive right behind it.
+// Legacy peers discard unread data when ChannelClosed arrives. So ChannelClosed is sent 300 ms after the peer's Pong to a Ping
+// that followed the data (protocol R-12). Before that Pong the data may still be in kernel buffers, and ChannelClosed would
+// arrive right behind it.
 const LEGACY_END_DELAY_MS = 300
 const PONG_POLL_MS = 100
 const DONE: Promise<void> = Promise.resolve()
@@ -19,7 +19,7 @@ interface Writer {
   reject(error: Error): void
 }
 
-/** Outgoing direction of a channel: our data until its end or until the peer stops reading (protocol 2.5, 2.7). */
+/** Outgoing direction of a channel: this side's data until its end or until the peer stops reading (protocol 2.5, 2.7). */
 export class ChannelOutput implements DataSource, WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -29,9 +29,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
   hasPeerStopped = false
   /** ChannelClosed was sent: this side has ended its data. */
   hasSentEnd = false
-  /** True if the data are answers of actions. */
+  /** True if the data are answers of actions, on a served executor channel. */
   isAnswers = false
-  /** Data was sent since the peer's last Adjust, so its next Adjust is a reaction to that data. */
+  /** True if data was sent since the peer's last Adjust, so the peer's next Adjust is a reaction to that data. */
   hasSentSinceAdjust = false
   readonly #core: ChannelState
   readonly #window: SendWindow
@@ -42,8 +42,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #isTakingTurns = false
   #owesWritable = false
   #isEnding = false
-  // For peers not known as current: the link's output position behind our last data, whether the peer has read up to
-  // there, and the largest credit that it ever granted.
+  // Used for peers that are not known to be current: the position in the link's output after the last data of this channel,
+  // whether the peer has read everything up to that position, and the largest credit that this side had.
   #dataPosition = 0
   #hasPeerReadData = false
   #peakFrames: number
@@ -72,7 +72,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return this.#endSent
   }
 
-  /** Bytes that wait for credit or for the transport. */
+  /** Number of bytes that wait for credit or for the transport. */
   get queuedBytes(): number {
     return this.#queue === undefined ? 0 : this.#queue.length
   }
@@ -87,7 +87,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return true
   }
 
-  /** Handles that the peer has stopped reading, and ends our direction in reply. */
+  /** Handles the peer's ChannelClose: the peer has stopped reading, so this side's data ends as well. */
   receiveStop(): void {
     this.hasPeerStopped = true
     this.#fail()
@@ -101,7 +101,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     this.#resolveEndSent?.()
   }
 
-  /** Sends one queued frame. Returns true when credit and data for another remain. */
+  /** Sends one queued frame. Returns true when credit and data for another frame remain. */
   sendFrame(): boolean {
     const queue = this.#queue
     const length = queue === undefined ? 0 : Math.min(this.#window.sendable, queue.length)
@@ -118,15 +118,15 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return this.#isTakingTurns
   }
 
-  /** Sends the end to an old peer after it had time to read the data (R-12). */
+  /** Sends ChannelClosed to a legacy peer after the peer had time to read the data, or waits longer (protocol R-12). */
   onDeadline(): void {
     if (this.#hasPeerReadData && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()
   }
 
   /**
-   * True when more than half of the peer's window is still closed. An old peer that has read everything has at least
-   * half of it open (protocol 2.5).
+   * True when more than half of the peer's window is still closed. A legacy peer that has read everything has reopened at least
+   * half of its window (protocol 2.5).
    */
   get #isSurelyUnread(): boolean {
     return this.#window.frames * 2 < this.#peakFrames || this.#window.bytes * 2 < this.#peakBytes
@@ -143,8 +143,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
       this.#transmit(frame, length)
       return true
     }
-    // A single write may exceed the high-water mark. A write after tryWrite() returned false may not, nor one while the
-    // link's other channels already exceed `maxQueuedBytes`.
+    // One write may exceed the high-water mark. A write while the channel is above this mark, or while the link is above
+    // `maxQueuedBytes`, is checked and ends the link if more than `maxQueuedBytes` are queued.
     const wasFull = this.queuedBytes >= limits.channelHighWaterBytes || outgoing.isDataOverfull
     this.#queue ??= new ByteQueue()
     this.#queue.push(bytes)
@@ -179,7 +179,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #hasRoom(): boolean {
     const { limits, outgoing } = this.#core.host
     const { queuedBytes } = this
-    // The queues of other channels must not block this one forever, so a channel without queued data may always write.
+    // A channel without queued data may always write. Otherwise the queues of other channels could block it forever.
     const isLow = queuedBytes < limits.channelHighWaterBytes && (queuedBytes === 0 || outgoing.hasRoom)
     if (this.canWrite && isLow) return true
     this.#owesWritable = true
@@ -240,7 +240,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     if (this.#mayLoseData && !this.hasSentEnd) {
       const { host } = this.#core
       this.#hasPeerReadData = host.hasPeerRead(this.#dataPosition)
-      // The heartbeat check above may have ended the link.
+      // hasPeerRead() may have run a heartbeat check that ended the link.
       if (this.#core.linkEnd !== undefined) return
       host.wheel.schedule(this, this.#hasPeerReadData ? LEGACY_END_DELAY_MS : PONG_POLL_MS)
     } else {
@@ -249,9 +249,10 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   /**
-   * True when an end right behind the data could make the peer discard unread data. Executor channels are exempt: a
-   * server ends only after its client did, and a client only after reading its answers. For current peers the end is
-   * sent at once, because it frees the channel, and they allow only a few (R-14).
+   * True when ChannelClosed right behind the data could make the peer discard unread data. Served executor channels are exempt
+   * while the peer's age is unknown: a client ends its data only after reading its answers, and the server ends after the
+   * client. Current peers get ChannelClosed at once, because it frees the channel, and they allow only few channels (protocol
+   * R-14).
    */
   get #mayLoseData(): boolean {
     const { peerAge } = this.#core.host

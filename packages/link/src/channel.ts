@@ -3,8 +3,8 @@ import type { ChannelCore } from './channel-core.ts'
 let readCore: (channel: Channel) => ChannelCore
 
 /**
- * A channel on this side of a link: a byte stream in each direction, each with its own end (protocol 2.6, 2.7). The `on…`
- * hooks are called synchronously while frames are handled. If a hook throws, the channel is closed.
+ * A channel on this side of a link: a byte stream in each direction, and each direction ends separately (protocol 2.6, 2.7).
+ * The `on…` hooks are called synchronously while frames are handled. If a hook throws, the channel is closed.
  */
 export class Channel {
   readonly #core: ChannelCore
@@ -66,9 +66,9 @@ export class Channel {
   }
 
   /**
-   * Like write() without a promise. The bytes are queued unless `canWrite` is false. After it returned false, the caller
-   * should not write until `onWritable` is called. If it writes nevertheless and more than `maxQueuedBytes` are queued on
-   * the link, the link ends as ConsumerTooSlow.
+   * Like write() without a promise. The bytes are queued unless `canWrite` is false. Returns false when there is no room for
+   * more; the caller should then not write until `onWritable` is called. If it writes nevertheless and more than
+   * `maxQueuedBytes` are queued on the link, the link ends as ConsumerTooSlow.
    */
   tryWrite(bytes: Uint8Array): boolean {
     return this.#core.output.tryWrite(bytes)
@@ -90,17 +90,17 @@ export class Channel {
     return this.#core.output.canWrite
   }
 
-  /** Bytes written that still wait for credit or for the transport. */
+  /** Number of written bytes that still wait for credit or for the transport. */
   get queuedBytes(): number {
     return this.#core.output.queuedBytes
   }
 
-  /** True once the peer has stopped reading. Public peers send this only when they drop the whole channel (R-13). */
+  /** True once the peer has stopped reading. A legacy peer that drops the whole channel sends no other sign (protocol R-13). */
   get hasPeerStopped(): boolean {
     return this.#core.output.hasPeerStopped
   }
 
-  /** Called once when the peer stops reading. Data that it sent before can still be read. */
+  /** Called once when the peer stops reading. Data that the peer sent before can still be read. */
   get onPeerStopped(): (() => void) | undefined {
     return this.#core.onPeerStopped
   }
@@ -110,19 +110,19 @@ export class Channel {
   }
 
   /**
-   * Ends our data once all queued bytes were sent. Old peers discard unread data when the end arrives, so for them the end
-   * is delayed by a few hundred milliseconds (R-12).
+   * Ends this side's data once all queued bytes were sent. Legacy peers discard unread data when the end arrives, so for them
+   * the end is delayed by a few hundred milliseconds (protocol R-12).
    */
   end(): void {
     this.#core.output.end()
   }
 
-  /** Resolves when the end of our data was sent to the peer, or the link ended. */
+  /** Resolves when the end of this side's data was sent to the peer, or the link ended. */
   get endSent(): Promise<void> {
     return this.#core.output.endSent
   }
 
-  /** Drops unread bytes and sends the peer ChannelClose: this side has stopped reading. */
+  /** Drops unread bytes and sends ChannelClose, which informs the peer that this side has stopped reading. */
   stopReading(): void {
     this.#core.input.stop()
   }
@@ -137,7 +137,7 @@ export class Channel {
     return this.#core.closed
   }
 
-  /** Yields the peer's data to its end. Leaving the loop early stops reading. Throws like read(). */
+  /** Yields the peer's data until its end. Leaving the loop early stops reading. Throws LinkEndedError like read(). */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for (;;) {
@@ -151,7 +151,7 @@ export class Channel {
   }
 }
 
-/** Internal state of a channel, for modules of this package that are built on channels. */
+/** Returns the internal state of a channel, for modules of this package that are built on channels. */
 export function coreOf(channel: Channel): ChannelCore {
   return readCore(channel)
 }

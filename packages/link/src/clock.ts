@@ -1,6 +1,6 @@
 /** Source of time for links. Tests pass a ManualClock. */
 export interface Clock {
-  /** Milliseconds since any fixed moment, never going back. */
+  /** Milliseconds since an arbitrary fixed time. Never decreases. */
   now(): number
   /** Calls `callback` about every `intervalMs` until the returned function is called. */
   every(intervalMs: number, callback: () => void): () => void

@@ -1,23 +1,24 @@
 import { ProtocolError, RemoteActionError } from './errors.ts'
 
-/** Error kinds of the protocol (3.2). */
+/** Error kinds on the wire (protocol 3.2). */
 export type WireErrorKind = 'Invalid' | 'Forbidden' | 'Internal' | 'RateLimited'
 
 /**
- * The answer of an action that succeeded: exactly two keys (R-1). `undefined` becomes the empty object (protocol 0.2).
+ * Encodes the answer of a successful action as JSON with exactly two keys (protocol R-1). `undefined` becomes the empty object
+ * (protocol 0.2).
  */
 export function okEnvelope(value: unknown): string {
   return okEnvelopeOfJson(JSON.stringify(value) ?? '{}')
 }
 
-/** Like okEnvelope for a value that is JSON text already. */
+/** Like okEnvelope, for a value that is JSON text already. */
 export function okEnvelopeOfJson(json: string): string {
   return `{"result":"Ok","value":${json}}`
 }
 
 /**
- * The answer of an action that failed: exactly two keys (R-1). Old peers cannot read `RateLimited`, so it
- * becomes `Internal` unless the peer is known to be new enough (R-19).
+ * Encodes the answer of a failed action as JSON with exactly two keys (protocol R-1). Peers from before 2026-03-27 cannot read
+ * `RateLimited`, so it becomes `Internal` unless the peer is known to be new enough (protocol R-19).
  */
 export function errorEnvelope(
   kind: WireErrorKind,
@@ -37,8 +38,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Returns the value of an answer. Throws RemoteActionError for an error envelope and ProtocolError for anything else. A
- * third key is an error as well, because public clients refuse it (protocol 0.2).
+ * Returns the value of an answer. Throws RemoteActionError for an error envelope and ProtocolError for anything else. An
+ * envelope with a third key is invalid as well, because published Nexigon clients reject it (protocol 0.2).
  */
 export function parseEnvelope(text: string): unknown {
   let envelope: unknown

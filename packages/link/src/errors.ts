@@ -1,16 +1,20 @@
 /**
- * Reason of a link's end: `LocalClose` after our close(); `PeerClose` after the peer's Close frame; `TransportClosed`
- * when the transport ended without a Close frame; `Violation` when the peer broke the protocol; `Timeout` when a Hello or
- * Pong did not arrive in time; `ConsumerTooSlow` when the peer read too slowly for the bounded queue, or not at all for
- * 30 s (protocol 2.8 to 2.11).
+ * Reason of a link's end (protocol 2.8 to 2.11):
+ *
+ * - `LocalClose`: close() was called on this side, or this side had an internal error.
+ * - `PeerClose`: the peer sent a Close frame.
+ * - `TransportClosed`: the transport ended without a Close frame.
+ * - `Violation`: the peer broke the protocol.
+ * - `Timeout`: a Hello or Pong did not arrive in time.
+ * - `ConsumerTooSlow`: the peer read too slowly for the bounded queue, or read nothing for 30 s.
  */
 export interface LinkEnd {
   readonly kind: 'LocalClose' | 'PeerClose' | 'TransportClosed' | 'Violation' | 'Timeout' | 'ConsumerTooSlow'
-  /** Text for people and logs. It contains text sent by the peer only for `PeerClose` and `TransportClosed`. */
+  /** Human-readable reason. It contains text sent by the peer only for `PeerClose` and `TransportClosed`. */
   readonly reason: string
 }
 
-/** An undecodable frame, or a frame that breaks the protocol (2.2, 2.11). Fatal for the link that received it. */
+/** A frame that cannot be decoded or breaks the protocol (protocol 2.2, 2.11). It ends the link that received it. */
 export class FrameError extends Error {
   override name = 'FrameError'
 }
@@ -33,10 +37,10 @@ export class LinkEndedError extends Error {
 
 const RETRYABLE_REASONS = new Set(['connection channel limit reached', 'too many concurrent TCP forwardings'])
 
-/** The peer refused a channel, or did not answer in time. */
+/** The peer rejected a channel, or did not answer in time. */
 export class ChannelRejectedError extends Error {
   override name = 'ChannelRejectedError'
-  /** The peer's reason, or `timed out` or `too many channels are waiting` from this side. */
+  /** The peer's reason, or `timed out` or `too many channels are waiting`, which this side sets. */
   readonly reason: string
 
   constructor(reason: string) {
@@ -44,13 +48,13 @@ export class ChannelRejectedError extends Error {
     this.reason = reason
   }
 
-  /** True for the two reasons that mean "too many at the moment" (R-17). */
+  /** True for the two reasons that mean "too many channels at the moment" (protocol R-17). */
   shouldRetry(): boolean {
     return RETRYABLE_REASONS.has(this.reason)
   }
 }
 
-/** The channel accepts no more data: it was ended here, the peer stopped reading, or the link ended (`cause`). */
+/** The channel accepts no more data: this side ended it, the peer stopped reading, or the link ended (`cause`). */
 export class ChannelClosedError extends Error {
   override name = 'ChannelClosedError'
 }
@@ -63,7 +67,7 @@ export class ProtocolError extends Error {
 /** The peer answered an action with an error envelope (protocol 3.2). */
 export class RemoteActionError extends Error {
   override name = 'RemoteActionError'
-  /** `Invalid`, `Forbidden`, `Internal` or `RateLimited`; newer peers may send others. */
+  /** `Invalid`, `Forbidden`, `Internal` or `RateLimited`; newer peers may send other kinds. */
   readonly kind: string
 
   constructor(kind: string, message: string) {

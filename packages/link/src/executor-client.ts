@@ -12,11 +12,11 @@ import type { WheelEntry } from './wheel.ts'
 /** Options of an executor client. */
 export interface ExecutorClientOptions {
   /**
-   * Milliseconds from sending a request to its answer. No limit by default, since the protocol sets none. On timeout
-   * the channel is closed: answers carry no id, so a late one would be taken for the next.
+   * Milliseconds from sending a request to its answer. No limit by default, since the protocol sets none. On timeout the
+   * channel is closed: answers carry no id, so a late answer would be taken for that of the next request.
    */
   readonly answerTimeoutMs?: number | undefined
-  /** Memory for outputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
+  /** Memory budget for outputs over 64 KiB that arrive in pieces. By default all clients of the process share 256 MiB. */
   readonly budget?: ByteBudget | undefined
 }
 
@@ -26,7 +26,7 @@ interface Call {
   reject(error: unknown): void
 }
 
-/** Limit of calls queued behind a running one; further calls are rejected. */
+/** Limit of calls queued behind the running call; further calls are rejected. */
 const MAX_WAITING_CALLS = 1024
 
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
@@ -51,7 +51,7 @@ export class ExecutorClient implements WheelEntry {
     this.#fields = new FieldReader(options.budget ?? SHARED_BUDGET)
     this.#core.input.onReadable = () => this.#run()
     this.#core.onPeerStopped = () => this.#fail(new ChannelClosedError('the peer closed the executor'))
-    // If the channel itself is closed, calls still waiting must be rejected.
+    // When the channel closes, calls that still wait must be rejected.
     void this.#core.closed.then(() => this.close())
     if (this.#core.output.hasPeerStopped) this.#fail(new ChannelClosedError('the peer closed the executor'))
     else this.#run()
@@ -103,7 +103,7 @@ export class ExecutorClient implements WheelEntry {
     }
   }
 
-  /** Feeds the next piece. Returns false when none has arrived or the data has ended. */
+  /** Passes the next piece of data to the field reader. Returns false when no piece has arrived or the data has ended. */
   #read(): boolean {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) return false
@@ -144,7 +144,7 @@ export class ExecutorClient implements WheelEntry {
       call.reject(error)
     }
     this.#fields.release()
-    // Bytes that arrive before the next request is sent cannot be its answer.
+    // Bytes that arrive before the next request is sent cannot be the answer to that request.
     if (this.#fields.hasRest) this.#fail(new ProtocolError('a response without a request'))
     else this.#sendNext()
   }

@@ -14,7 +14,7 @@ import { RawPeer } from './testing/raw-peer.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(/\s/g, ''), 'hex'))
 
-// The vectors of protocol 3.2.
+// Example messages of protocol 3.2.
 const GET_ACTOR = hex('000e 6163746f725f4765744163746f72 00000002 7b7d')
 const FORBIDDEN = hex(`0000003e 7b22726573756c74223a224572726f72222c226572726f72223a7b226b696e64223a
   22466f7262696464656e222c226d657373616765223a226e6f227d7d`)
@@ -41,7 +41,7 @@ interface Served {
   send(bytes: Uint8Array, size?: number): void
   /** Answers received since the last call. */
   answers(): string[]
-  /** Frames other than data and Adjusts that arrived with the last answers(). */
+  /** Frames other than data and Adjusts that arrived with the last call of answers(). */
   others: string[]
 }
 
@@ -444,7 +444,7 @@ describe('a peer that sends requests on every channel and does not read', () => 
     peer.sent()
     expect(begun()).toBe(4)
     expect(queuedBytes()).toBeLessThan(256 * 1024 + 100_000)
-    // The peer answers Pings, so it is alive, but it reads no answers.
+    // The peer answers Pings, so the link is alive, but the peer reads no answers.
     for (let ms = 0; ms < 29_000; ms += 1000) {
       peer.clock.advance(1000)
       if (peer.sent().some(({ type }) => type === 'Ping')) peer.send({ type: 'Pong' })

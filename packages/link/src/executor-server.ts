@@ -15,14 +15,14 @@ export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer
 
 /** Options of a served executor channel. */
 export interface ExecutorOptions {
-  /** Memory for inputs over 64 KiB that arrive in pieces; 256 MiB for the whole process by default. */
+  /** Memory budget for inputs over 64 KiB that arrive in pieces. By default all servers of the process share 256 MiB. */
   readonly budget?: InputBudget | undefined
   /**
-   * Answers a request whose input exceeded the budget. Without it, or when it returns undefined, the answer is
+   * Answers a request whose input exceeded the budget. Without this function, or when it returns undefined, the answer is
    * `Internal`.
    */
   readonly answerStarved?: (() => ExecutorAnswer | undefined) | undefined
-  /** Receives errors that `handle` threw. The peer only gets `Internal`. */
+  /** Receives errors that `handle` threw. The peer gets only the error kind `Internal`. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -32,7 +32,7 @@ export interface ExecutorService {
   readonly ended: Promise<void>
 }
 
-// A frame can hold thousands of tiny requests. After this many, the server yields to the event loop.
+// Number of requests after which the server yields to the event loop. One frame can hold thousands of tiny requests.
 const REQUESTS_PER_TURN = 64
 
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
@@ -60,7 +60,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     core.output.isAnswers = true
     core.input.onReadable = () => this.#run()
     core.onPeerStopped = () => this.#close()
-    // Requests, or the peer's end, may have arrived before this server was attached.
+    // Requests, or the peer's ChannelClose, may have arrived before this server was attached.
     if (core.output.hasPeerStopped) this.#close()
     else this.#run()
   }
@@ -75,8 +75,8 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 
   #run(): void {
     while (!this.#isBusy && !this.#isWaiting && !this.#isOver) {
-      // A peer that does not read its answers may not start further actions. Its requests stay unread, so they fill its own
-      // buffers.
+      // A peer that does not read its answers may not start further actions. Its requests stay unread, so they fill the peer's
+      // own buffers.
       if (this.#requests.isBetweenRequests && !this.#core.host.mayAnswer(() => this.#resumeReading())) {
         this.#isWaiting = true
         return
@@ -98,7 +98,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     this.#run()
   }
 
-  /** Feeds the next piece. Returns false when none has arrived or the data has ended. */
+  /** Passes the next piece of data to the request reader. Returns false when no piece has arrived or the data has ended. */
   #read(): boolean {
     const piece = this.#core.input.tryRead()
     if (piece === undefined) {
@@ -108,7 +108,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
       return false
     }
     if (piece === null) {
-      // Answers the peer's end with ours (R-14). An incomplete request cannot be answered.
+      // When the peer has ended its data, this side ends its own (protocol R-14). An incomplete request cannot be answered.
       if (this.#requests.isIdle) this.#core.output.end()
       this.#close(this.#requests.isIdle)
       return false
@@ -194,9 +194,9 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 }
 
 /**
- * Serves an executor channel: requests run one after the other, and each is answered with the result of `handle`
- * (protocol 3.2). A header over the limits or a request that stays incomplete closes the channel, not the connection.
- * The peer's end is answered with ours (R-14).
+ * Serves an executor channel: requests run one after the other, and each is answered with the result of `handle` (protocol
+ * 3.2). A header over the limits or a request that stays incomplete closes the channel, not the connection. When the peer ends
+ * its data, this side ends its own (protocol R-14).
  */
 export function serveExecutor(
   channel: Channel,

@@ -1,8 +1,8 @@
 import type { InputBudget } from './byte-budget.ts'
 import { emptyBytes } from './bytes.ts'
 
-// Fields up to this size are not charged to the budget. For larger ones an announced length alone allocates no more
-// than this.
+// Fields up to this size in bytes are not charged to the budget. For a larger field, the announced length alone allocates no
+// more than this size.
 const FREE_BYTES = 64 * 1024
 
 /** Reads fields of known length from a stream of pieces. A field within one piece is not copied. */
@@ -21,7 +21,7 @@ export class FieldReader {
     this.#budget = budget
   }
 
-  /** Adds the next piece. All bytes of the previous one must have been taken. */
+  /** Adds the next piece. All bytes of the previous piece must have been taken. */
   feed(piece: Uint8Array): void {
     this.#piece = piece
     this.#offset = 0
@@ -32,7 +32,9 @@ export class FieldReader {
     return this.#offset < this.#piece.length || this.#filled > 0 || this.#skipped > 0
   }
 
-  /** Takes the next `length` bytes. If it returns undefined, feed more and call again with the same length. */
+  /**
+   * Takes the next `length` bytes. If it returns undefined, call feed() with more bytes and take() again with the same length.
+   */
   take(length: number): Uint8Array | undefined {
     const available = this.#piece.length - this.#offset
     if (this.isStarved) return this.#skip(length, available)
@@ -54,7 +56,7 @@ export class FieldReader {
     return part
   }
 
-  /** Returns the memory of the last large fields to the budget; their bytes must not be used afterwards. */
+  /** Releases the memory of the last large fields to the budget. Their bytes must not be used afterwards. */
   release(): void {
     if (this.#taken > 0) this.#budget.release(this.#taken)
     this.#taken = 0

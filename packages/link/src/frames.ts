@@ -8,7 +8,7 @@ export const MAGIC: Uint8Array = Uint8Array.from([
 
 /** Sizes and credits that the wire format fixes, in bytes and frames (protocol 2.5, 2.10). */
 export const FRAME = {
-  /** Longest frame that peers accept: 1 MiB of payload and the header. */
+  /** Longest frame that peers accept, in bytes: 1 MiB of payload and the header. */
   maxBytes: 1024 * 1024 + 9,
   /** Longest payload of one ChannelData frame. */
   maxPayloadBytes: 1024 * 1024,
@@ -18,11 +18,11 @@ export const FRAME = {
    * gets in one piece without copying.
    */
   chunkBytes: 16 * 1024 - 9 - 8,
-  /** Longest Hello info, endpoint or reason. */
+  /** Longest Hello info, endpoint or reason, in bytes. */
   maxControlPayloadBytes: 4096,
   /** Length of a ChannelData frame without its payload. */
   dataHeaderBytes: 9,
-  /** Receive window that every Request and Accept advertises. The value is fixed. */
+  /** Receive window that every Request and Accept advertises. The value is fixed (protocol R-8). */
   initialFrameCredit: 128,
   initialByteCredit: 16 * 1024,
   /** Largest outstanding credit, of frames and of bytes. */
@@ -190,7 +190,7 @@ function requireLength(bytes: Uint8Array, min: number): void {
 }
 
 /**
- * Decodes a transport message. Variable-length parts are views into it. Bytes after a fixed-size frame are ignored
+ * Decodes a transport message. Parts of variable length are views of the message. Bytes after a fixed-size frame are ignored
  * (protocol 2.1). Throws FrameError for an unknown tag, a short frame or an id beyond 2^53-1.
  */
 export function decodeFrame(bytes: Uint8Array): Frame {

@@ -63,7 +63,7 @@ it('pings a peer that sends frames less often, but one that falls silent as soon
   expect(heartbeat.nextCheck(351, 340)).toBe(39)
   expect(heartbeat.check(390, 0, 340, true)).toBe('SendPing')
   expect(heartbeat.pong(20)).toBe(true)
-  // A peer that keeps sending gets its next Ping after 30 s.
+  // A peer that keeps sending frames gets its next Ping only after 30 s.
   expect(heartbeat.check(689, 0, 688, true)).toBe('Wait')
   expect(heartbeat.nextCheck(689, 688)).toBe(1)
   expect(heartbeat.check(690, 0, 688, true)).toBe('SendPing')

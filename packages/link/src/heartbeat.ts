@@ -4,11 +4,12 @@ import { TICK_MS } from './wheel.ts'
 export type HeartbeatStep = 'SendPing' | 'Wait' | 'NoPong' | 'NotFlushed'
 
 const POLL_TICKS = 1000 / TICK_MS
-// A peer that sends other frames may answer a Ping this many times later than a silent one.
+// A peer that sends other frames may answer a Ping this many times later than a silent peer.
 const BUSY_FACTOR = 4
-// Public peers ping at our own interval. Waiting 1.5 intervals gives their Ping time to arrive first.
+// Published Nexigon agents send Pings at the same interval as this side. After 1.5 intervals their Ping has arrived, so that
+// this side need not send its own.
 const PINGING_PEER_FACTOR = 1.5
-// Least time between Pings, requested ones included. A current peer accepts at most 8 per second (protocol 2.10).
+// Least number of ticks between Pings, requested Pings included. A current peer accepts at most 8 per second (protocol 2.10).
 const MIN_INTERVAL_TICKS = 300 / TICK_MS
 
 /**
@@ -23,7 +24,7 @@ export class Heartbeat {
   readonly #maxIntervalTicks: number
   readonly #pongTicks: number
   readonly #flushTicks: number
-  // Tick of the peer's Hello or of the last Ping, and whether that Ping still waits for its Pong.
+  // Tick of the last Ping of this side, or of the peer's Hello before the first Ping.
   #pingTick = 0
   #hasPinged = false
   #doesPeerPing = false
@@ -33,9 +34,9 @@ export class Heartbeat {
   #pingAtMs = 0
 
   /**
-   * The first Ping is due `intervalMs` after the peer's Hello. A later Ping is due `intervalMs` after both the last Ping
-   * and the peer's last frame, or 1.5 times as long for a peer that sends Pings too. It is due `maxIntervalMs` after the
-   * last Ping at the latest.
+   * The first Ping is due `intervalMs` after the peer's Hello. A later Ping is due `intervalMs` after both the last Ping and
+   * the peer's last frame, or 1.5 times as long for a peer that sends Pings too. It is due `maxIntervalMs` after the last
+   * Ping at the latest.
    */
   constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number, maxIntervalMs = intervalMs) {
     this.#intervalTicks = Math.max(1, Math.ceil(intervalMs / TICK_MS))
@@ -45,26 +46,26 @@ export class Heartbeat {
     this.#flushTicks = Math.max(1, Math.ceil(flushMs / TICK_MS))
   }
 
-  /** Notes the peer's Hello. Returns the ticks until the first check. */
+  /** Records the peer's Hello. Returns the ticks until the first check. */
   begin(tick: number): number {
     this.#pingTick = tick
     return this.#intervalTicks
   }
 
-  /** Makes a Ping due as soon as the last one was answered, but no sooner than 300 ms after it. */
+  /** Makes a Ping due as soon as the last Ping was answered, but no sooner than 300 ms after that Ping was sent. */
   want(): void {
     this.#isWanted = true
   }
 
-  /** Notes that the peer sent a Ping. */
+  /** Records that the peer sent a Ping. */
   peerPinged(): void {
     this.#doesPeerPing = true
   }
 
   /**
-   * Returns the step for a check. `isFlushed` is true once the outstanding Ping has left the transport's buffer. The
-   * timeout of the Pong starts then, because a slow line with data ahead of the Ping is not dead. Any other frame extends
-   * that timeout, up to four times its length, because old peers queue their Pong behind bulk data.
+   * Returns the next step. `isFlushed` is true once the outstanding Ping has left the transport's buffer. Only then the timeout
+   * of the Pong starts, because a slow line with data ahead of the Ping is not dead. Each received frame extends that timeout,
+   * up to four times its length, because the Pong may be queued behind bulk data.
    */
   check(tick: number, nowMs: number, lastReceivedTick: number, isFlushed: boolean): HeartbeatStep {
     if (!this.#isWaiting) {
@@ -89,15 +90,15 @@ export class Heartbeat {
     return this.#isWaiting && this.#flushedTick === 0
   }
 
-  /** Notes between two checks that the Ping has left the buffer. */
+  /** Records between two checks that the Ping has left the transport's buffer. */
   flushed(tick: number): void {
     this.#flushedTick = tick
   }
 
-  /** Ticks until the next check. */
+  /** Returns the ticks until the next check. */
   nextCheck(tick: number, lastReceivedTick: number): number {
     if (!this.#isWaiting) return Math.max(1, this.#dueTick(lastReceivedTick) - tick)
-    // A late Pong makes the next Ping due at once.
+    // If the Pong arrives later than one interval, the next Ping is due at once.
     const untilPing = this.#pingTick + this.#intervalTicks - tick
     const next = untilPing > 0 && this.#flushedTick !== 0 ? untilPing : POLL_TICKS
     return this.#flushedTick === 0
@@ -105,7 +106,7 @@ export class Heartbeat {
       : Math.max(1, Math.min(next, this.#pongDeadline(lastReceivedTick) - tick))
   }
 
-  /** Handles a Pong. Returns false when no Ping was outstanding, which is fatal. */
+  /** Handles a Pong. Returns false when no Ping was outstanding, which ends the link. */
   pong(nowMs: number): boolean {
     if (!this.#isWaiting) return false
     this.#isWaiting = false

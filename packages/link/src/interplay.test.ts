@@ -24,10 +24,10 @@ const pattern = (position: number, length: number): Buffer => {
   return PATTERN.subarray(start, start + length)
 }
 
-// Stalls here last longer than the default timeouts of a link.
+// Stalls in this test last longer than the default timeouts of a link.
 const LONG_TIMEOUTS = { flushMs: 3_600_000, requestDecisionMs: 3_600_000 }
 
-/** Written and received bytes of one direction of one channel. */
+/** Counts of the bytes written and received in one direction of one channel. */
 class Stream {
   readonly name: string
   written = 0
@@ -36,7 +36,7 @@ class Stream {
   hasEnded = false
   /** The reader saw the end. */
   hasSeenEnd = false
-  /** True if a side closed early, so that not all bytes must arrive. */
+  /** True if a side closed early, so that some bytes need not arrive. */
   isBroken = false
   mayWrite = true
 
@@ -316,7 +316,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
       deliver(amount % 9, (amount >> 4) % 9)
       await Promise.resolve()
     } else if (kind < 88) {
-      // Old peers must read their data within the delay before the end.
+      // Legacy peers must read their data within the delay before ChannelClosed.
       for (const each of pipes) readTheirs(each, 1000)
       clock.advance((amount % 4) * 400)
     } else if (kind < 91) {

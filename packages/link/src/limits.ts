@@ -2,49 +2,54 @@ import { FRAME } from './frames.ts'
 
 /** Bounds of one link. A peer that crosses a bound marked "fatal" ends the link (protocol 2.10, R-17). */
 export interface LinkLimits {
-  /** Channels open or requested, both directions together; further requests are rejected. */
+  /** Number of channels open or requested, by both sides together; further requests are rejected. */
   readonly maxChannels: number
-  /** Requests of the peer that wait for accept() or reject(); further ones are rejected. */
+  /** Number of the peer's channel requests that wait for accept() or reject(); further requests are rejected. */
   readonly maxPendingRequests: number
-  /** Milliseconds to decide a request of the peer. Afterwards it is rejected. */
+  /** Milliseconds to decide a channel request of the peer. Afterwards the request is rejected. */
   readonly requestDecisionMs: number
-  /** Channels open or requested by this side; further opens wait (R-17). */
+  /** Number of channels open or requested by this side; further calls of open() wait (protocol R-17). */
   readonly maxOpenedChannels: number
-  /** Opens of this side that the peer has not answered; further ones wait (R-17). */
+  /** Number of this side's channel requests that the peer has not answered; further calls of open() wait (protocol R-17). */
   readonly maxOpensInFlight: number
-  /** Rate of opens of this side, with a burst of half of it; further ones wait (R-17). */
+  /**
+   * Number of this side's channel requests per second, with a burst of half of it; further calls of open() wait (protocol
+   * R-17).
+   */
   readonly opensPerSecond: number
-  /** Waiting opens; further ones are rejected at once. */
+  /** Number of waiting calls of open(); further calls are rejected at once. */
   readonly maxWaitingOpens: number
-  /** Requests of the peer per second; fatal. */
+  /** Number of the peer's channel requests per second; fatal. */
   readonly requestsPerSecond: number
-  /** Frames of the peer other than data per second; fatal. Adjusts that answer data are not counted. */
+  /** Number of the peer's frames other than data per second; fatal. Adjusts that answer data are not counted. */
   readonly controlFramesPerSecond: number
-  /** Pings of the peer per second; fatal. */
+  /** Number of the peer's Pings per second; fatal. */
   readonly pingsPerSecond: number
-  /** Frames per second for channels that never existed or ended long ago; fatal. */
+  /** Number of frames per second for channels that never existed or ended long ago; fatal. */
   readonly unknownFramesPerSecond: number
-  /** Length of one frame; fatal. */
+  /** Length of one frame in bytes; fatal. */
   readonly maxFrameBytes: number
-  /** Milliseconds for the peer's Hello; fatal. */
+  /** Milliseconds until the peer's Hello must have arrived; fatal. */
   readonly handshakeMs: number
-  /** Milliseconds until a Ping has left the transport's buffer, and until any queued answer was sent; fatal. */
+  /** Milliseconds until a Ping must have left the transport's buffer, and until any queued answer must have been sent; fatal. */
   readonly flushMs: number
   /**
-   * Bytes queued to be sent, including the transport's buffer; fatal. Checked when a writer ignores tryWrite()
-   * returning false, and when it writes while more than this is queued. A link therefore holds at most this plus one
+   * Number of bytes queued to be sent, including the transport's buffer; fatal. Checked when a writer ignores that tryWrite()
+   * returned false, and when it writes while more than this is queued. A link therefore holds at most this number plus one
    * write.
    */
   readonly maxQueuedBytes: number
-  /** Frames other than data queued to be sent; fatal. */
+  /** Number of queued frames other than data; fatal. */
   readonly maxQueuedFrames: number
-  /** Above this fill of the transport's buffer, frames are queued here, so that Pongs stay ahead of data. */
+  /**
+   * When the transport's buffer holds this many bytes, frames are queued in the link instead, so that Pongs stay ahead of data.
+   */
   readonly transportBufferBytes: number
-  /** Above this many queued bytes of one channel, write() waits and tryWrite() returns false. */
+  /** When one channel has this many queued bytes, write() waits and tryWrite() returns false. */
   readonly channelHighWaterBytes: number
   /**
-   * Above this many queued bytes of the whole link, including the transport's buffer, a channel accepts more only if it
-   * has no queued bytes, and no further action is started.
+   * When the whole link has this many queued bytes, including the transport's buffer, a channel accepts more only if it has no
+   * queued bytes, and no further action is started.
    */
   readonly linkHighWaterBytes: number
   /** Largest receive window of one channel, in frames and in bytes. */
@@ -52,7 +57,7 @@ export interface LinkLimits {
   readonly maxReceiveBytes: number
 }
 
-/** The limits of a current public peer (protocol 2.10), and those of R-17 for channels that this side opens. */
+/** The limits of a current Nexigon agent (protocol 2.10), and those of R-17 for channels that this side opens. */
 export const DEFAULT_LIMITS: LinkLimits = {
   maxChannels: 32,
   maxPendingRequests: 16,
@@ -79,7 +84,7 @@ export const DEFAULT_LIMITS: LinkLimits = {
 
 const merged = new WeakMap<Partial<LinkLimits>, LinkLimits>()
 
-/** Fills in the default limits. Links that are given the same object share the result. */
+/** Fills in the default limits. Links that are given the same `limits` object share the result. */
 export function resolveLimits(limits: Partial<LinkLimits> | undefined): LinkLimits {
   if (limits === undefined) return DEFAULT_LIMITS
   let result = merged.get(limits)

@@ -23,13 +23,14 @@ const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: emptyBytes() })
 const PING = encodeFrame({ type: 'Ping' })
 const PONG = encodeFrame({ type: 'Pong' })
 
-// Legacy peers ping right after their Hello, current ones 5 s later (protocol 1.7). 3 s leave time for a slow line.
+// Legacy peers send a Ping right after their Hello, current peers 5 s later (protocol 1.7). The limit of 3 s leaves time for a
+// slow line.
 const LEGACY_PING_TICKS = 3000 / TICK_MS
 const CURRENT_PING_TICKS = 5000 / TICK_MS
 
-// Bounds of the round trip that decides about window growth. Without the minimum, windows would stay at 16 KiB before
-// the first Pong and on a local network. A busy peer would then get so many Adjusts that it ends the link (2.10). Round
-// trips above the maximum are caused by our own data queued on a slow line. Larger windows would only lengthen that queue.
+// Bounds of the round trip that decides about window growth. Without the minimum, windows would stay at 16 KiB before the first
+// Pong and on a local network. A busy peer would then get so many Adjusts that it ends the link (protocol 2.10). Round trips
+// above the maximum are caused by this side's own data queued on a slow line. Larger windows would only lengthen that queue.
 const MIN_ROUND_TRIP_MS = 25
 const MAX_ROUND_TRIP_MS = 1000
 
@@ -50,7 +51,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   readonly wheel: Wheel
   readonly outgoing: Outgoing
   end: LinkEnd | undefined = undefined
-  /** Open channels that this side requested. */
+  /** Number of open channels that this side requested. */
   ownChannels = 0
   readonly #transport: Transport
   readonly #options: LinkOptions
@@ -58,18 +59,18 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   readonly #rates = new RateCounts()
   readonly #heartbeat: Heartbeat
   #peerAge: PeerAge = 'Unknown'
-  /** Tick of the peer's Hello, 0 before it. */
+  /** Tick in which the peer's Hello arrived; 0 before. */
   #helloTick = 0
   #receivedTick: number
   #pingPosition = 0
-  /** Output position up to which the peer has read everything, known from its last Pong. */
+  /** Position in the output up to which the peer has read everything, known from the peer's last Pong. */
   #takenPosition = 0
   #nextId = 1
   #channels: Map<number, ChannelCore> | undefined = undefined
   #requests: Requests | undefined = undefined
   #opens: Opens | undefined = undefined
   #tombstones: Tombstones | undefined = undefined
-  /** Executors that wait until queued answers have left, and the tick at which bytes of an answer last left. */
+  /** Callbacks of executors that wait until queued answers have left, and the tick at which bytes of an answer last left. */
   #waitingExecutors: (() => void)[] | undefined = undefined
   #answerTick = 0
   #ended: Promise<LinkEnd> | undefined = undefined
@@ -127,7 +128,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return this.channelCount + (this.#requests?.pending ?? 0) + (this.#opens?.inFlight ?? 0)
   }
 
-  // From the transport
+  // Calls from the transport
 
   receive(message: Uint8Array): void {
     if (this.end !== undefined) return
@@ -152,7 +153,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.dataLeft(false)
   }
 
-  // From the application
+  // Calls from the application
 
   open(endpoint: string, options: OpenOptions | undefined): Promise<Channel> {
     if (this.end !== undefined) return Promise.reject(new LinkEndedError(this.end))
@@ -160,7 +161,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return this.#opens.open(endpoint, options)
   }
 
-  /** Ends the link. Sends Close first if the peer can still receive (R-15). */
+  /** Ends the link. Sends Close first if the peer can still receive it (protocol R-15). */
   finish(end: LinkEnd): void {
     if (this.end !== undefined) return
     this.end = end
@@ -168,7 +169,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     const isTooSlow = end.kind === 'ConsumerTooSlow'
     const canHear = end.kind === 'LocalClose' || end.kind === 'Violation' || isTooSlow
     this.#waitingExecutors = undefined
-    // If the peer does not read, queued frames are dropped instead of handed to the transport.
+    // If the peer reads too slowly or can no longer receive, queued frames are dropped instead of handed to the transport.
     if (isTooSlow || !canHear) this.outgoing.stop()
     if (canHear) {
       const words = end.kind === 'Violation' ? `protocol violation: ${end.reason}` : end.reason
@@ -190,7 +191,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     }
   }
 
-  // For channels, requests and opens
+  // Calls from channels, requests and opens
 
   now(): number {
     return this.#clock.now()
@@ -219,7 +220,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.#waitingExecutors === undefined) {
       this.#waitingExecutors = []
       this.#answerTick = this.wheel.tick
-      // The next check may be far off, but the wait for queued answers has to be checked from the next tick on.
+      // The next heartbeat check may be far off, but the wait for queued answers has to be checked from the next tick on.
       this.wheel.scheduleTicks(this, 1)
     }
     this.#waitingExecutors.push(resume)
@@ -257,7 +258,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.#channels?.delete(channel.localId)
     if (channel.isOwn) this.ownChannels--
-    // A peer that has ended both directions sends nothing more on this channel.
+    // A peer that has ended both directions sends nothing more on this channel, so no tombstone is needed.
     if (!(channel.input.hasPeerEnded && channel.output.hasPeerStopped)) {
       this.#tombstones ??= new Tombstones()
       this.#tombstones.add(channel.localId, channel.input.window, this.#clock.now())
@@ -354,7 +355,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.wheel.scheduleTicks(this, next)
   }
 
-  /** Ticks during which answers were queued and none was sent. */
+  /** Number of ticks during which answers were queued and none was sent. */
   get #stalledTicks(): number {
     return this.#waitingExecutors === undefined ? 0 : this.wheel.tick - this.#answerTick
   }
@@ -377,7 +378,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     }
   }
 
-  // Frames of the peer; a FrameError thrown here ends the link
+  // Handling of the peer's frames. A FrameError thrown here ends the link.
 
   #receiveFrame(message: Uint8Array): void {
     if (message.length > this.limits.maxFrameBytes) throw new FrameError('frame too large')
@@ -439,10 +440,10 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (message.length < 17) throw new FrameError('frame too short')
     const localId = readId(message, 1)
     const channel = this.#channels?.get(localId)
-    // The data that was sent bounds the number of Adjusts that answer it, so their rate is not limited.
+    // Adjusts that answer data do not count as control frames: the data that was sent bounds their number.
     if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
     if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
-    // 0/0 adds nothing and old peers may send it, so it is tolerated. It was counted above.
+    // An Adjust of 0/0 adds no credit. It is tolerated, because legacy peers may send it.
     else if (!channel.output.receiveAdjust(readU32(message, 9), readU32(message, 13))) {
       throw new FrameError('credit overflow')
     }
@@ -507,10 +508,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#channels.set(channel.localId, channel)
   }
 
-  /**
-   * True when queued answers leave room for more. Data of forwards does not count: a slow forward must not block
-   * actions.
-   */
+  /** True when queued answers leave room for more. Data of TCP forwards does not count: a slow forward must not block actions. */
   #hasRoomForAnswers(): boolean {
     let waitingBytes = 0
     for (const { output } of this.#channels?.values() ?? [])
@@ -522,7 +520,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.finish({ kind: 'ConsumerTooSlow', reason })
   }
 
-  /** An error of this package ends only this link, not the process. */
+  /** Handles an unexpected error of this package. It ends only this link, not the process. */
   #bug(error: unknown): void {
     this.report(error)
     this.finish({ kind: 'LocalClose', reason: 'internal error' })

@@ -12,33 +12,33 @@ const NO_OPTIONS: LinkOptions = {}
 
 /**
  * A multiplexed connection: channels in both directions over a transport (protocol 2). The owner of the transport passes
- * its messages to receive(), calls drained() when its buffer has drained, and transportClosed() when it ended. A peer that
- * breaks the protocol ends only its own link.
+ * received messages to receive(), calls drained() when the transport's buffer has drained, and transportClosed() when the
+ * transport ended. A peer that breaks the protocol ends only its own link.
  */
 export class Link {
   readonly #core: LinkCore
 
-  /** Sends Hello at once (R-7). */
+  /** Sends Hello at once (protocol R-7). */
   constructor(transport: Transport, options: LinkOptions = NO_OPTIONS) {
     const clock = options.clock ?? systemClock
     this.#core = new LinkCore(transport, options, clock, wheelOf(clock))
   }
 
   /**
-   * Handles one binary message of the transport. Never throws. The memory must not be reused: channels keep views of it
-   * until their data was read.
+   * Handles one binary message of the transport. Never throws. The memory of the message must not be reused: channels keep
+   * views of it until their data was read.
    */
   receive(message: Uint8Array): void {
     this.#core.receive(message)
   }
 
-  /** Reports a text message, which ends the link (R-5). */
+  /** Reports a text message, which ends the link (protocol R-5). */
   receiveText(): void {
     this.#core.finish({ kind: 'Violation', reason: 'text message' })
   }
 
   /**
-   * Call this when the transport's bufferedBytes went down, at the latest when they fall below the limit
+   * Call this when `bufferedBytes` of the transport has decreased, at the latest when it falls below the limit
    * `transportBufferBytes`. Queued frames are sent only then.
    */
   drained(): void {
@@ -51,15 +51,15 @@ export class Link {
   }
 
   /**
-   * Requests a channel from the peer. Waits while too many are open or requested (R-17), and retries when the peer
-   * rejects because of too many channels. Rejects with ChannelRejectedError, with LinkEndedError, or with the signal's
+   * Requests a channel from the peer. Waits while too many channels are open or requested (protocol R-17), and retries when the
+   * peer rejects because of too many channels. Rejects with ChannelRejectedError, with LinkEndedError, or with the signal's
    * reason.
    */
   open(endpoint: string, options?: OpenOptions): Promise<Channel> {
     return this.#core.open(endpoint, options)
   }
 
-  /** Sends Close to the peer and ends the link with its channels. Unsent data is dropped (R-15). */
+  /** Sends Close to the peer and ends the link with its channels. Unsent data is dropped (protocol R-15). */
   close(reason = ''): void {
     this.#core.finish({ kind: 'LocalClose', reason })
   }
@@ -89,14 +89,14 @@ export class Link {
     return this.#core.lastReceivedAt
   }
 
-  /** Open channels of both directions. */
+  /** Number of open channels, whichever side opened them. */
   get channelCount(): number {
     return this.#core.channelCount
   }
 
   /**
-   * Age of the peer. A peer that is not `Current` may not know `RateLimited` (R-19), and needs special handling of both
-   * ends of its data (R-12, R-13).
+   * Age of the peer's multiplexer. A peer that is not `Current` may not know `RateLimited` (protocol R-19), and needs special
+   * handling of the end of data in each direction (protocol R-12, R-13).
    */
   get peerAge(): PeerAge {
     return this.#core.peerAge

@@ -13,21 +13,21 @@ export interface OpenOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Resolve and reject functions of one open() promise. */
+/** Resolve and reject functions of the promise that one call of open() returned. */
 export interface OpenWaiter {
   resolve(channel: Channel): void
   reject(error: unknown): void
 }
 
-/** Callbacks of an opening to the list that contains it. */
+/** Callbacks from an `Opening` to the `Opens` that contains it. */
 export interface OpeningOwner {
-  /** The deadline or the time of the next attempt was reached. */
+  /** Called when the deadline or the time of the next attempt was reached. */
   openingDue(opening: Opening): void
-  /** The caller's signal was aborted. */
+  /** Called when the caller's signal was aborted. */
   openingAborted(opening: Opening, reason: unknown): void
 }
 
-/** A call of open() without a channel yet. It waits for a slot, for the peer's answer, or for its next attempt. */
+/** A pending call of open(). It waits for a slot, for the peer's answer, or for its next attempt. */
 export class Opening implements WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -37,7 +37,7 @@ export class Opening implements WheelEntry {
   readonly deadlineTick: number
   /** The peer's last rejection that allows another attempt. */
   lastRefusal: ChannelRejectedError | undefined = undefined
-  /** True once the promise is settled. The peer may still answer. */
+  /** True once the promise of open() is settled. The peer may still answer. */
   isSettled = false
   #retryMs = FIRST_RETRY_MS
   readonly #owner: OpeningOwner

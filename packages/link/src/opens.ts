@@ -16,13 +16,13 @@ export interface AcceptedChannel {
   readonly byteCredit: number
 }
 
-/** The parts of a link that opens use. */
+/** The parts of a link that `Opens` uses. */
 export interface OpensHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
-  /** Channels open or requested, both directions together. */
+  /** Number of channels open or requested, by both sides together. */
   readonly takenSlots: number
-  /** Open channels that this side requested. */
+  /** Number of open channels that this side requested. */
   readonly ownChannels: number
   takeId(): number
   sendControl(frame: Uint8Array): void
@@ -31,8 +31,9 @@ export interface OpensHost {
 }
 
 /**
- * Channels requested by this side. The limits of requests in flight, open channels and requests per second are those
- * that devices accept (R-17). Further opens wait, and so do opens that the peer rejected because of too many channels.
+ * Channels requested by this side. The limits of requests in flight, open channels and requests per second are those that
+ * devices accept (protocol R-17). Further calls of open() wait, and so do calls that the peer rejected because of too many
+ * channels.
  */
 export class Opens implements OpeningOwner, WheelEntry {
   wheelTick = 0
@@ -49,7 +50,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     this.#bucket = new TokenBucket(host.limits.opensPerSecond, host.wheel.tick)
   }
 
-  /** Requests that the peer has not answered. */
+  /** Number of requests that the peer has not answered. */
   get inFlight(): number {
     return this.#inFlight.size
   }
@@ -77,13 +78,13 @@ export class Opens implements OpeningOwner, WheelEntry {
     })
   }
 
-  /** Handles a ChannelAccept. Returns false when no request was outstanding, which is fatal. */
+  /** Handles a ChannelAccept. Returns false when no request was outstanding, which ends the link. */
   accepted(localId: number, accepted: AcceptedChannel): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
     const channel = this.#host.adoptChannel(opening.endpointText, localId, accepted)
     if (opening.isSettled) {
-      // The caller's promise was rejected meanwhile.
+      // The caller's promise was rejected meanwhile, so nobody will use the channel.
       channel.close()
       this.pump()
     } else {
@@ -92,7 +93,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     return true
   }
 
-  /** Handles a ChannelReject. Returns false when no request was outstanding, which is fatal. */
+  /** Handles a ChannelReject. Returns false when no request was outstanding, which ends the link. */
   rejected(localId: number, reason: string): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
@@ -139,7 +140,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     }
   }
 
-  /** Rejects every open after the link ended. */
+  /** Rejects every pending call of open() after the link ended. */
   linkEnded(end: LinkEnd): void {
     this.#host.wheel.cancel(this)
     for (const opening of [...this.#waiting, ...this.#resting, ...this.#inFlight.values()]) {
@@ -157,7 +158,7 @@ export class Opens implements OpeningOwner, WheelEntry {
 
   openingDue(opening: Opening): void {
     if (this.#host.wheel.tick >= opening.deadlineTick) {
-      // A request that was never sent gives no information about the peer, so the reason names the queue.
+      // The peer is not to blame for a request that was never sent, so the reason names the queue.
       const reason = this.#waiting.includes(opening) ? 'too many channels are waiting' : 'timed out'
       this.#giveUp(opening, opening.lastRefusal ?? new ChannelRejectedError(reason))
       return

@@ -3,7 +3,7 @@ import type { Transport } from './transport.ts'
 
 /** A channel with data to send. */
 export interface DataSource {
-  /** Sends one frame. Returns true when there are credit and data for another. */
+  /** Sends one frame. Returns true when there are credit and data for another frame. */
   sendFrame(): boolean
 }
 
@@ -12,7 +12,7 @@ export interface DataSource {
  * channels with data send one frame each in rotation (protocol 2.5 R-9, 2.9 R-16).
  */
 export class Outgoing {
-  /** Data bytes waiting in channels. */
+  /** Number of data bytes queued in channels. */
   queuedBytes = 0
   readonly #transport: Transport
   readonly #limits: LinkLimits
@@ -38,7 +38,7 @@ export class Outgoing {
     )
   }
 
-  /** True when more frames other than data are queued than the limits allow: the peer reads too slowly. */
+  /** True when more frames other than data are queued than the limits allow, because the peer reads too slowly. */
   get isControlOverfull(): boolean {
     return (
       this.#control !== undefined &&
@@ -63,7 +63,7 @@ export class Outgoing {
     this.#transport.send(frame)
   }
 
-  /** Bytes sent so far: a position for isPast(). */
+  /** Number of bytes sent so far: a position for isPast(). */
   get position(): number {
     return this.#sentBytes
   }
@@ -73,7 +73,7 @@ export class Outgoing {
     return this.#transport.bufferedBytes <= this.#sentBytes - position
   }
 
-  /** Sends a frame other than data, after queued ones and ahead of queued data. */
+  /** Sends a frame other than data, after queued control frames and ahead of queued data. */
   sendControl(frame: Uint8Array): void {
     if (this.#isStopped) return
     if (this.#control === undefined && this.#transport.bufferedBytes < this.#limits.transportBufferBytes) {
@@ -86,7 +86,8 @@ export class Outgoing {
   }
 
   /**
-   * Calls sendFrame() of a channel in rotation with others until it returns false. A channel must not be added twice.
+   * Adds a channel to the rotation: sendFrame() is called in turn with other channels until it returns false. A channel must
+   * not be added twice.
    */
   addSource(source: DataSource): void {
     this.#sources ??= []
@@ -119,7 +120,10 @@ export class Outgoing {
     this.#isPumping = false
   }
 
-  /** Hands all queued control frames to the transport, then stops this queue for good. Queued data is dropped. */
+  /**
+   * Stops this queue for good. With `lastFrame`, all queued control frames and then `lastFrame` are handed to the transport;
+   * otherwise queued control frames are dropped. Queued data is always dropped.
+   */
   stop(lastFrame?: Uint8Array): void {
     const control = this.#control
     this.#control = undefined

@@ -5,12 +5,12 @@ import type { LinkLimits } from './limits.ts'
 type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
 
 /**
- * The peer's remaining credit on one channel, and when to return credit (protocol 2.5, R-8, R-11). Credit is charged
- * when a frame arrives and returned when half of the window has been consumed. Waiting longer would deadlock with old
- * peers, which stop sending below 512 bytes of credit.
+ * The peer's remaining credit on one channel, and when to give credit back (protocol 2.5, R-8, R-11). Credit is charged when a
+ * frame arrives and given back when half of the window has been consumed. Waiting longer would deadlock with legacy peers,
+ * which stop sending below 512 bytes of credit.
  */
 export class ReceiveWindow {
-  /** The peer's remaining credit, also used to judge late data of an ended channel. */
+  /** The peer's remaining credit. It is also used to judge late data of an ended channel. */
   leftFrames: number = FRAME.initialFrameCredit
   leftBytes: number = FRAME.initialByteCredit
   /** Credit granted by the last grant(). */
@@ -27,7 +27,7 @@ export class ReceiveWindow {
     return this.leftFrames > 0 && this.leftBytes > 0
   }
 
-  /** Charges one frame. Returns false when the peer had no credit for it, which is fatal. */
+  /** Charges one frame. Returns false when the peer had no credit for the frame, which ends the link. */
   arrived(length: number): boolean {
     if (this.leftFrames < 1 || this.leftBytes < length) return false
     this.leftFrames--
@@ -35,7 +35,7 @@ export class ReceiveWindow {
     return true
   }
 
-  /** Notes consumed frames and bytes. Returns true when it is time to call grant(). */
+  /** Records consumed frames and bytes. Returns true when it is time to call grant(). */
   consumed(frames: number, bytes: number): boolean {
     this.#usedFrames += frames
     this.#usedBytes += bytes
@@ -43,8 +43,8 @@ export class ReceiveWindow {
   }
 
   /**
-   * Returns all consumed credit, and doubles a window if half of it was consumed within `horizonMs` of the last grant.
-   * Sets grantedFrames and grantedBytes; they are never both 0 after consumed() returned true.
+   * Gives all consumed credit back, and doubles a window if half of it was consumed within `horizonMs` of the last grant. Sets
+   * grantedFrames and grantedBytes; they are never both 0 after consumed() returned true.
    */
   grant(now: number, horizonMs: number, limits: WindowLimits): void {
     let growFrames = 0

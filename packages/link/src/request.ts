@@ -8,15 +8,18 @@ export interface ChannelRequest {
   /** False once the request was decided or timed out, or the link ended. */
   readonly isPending: boolean
   /**
-   * Creates the channel. After the link's end or the request's timeout the returned channel is already closed. Throws
-   * if the request was decided before.
+   * Creates the channel. If the link has ended or the request has timed out, the returned channel is already closed. Throws if
+   * the request was accepted or rejected before.
    */
   accept(): Channel
-  /** Rejects with a reason for people, cut to 4 KiB. Does nothing if the request was decided before. */
+  /**
+   * Rejects the request with a human-readable reason, truncated to 4 KiB (protocol R-6). Does nothing if the request was
+   * decided before.
+   */
   reject(reason: string): void
 }
 
-/** Callbacks of a request that carry out its decision. */
+/** Callbacks of a request that carry out the application's decision. */
 export interface RequestOwner {
   accept(request: IncomingRequest): Channel
   reject(request: IncomingRequest, reason: string): void
@@ -29,7 +32,7 @@ export interface RequestedChannel {
   readonly byteCredit: number
 }
 
-/** A request of the peer until it is decided. */
+/** A channel request of the peer, until it is decided. */
 export class IncomingRequest implements ChannelRequest, WheelEntry {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined

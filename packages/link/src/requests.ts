@@ -6,16 +6,16 @@ import type { LinkOptions } from './link-options.ts'
 import { IncomingRequest, type RequestOwner } from './request.ts'
 import type { Wheel } from './wheel.ts'
 
-/** The parts of a link that the peer's requests use. */
+/** The parts of a link that `Requests` uses. */
 export interface RequestsHost {
   readonly wheel: Wheel
   readonly limits: LinkLimits
-  /** Channels open or requested, both directions together. */
+  /** Number of channels open or requested, by both sides together. */
   readonly takenSlots: number
   sendControl(frame: Uint8Array): void
-  /** Creates the channel of a pending request; for a decided one a closed channel. */
+  /** Creates the channel of a pending request. For a request that was already decided the channel is closed. */
   acceptChannel(request: IncomingRequest): Channel
-  /** Called when a slot became free. */
+  /** Called when a channel slot became free. */
   slotFreed(): void
   /** Reports an error thrown by the application. */
   report(error: unknown): void
@@ -25,7 +25,7 @@ export interface RequestsHost {
 export class Requests implements RequestOwner {
   readonly #host: RequestsHost
   readonly #options: Pick<LinkOptions, 'onRequest'>
-  // Created on demand, because links rarely have a pending request.
+  // Created on first use, because links rarely have a pending request.
   #pending: Set<IncomingRequest> | undefined = undefined
 
   constructor(host: RequestsHost, options: Pick<LinkOptions, 'onRequest'>) {
@@ -33,7 +33,7 @@ export class Requests implements RequestOwner {
     this.#options = options
   }
 
-  /** Requests that wait for a decision. */
+  /** Number of requests that wait for a decision. */
   get pending(): number {
     return this.#pending === undefined ? 0 : this.#pending.size
   }

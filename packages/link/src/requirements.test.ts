@@ -6,8 +6,8 @@ import { ManualClock } from './testing/manual-clock.ts'
 import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
 import { HELLO, RawPeer, serve } from './testing/raw-peer.ts'
 
-// Tests of the numbered requirements of docs/protocol.md. The tests of executors and of opens are
-// beside their modules.
+// Tests of the numbered requirements of docs/protocol.md. The tests of executors (protocol) and of opens
+// (protocol R-17) are beside their modules.
 
 const none = new Uint8Array(0)
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
@@ -166,7 +166,7 @@ describe('R-12', () => {
     channel.end()
     expect(peer.transport.bufferedBytes).toBeGreaterThan(0)
     peer.clock.advance(1000)
-    // Until the peer answers the Ping, data that was sent before it may still be in buffers.
+    // Until the peer answers the Ping, data that was sent before the Ping may still be in buffers.
     expect(peer.sentTypes()).toEqual(['ChannelData', 'Ping'])
     peer.clock.advance(1000)
     expect(peer.sent()).toEqual([])
@@ -289,7 +289,7 @@ describe('R-12', () => {
     expect(peer.sent()).toEqual([])
     peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
-    // The closed window shows that a peer reads slowly. Once it is known as current, its end is sent at once.
+    // The closed window shows that the peer reads slowly. Once the peer is known to be current, ChannelClosed is sent at once.
     const [slow, unread] = serve()
     unread.tryWrite(bytes(16_384))
     unread.end()

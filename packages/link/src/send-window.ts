@@ -15,13 +15,13 @@ export class SendWindow {
     return this.frames === 0 ? 0 : Math.min(this.bytes, FRAME.chunkBytes)
   }
 
-  /** Charges the credit of one frame. */
+  /** Charges the credit of one frame with `length` bytes of payload. */
   spend(length: number): void {
     this.frames--
     this.bytes -= length
   }
 
-  /** Adds granted credit. Returns false when a counter would exceed 2^32-1, which is fatal. */
+  /** Adds granted credit. Returns false when a counter would exceed 2^32-1, which ends the link. */
   add(frames: number, bytes: number): boolean {
     this.frames += frames
     this.bytes += bytes

@@ -2,18 +2,18 @@ import type { Socket } from 'node:net'
 import type { Channel } from './channel.ts'
 
 /**
- * Pipes bytes both ways between a channel and a local socket. The directions end independently, and back-pressure slows
- * the faster side. A failure on one side ends the other (protocol 3.3). Truncated data from the channel resets the socket,
- * so that it does not look complete. Resolves when both directions have ended. Never rejects. The socket must have
- * `allowHalfOpen`.
+ * Pipes bytes both ways between a channel and a local socket. The directions end independently, and back-pressure slows the
+ * faster side. A failure of the channel or the socket ends both (protocol 3.3). Truncated data from the channel resets the
+ * socket, so that the data does not look complete. Resolves when both directions have ended. Never rejects. The socket must
+ * have `allowHalfOpen`.
  */
 export async function pipeSocket(channel: Channel, socket: Socket): Promise<void> {
   const { promise: socketClosed, resolve } = Promise.withResolvers<void>()
   // Every 'error' is followed by 'close', which is handled below.
   socket.on('error', () => {})
   socket.once('close', () => {
-    // After the service's regular end, queued data must be sent first: the hub treats ChannelClose as the end of the whole
-    // channel (R-13).
+    // If the local service ended its data regularly, queued data must be sent before ChannelClose: the hub treats ChannelClose
+    // as the end of the whole channel (protocol R-13).
     if (socket.readableEnded) void channel.endSent.then(() => channel.stopReading())
     else channel.close()
     resolve()
@@ -33,7 +33,7 @@ function pipeToChannel(socket: Socket, channel: Channel): void {
   socket.once('end', () => channel.end())
   channel.onWritable = () => {
     if (channel.canWrite || channel.hasPeerStopped) socket.resume()
-    // After the service's regular end no room is needed, and a pause must not delay the report of that end.
+    // `canWrite` is false as well after the local service ended its data. Then the socket must not be reset.
     else if (!socket.readableEnded) socket.resetAndDestroy()
   }
 }
@@ -42,7 +42,7 @@ function pipeToSocket(channel: Channel, socket: Socket): void {
   let isOver = false
   const finish = () => {
     isOver = true
-    // A hub that has also stopped reading has dropped the channel, so the connection to the service is closed (R-13).
+    // A hub that has also stopped reading has dropped the channel, so the connection to the service is closed (protocol R-13).
     if (channel.hasPeerStopped) socket.end(() => socket.destroy())
     else socket.end()
   }

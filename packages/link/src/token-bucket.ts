@@ -1,6 +1,6 @@
 import { TICK_MS } from './wheel.ts'
 
-/** Rate limiter with a burst of half a second. Time is counted in ticks of the wheel. */
+/** Token bucket whose capacity is half a second of its rate. Time is counted in ticks of the wheel. */
 export class TokenBucket {
   readonly #perTick: number
   readonly #capacity: number

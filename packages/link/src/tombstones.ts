@@ -11,9 +11,7 @@ interface Tombstone {
   leftBytes: number
 }
 
-/**
- * Recently ended channels. Frames that the peer sent before it knew of the end must not count as violations.
- */
+/** Recently ended channels. Frames that the peer sent before it knew of a channel's end must not count as violations. */
 export class Tombstones {
   readonly #tombstones = new Map<number, Tombstone>()
   #lastAddedAt = 0
@@ -35,12 +33,12 @@ export class Tombstones {
     return now - this.#lastAddedAt > LIFETIME_MS
   }
 
-  /** Judges a frame other than data. */
+  /** Judges a late frame other than data. */
   control(localId: number): LateFrame {
     return this.#tombstones.has(localId) ? 'Known' : 'Unknown'
   }
 
-  /** Judges a data frame, which the old credit must cover. */
+  /** Judges a late data frame, which the old credit of the channel must cover. */
   data(localId: number, length: number): LateFrame {
     const tombstone = this.#tombstones.get(localId)
     if (tombstone === undefined) return 'Unknown'

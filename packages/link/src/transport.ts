@@ -5,11 +5,11 @@ export interface Transport {
    * must not be changed, because some messages are shared between links.
    */
   send(message: Uint8Array): void
-  /** Bytes accepted by send() and not yet taken by the operating system. */
+  /** Number of bytes accepted by send() and not yet taken by the operating system. */
   readonly bufferedBytes: number
   /**
-   * Closes the transport; with `abort` at once, without delivering buffered data. The code is a WebSocket close code: 1000
-   * by default, 1013 (try again later) for a peer that was too slow.
+   * Closes the transport. With `abort` it closes at once, without delivering buffered data. The code is a WebSocket close code:
+   * 1000 by default, 1013 (try again later) for a peer that was too slow.
    */
   close(abort?: boolean, code?: 1000 | 1013): void
 }

@@ -1,7 +1,7 @@
 import type { Link } from './link.ts'
 import type { Transport } from './transport.ts'
 
-/** Milliseconds for the peer to answer the closing handshake. */
+/** Milliseconds within which the peer must answer the closing handshake. */
 const CLOSE_TIMEOUT_MS = 5_000
 
 /** The subset of a WebSocket that a link uses; sockets of the `ws` package match it. */
@@ -28,8 +28,8 @@ interface SocketLike {
 }
 
 /**
- * Property of a WebSocket that holds its link. Listeners shared by all connections take less memory than closures for
- * each.
+ * Property of a WebSocket that holds its link. Listeners shared by all connections take less memory than closures for each
+ * connection.
  */
 const LINK = Symbol('link')
 type Delivering = { [LINK]?: Link }
@@ -72,7 +72,7 @@ export class WebSocketTransport implements Transport {
     setTimeout(() => this.#webSocket.terminate(), CLOSE_TIMEOUT_MS).unref()
   }
 
-  /** Passes everything that the WebSocket receives to the link, up to and including its end. No listener throws. */
+  /** Passes everything that the WebSocket receives to the link, including errors and the close. No listener throws. */
   deliverTo(link: Link): void {
     ;(this.#webSocket as Delivering)[LINK] = link
     this.#webSocket.on('message', onMessage)
@@ -82,7 +82,7 @@ export class WebSocketTransport implements Transport {
     this.#socket.on('drain', onDrain)
   }
 
-  /** Sends the frames of this turn. */
+  /** Sends the frames of this event-loop turn. */
   uncork(): void {
     this.#isCorked = false
     this.#socket.uncork()

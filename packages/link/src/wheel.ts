@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Length of one tick. Deadlines of this package are accurate to one tick. */
+/** Length of one tick of the timer wheel in milliseconds. Deadlines of this package are accurate to one tick. */
 export const TICK_MS = 100
 
 const SLOTS = 512
@@ -8,9 +8,9 @@ const SLOTS = 512
 // meanwhile are still unread then, so the lost time must not count as silence of the peer.
 const MAX_CATCH_UP_MS = 1000
 
-/** An object with one deadline. The fields belong to the wheel, so that scheduling allocates nothing. */
+/** An object with one deadline. The `wheel…` fields belong to the wheel, so that scheduling allocates nothing. */
 export interface WheelEntry {
-  /** Tick of the deadline, 0 while not scheduled. */
+  /** Tick of the deadline; 0 while no deadline is scheduled. */
   wheelTick: number
   wheelNext: WheelEntry | undefined
   wheelPrevious: WheelEntry | undefined
@@ -44,8 +44,8 @@ export class Wheel {
   }
 
   /**
-   * Sets the entry's deadline, replacing an earlier one. It never fires early: after a blocked event loop the current
-   * tick lags behind the clock.
+   * Sets the entry's deadline, replacing an earlier one. The delay counts from the clock's time, because the current tick lags
+   * behind the clock after a blocked event loop. So a deadline never fires early.
    */
   schedule(entry: WheelEntry, delayMs: number): void {
     const lastTickAt = this.#nextTickAt - TICK_MS

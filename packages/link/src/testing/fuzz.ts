@@ -64,7 +64,7 @@ const CORPUS: Uint8Array[] = [
 const HARMLESS = [1, 4, 5, 6, 9, 9, 10, 10, 11, 11, 13, 14, 15, 16, 17]
 
 /**
- * Returns a random frame, often damaged. With `isGentle` most are harmless, so that links live long enough to build up
+ * Returns a random frame, often damaged. With `isGentle` most frames are harmless, so that links live long enough to build up
  * state.
  */
 export function mutatedFrame(random: Random, isGentle: boolean): Uint8Array {
@@ -73,7 +73,7 @@ export function mutatedFrame(random: Random, isGentle: boolean): Uint8Array {
   const kind = isGentle && random(20) > 0 ? 0 : random(10)
   if (kind < 4) return frame
   if (kind < 7) frame[random(Math.min(frame.length, 26))] = random(256)
-  // Small changes of ids and credits give frames that are still valid.
+  // A small id keeps the frame valid.
   if (kind === 7 && frame.length > 8) frame[8] = random(6)
   if (kind === 8) return frame.subarray(0, random(frame.length + 1))
   if (kind === 9) return Uint8Array.from({ length: random(40) }, () => random(256))
@@ -147,7 +147,7 @@ export async function fuzzLinks(
     link.receive(mutatedFrame(random, links % 2 === 0))
     if (i % 8 === 0) clock.advance(100)
     if (i % 1000 !== 0) continue
-    // Let pending promises settle; otherwise they would make the memory grow.
+    // Let pending promises settle. Otherwise they would make the memory grow.
     await new Promise(resolve => setImmediate(resolve))
     onFrame(i)
   }

@@ -2,14 +2,17 @@ import { emptyBytes } from '../bytes.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame } from '../frames.ts'
 import { HELLO } from './raw-peer.ts'
 
-/** Order of a legacy peer's first frames. Real ones race their first Ping against their first request (protocol 1.7). */
+/**
+ * Order of a legacy peer's first Ping and its first channel request. With real legacy peers this order is random (protocol
+ * 1.7).
+ */
 export type FirstPing = 'BeforeRequest' | 'AfterRequest'
 
 /** The LegacyPeer's side of a channel. */
 export interface LegacyChannel {
   readonly localId: number
   remoteId: number
-  /** Bytes queued to be sent. */
+  /** Bytes queued to be sent on this channel. */
   outbox: Buffer
   sendFrames: number
   sendBytes: number
@@ -26,15 +29,15 @@ export interface LegacyChannel {
 }
 
 /**
- * A peer that behaves like public clients before 2026-07-27 (protocol 2.5 to 2.9). It ignores advertised credit and
- * sends nothing below 512 bytes of credit. It charges its window when data is read and discards unread data when the
- * end arrives. It sends only ChannelClose when it drops a channel.
+ * A peer that behaves like published Nexigon clients from before 2026-07-27 (protocol 2.5 to 2.9). It ignores the credit that
+ * the other side advertises and sends nothing below 512 bytes of credit. It charges its window when data is read and discards
+ * unread data when the end arrives. It sends only ChannelClose when it drops a channel.
  */
 export class LegacyPeer {
   /** Encoded frames for the other side. */
   readonly sent: Uint8Array[] = []
   readonly channels = new Map<number, LegacyChannel>()
-  /** Unread bytes that were discarded because the end arrived too soon. */
+  /** Number of unread bytes that were discarded because the end arrived too soon. */
   discardedBytes = 0
   #nextId = 1
   #owesPing = false

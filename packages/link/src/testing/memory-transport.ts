@@ -2,13 +2,13 @@ import { Link } from '../link.ts'
 import type { LinkOptions } from '../link-options.ts'
 import type { Transport } from '../transport.ts'
 
-/** A direction of an in-memory connection. Sent messages are queued until they are delivered. */
+/** One direction of an in-memory connection. Sent messages are queued until they are delivered. */
 export class MemoryTransport implements Transport {
   /** Messages sent and not delivered yet. */
   readonly pending: Uint8Array[] = []
   /** The way in which the transport was closed, undefined while it is open. */
   closed: 'Graceful' | 'Abort' | undefined = undefined
-  /** The code with which it was closed. */
+  /** WebSocket close code with which the transport was closed. */
   closeCode: number | undefined = undefined
   /** Called after each send, to schedule delivery. When unset, the test delivers. */
   onSend: (() => void) | undefined = undefined
@@ -35,7 +35,7 @@ export class MemoryTransport implements Transport {
     this.onSend?.()
   }
 
-  /** Sets the link that sends here and the link that receives. */
+  /** Sets the link that sends on this transport and the link that receives. */
   connect(own: Link, peer: Link): void {
     this.#own = own
     this.#peer = peer
@@ -48,7 +48,10 @@ export class MemoryTransport implements Transport {
     return taken
   }
 
-  /** Delivers up to `count` messages in order, and the end once none is left. Returns true if it delivered anything. */
+  /**
+   * Delivers up to `count` messages in order, and the close of the transport once no message is left. Returns true if it
+   * delivered anything.
+   */
   deliver(count = this.pending.length): boolean {
     const messages = this.take(count)
     for (const message of messages) this.#peer?.receive(message)
@@ -67,7 +70,7 @@ export class MemoryTransport implements Transport {
 export interface MemoryTransportPair {
   readonly a: MemoryTransport
   readonly b: MemoryTransport
-  /** Sets the links. `a` is the one that was created with the transport `a`. */
+  /** Sets the links. `a` is the link that was created with the transport `a`. */
   connect(a: Link, b: Link): void
   /** Delivers in both directions until no message is left. */
   flush(): void

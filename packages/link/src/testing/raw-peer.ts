@@ -56,7 +56,7 @@ export class RawPeer {
     })
   }
 
-  /** Returns the frames that the link sent since the last call. They count as delivered. */
+  /** Returns the frames that the link sent since the last call. These frames then count as delivered. */
   sent(): Frame[] {
     const frames = this.transport.take().map(message => decodeFrame(message))
     this.link.drained()
@@ -77,8 +77,8 @@ export class RawPeer {
 }
 
 /**
- * A channel that the peer opened as its number 5 and that is number 1 on the link. With `age` the link already knows
- * the peer's age.
+ * Returns a peer and a channel that this peer opened. The channel has id 5 at the peer and id 1 at the link. With `age` the
+ * link already knows the peer's age.
  */
 export function serve(
   options: LinkOptions = {},
