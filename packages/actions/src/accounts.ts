@@ -26,7 +26,7 @@ export const Actor = z.discriminatedUnion('actor', [
 ])
 export type Actor = z.output<typeof Actor>
 
-/** Progress of a registration (docs/api.md Appendix A). */
+/** Progress of a person's registration (docs/api.md Appendix A). */
 const RegistrationState = {
   status: z.object({ tag: z.enum(['Pending', 'Waiting', 'Completed', 'Failed']) }),
   message: z.string().optional(),
@@ -161,7 +161,7 @@ export const accounts = {
     output: Empty,
     permission: { can: 'manage', on: 'user', id: 'userId' },
     recentSignIn: { when: 'always', isNeeded: () => true },
-    // The limit exists because each call mails the owner.
+    // Each call mails the account's owner, so the limit bounds the mails that one person can cause.
     rateLimit: { perPerson: { calls: 100, perSecs: 15 * MINUTE_SECS } },
     audit: ['userId', 'endTokens'],
     aliases: ['users_SetUserPassword'],

@@ -51,7 +51,10 @@ const commonFilter = {
 const eventsInput = listInput(['createdAt'], z.object(commonFilter))
 const eventsOutput = z.object({ events: z.array(AuditLogEvent), ...listOutput })
 
-/** Queries of the audit log, newest first (docs/api.md 2.3, 3.3, 3.4 and 5). A bare call answers the newest 1,000 rows. */
+/**
+ * Queries of the audit log, newest first (docs/api.md 2.3, 3.3, 3.4 and 5). A call without `limit` returns the newest 1,000
+ * rows.
+ */
 export const audit = {
   audit_QueryAuditLogEvents: query({
     summary: 'Audit events of the instance, newest first.',

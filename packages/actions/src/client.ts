@@ -20,17 +20,17 @@ export type Invoke = <N extends ActionName>(
 ) => Promise<ActionOutput<N>>
 
 type ClientOptions = {
-  /** Origin of the hub, `''` for the page's own. */
+  /** Origin of the hub, such as `https://hub.example`. `''` means the origin of the current page. */
   baseUrl?: string
   headers?: Record<string, string>
-  /** Older names to send instead of the current ones, for hubs that only know those. */
+  /** Older action names to send instead of the current names, for hubs that know only the older ones. */
   names?: Partial<Record<ActionName, string>>
   fetch?: typeof globalThis.fetch
-  /** Parses the JSON of an output; for callers that need numbers beyond the range of doubles. */
+  /** Parses the JSON text of an output, `JSON.parse` by default. Callers that need integers above 2^53 pass another parser. */
   parse?: (text: string) => unknown
 }
 
-/** A typed client of the HTTP API. Loads no schema library: the hub validates. */
+/** Creates a typed client of the HTTP API. The hub validates the inputs, so the client loads no schema library. */
 export function createClient({
   baseUrl = '',
   headers = {},
@@ -63,12 +63,12 @@ export function createClient({
   }
 }
 
-/** Number of characters of a foreign answer that are kept for diagnosis. */
+/** Limit of characters of a response from a proxy or an object store that are kept for diagnosis. */
 const MAX_FOREIGN_CHARS = 200
 
 /**
- * Creates the error for an answer that the hub did not write. Its message is a sentence for people, with the status. Its
- * `cause` is the beginning of the foreign text, because an object store explains its errors there.
+ * Creates the error for a response that the hub did not write, for example one of a proxy. The message is a human-readable
+ * sentence with the status. `cause` is the beginning of the response body, because an object store explains its errors there.
  */
 function foreignAnswer({ status, statusText, headers }: Response, text: string): ActionError {
   const retryAfterSecs = Number(headers.get('retry-after')) || undefined
@@ -80,7 +80,8 @@ function foreignAnswer({ status, statusText, headers }: Response, text: string):
 }
 
 /**
- * The error that a non-2xx answer describes. An answer that the hub did not write becomes `Internal` with its status.
+ * Returns the error that a response with a status other than 2xx describes. A response that the hub did not write becomes
+ * `Internal` with the status of the response.
  */
 export async function errorOf(response: Response): Promise<ActionError> {
   const text = await response.text().catch(() => '')

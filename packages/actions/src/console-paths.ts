@@ -1,6 +1,6 @@
 /**
- * Paths of the console's pages, in the notation of its router: `$name` matches any text without a slash. The hub
- * answers 404 to all other paths. A test compares this list with the router.
+ * Paths of the console's pages, in the notation of its router: `$name` matches any text without a slash. The hub answers 404 to
+ * all other page paths. A test compares this list with the router.
  */
 export const CONSOLE_PATHS: readonly string[] = [
   '/',

@@ -1,4 +1,4 @@
-// This file is only compiled. Each line below an expectation must fail to compile; all others must compile.
+// This file is only compiled. The line below each `ts-expect-error` comment must fail to compile; all other lines must compile.
 import { z } from 'zod'
 import { type Action, command, optional, query, secret, telemetry } from './define.ts'
 import { DeploymentToken, DeviceFingerprint, DeviceId, ProjectId, UserToken } from './ids.ts'
@@ -22,16 +22,16 @@ const input = z.object({
   flags: z.object({ autoAccept: z.boolean() }),
 })
 
-// A permission names an id of its own kind of resource.
+// `id` must name an input field that holds an id of the resource kind `on`.
 query({ ...base, input, permission: { can: 'view', on: 'device', id: 'deviceId' } })
 query({ ...base, input, permission: { can: 'view', on: 'project', id: 'projectId' } })
 // @ts-expect-error a device is no project
 query({ ...base, input, permission: { can: 'view', on: 'project', id: 'deviceId' } })
 // @ts-expect-error a project is no device
 query({ ...base, input, permission: { can: 'view', on: 'device', id: 'projectId' } })
-// @ts-expect-error a text is no id
+// @ts-expect-error a plain string is no id
 query({ ...base, input, permission: { can: 'view', on: 'device', id: 'name' } })
-// @ts-expect-error a field that may be absent protects nothing
+// @ts-expect-error an optional field may be absent, and then there is no resource to check
 query({ ...base, input, permission: { can: 'view', on: 'device', id: 'maybeDeviceId' } })
 // @ts-expect-error there is no such field
 query({ ...base, input, permission: { can: 'view', on: 'device', id: 'device' } })
@@ -39,9 +39,9 @@ query({ ...base, input, permission: { can: 'view', on: 'device', id: 'device' } 
 query({ ...base, input, permission: { can: 'view', on: 'gadget', id: 'deviceId' } })
 // @ts-expect-error there is no such right
 query({ ...base, input, permission: { can: 'possess', on: 'device', id: 'deviceId' } })
-// @ts-expect-error there is no such word
+// @ts-expect-error `everyone` is no permission
 query({ ...base, input, permission: 'everyone' })
-// @ts-expect-error an action has a permission
+// @ts-expect-error the permission is required
 query({ ...base, input })
 
 // Only input fields without a secret can be audited.
@@ -57,9 +57,9 @@ command({ ...base, input, permission: 'user', audit: ['login'] })
 command({ ...base, input, permission: 'user', audit: ['logins'] })
 // @ts-expect-error a deployment token is a secret even without `secret()`
 command({ ...base, input, permission: 'user', audit: ['token'] })
-// @ts-expect-error a user token likewise
+// @ts-expect-error a user token is a secret even without `secret()`
 command({ ...base, input, permission: 'user', audit: ['maybeToken'] })
-// @ts-expect-error the fingerprint of a device likewise
+// @ts-expect-error the fingerprint of a device is a secret even without `secret()`
 telemetry({ ...base, input, permission: 'user', audit: ['fingerprint'] })
 // @ts-expect-error there is no such field
 command({ ...base, input, permission: 'user', audit: ['deviceID'] })
@@ -68,13 +68,13 @@ command({ ...base, input, permission: 'user' })
 // @ts-expect-error a query is not audited
 query({ ...base, input, permission: 'user', audit: ['deviceId'] })
 
-// Entries of the registry are actions, and their names are known.
+// The registry's entries are actions, and `ActionName` allows only their names.
 const someName: ActionName = 'devices_SetName'
 // @ts-expect-error there is no such action
 const noName: ActionName = 'devices_Rename'
 const some = query({ ...base, input, permission: 'user' }) satisfies Action
 
-// A caller sends plain text; a handler gets ids of their kind.
+// A caller sends an id as a plain string. The handler gets it as a branded id.
 const sent: ActionInput<'devices_GetDetails'> = { deviceId: 'd_aRWXQ2NyrvUXu4yikTrQvY' }
 declare const parsed: ParsedInput<'devices_GetDetails'>
 const deviceId: z.output<typeof DeviceId> = parsed.deviceId
@@ -83,10 +83,10 @@ const projectId: z.output<typeof ProjectId> = parsed.deviceId
 // @ts-expect-error text that was not parsed is no device id
 const unchecked: z.output<typeof DeviceId> = sent.deviceId
 
-// Every outcome is in the type, so that a switch over them is complete.
+// The output type contains every `result`, so the compiler can check that a switch over it is complete.
 declare const outcome: ActionOutput<'devices_SetProperty'>
 const results: 'Set' | 'VersionConflict' | 'Deleted' = outcome.result
-// @ts-expect-error there is one more outcome
+// @ts-expect-error `Deleted` is missing
 const fewer: 'Set' | 'VersionConflict' = outcome.result
 
 export type { deviceId, fewer, noName, projectId, results, some, someName, unchecked }

@@ -4,15 +4,21 @@ import { BLANK_TEXT } from './patterns.ts'
 import { text } from './text.ts'
 
 /**
- * Rights on a resource: `view` reads it; `inspect` also admits the device itself; `read` also admits the readers of a
- * repository; `manage` changes it; `delete` deletes it; `report` writes as the device itself; `administer` administers
- * an organization; `own` is for the person that it belongs to. `delete` is apart from `manage`, because administrators
- * of the instance may read and delete in any organization but change only their own (docs/decisions.md, "Actions and
- * audit").
+ * Rights on a resource:
+ *
+ * - `view` reads it.
+ * - `inspect` reads it and also admits the device itself.
+ * - `read` reads it and also admits devices of linked projects and, while the repository is public, everybody.
+ * - `manage` changes it.
+ * - `delete` deletes it. This right is separate from `manage`, because administrators of the instance may read and delete in
+ *   any organization but change only their own (docs/decisions.md, "Actions and audit").
+ * - `report` writes to it and also admits the device itself.
+ * - `administer` administers an organization.
+ * - `own` admits only the person to whom the resource belongs.
  */
 export type Right = 'view' | 'inspect' | 'read' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
 
-/** Resources that a permission can name, by the brand of their id. */
+/** Kinds of resources that a permission can name, each with the brand of its ids. */
 type ResourceIds = {
   user: 'u'
   userToken: 'u_pk'
@@ -40,15 +46,21 @@ type ScopedPermission<Input> = {
     can: Right
     on: Kind
     id: FieldsBranded<Input, ResourceIds[Kind]>
-    /** Input field with a person's id. A caller who names themself there needs to be a member only. */
+    /** Name of an input field with a person's id. A caller whose own id is in this field needs to be a member only. */
     orOneself?: FieldsBranded<Input, 'u'>
   }
 }[ResourceKind]
 
-/** `anyone` needs no sign-in, `user` is any person, `admin` an administrator of the instance, `device` any device. */
+/**
+ * `anyone` needs no sign-in. `user` admits every signed-in person, `admin` every administrator of the instance, `device` every
+ * device.
+ */
 type PlainPermission = 'anyone' | 'user' | 'admin' | 'device'
 
-/** Required permission of an action. An object names a right on the resource whose id is in the input field `id`. */
+/**
+ * Permission that an action requires. The object form requires a right on the resource whose id is in the input field named by
+ * `id`.
+ */
 export type Permission<Input> = PlainPermission | ScopedPermission<Input>
 
 /** A permission without its input type. */
@@ -62,7 +74,7 @@ type Person = { actor: 'User' | 'UserToken'; userId: string }
  * password in the input field `currentPassword` (docs/decisions.md, "Actions and audit").
  */
 export type RecentSignIn<Input> = {
-  /** The condition in words, for documents. */
+  /** The condition in words, for the generated documents. */
   when: string
   isNeeded(input: Input, person: Person): boolean
 }
@@ -71,8 +83,8 @@ export type RecentSignIn<Input> = {
 type Rate = { calls: number; perSecs: number }
 
 /**
- * Limits of calls from one address and by one caller. There is no limit per account named in the input: anybody could
- * use up the calls of another person.
+ * Limits of calls from one client IP and by one person. Calls are not counted per account named in the input, because then
+ * anybody could use up the calls of another person.
  */
 export type RateLimit = {
   perAddress?: Rate
@@ -85,12 +97,12 @@ export type RateLimit = {
 export type ActionKind = 'query' | 'command' | 'telemetry'
 
 /**
- * Brands of values that must not be stored in an audit row: texts made with `secret()`, and secrets known by their
- * prefix.
+ * Brands of values that must not be stored in an audit row: strings whose schema is wrapped in `secret()`, and secrets with a
+ * known prefix.
  */
 type SecretBrand = 'secret' | 'u_sk' | 'u_session_sk' | 'deployment' | 'd_sk'
 
-/** `true` when a value may hold a secret anywhere inside, optional or not. */
+/** `true` if a value of this type may contain a secret at any depth, optional or not; else `never`. */
 type HoldsSecret<Value> = Value extends string | number | boolean | null | undefined
   ? Value extends { [z.$brand]: infer Brands }
     ? keyof Brands & SecretBrand extends never
@@ -106,12 +118,13 @@ type AuditableFields<Input> = {
 }[keyof Input & string]
 
 /**
- * Cost of a query. A `scan` may read many rows to find a few, so it can last until the statement timeout. `scan if filtered` scans only if
- * `filter` has a condition; otherwise an index has the order of the list. Queries without a cost find their rows by key.
+ * Cost of a query. A `scan` may read many rows to find a few, so it can last until the statement timeout. `scan if filtered`
+ * scans only if `filter` has a condition; otherwise an index provides the sort order. Queries without a cost find their rows by
+ * key.
  */
 export type QueryCost = 'scan' | 'scan if filtered'
 
-/** An entry of the registry, which stores it under its wire name. */
+/** Definition of an action. The registry stores it under its wire name. */
 export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> = {
   kind: ActionKind
   summary: string
@@ -120,7 +133,7 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   permission: AnyPermission
   /** Input fields that are copied into the audit row; fields with secrets cannot be listed. */
   audit: readonly string[]
-  /** Older names of the same action. */
+  /** Older names of the same action, which the hub accepts as well. */
   aliases: readonly string[]
   /** Output fields that contain a new secret, which no later call returns. */
   shownOnce: readonly string[]
@@ -128,9 +141,9 @@ export type Action<Input extends z.ZodType = z.ZodType, Output extends z.ZodType
   failedResults: readonly string[]
   recentSignIn?: RecentSignIn<never>
   rateLimit?: RateLimit
-  /** The action creates a lasting record, which counts towards the caller's limit of creations. */
+  /** True if the action creates a lasting record, which counts towards the caller's limit of creations. */
   isCreation?: boolean
-  /** The hub runs scans with a concurrency limit that all people share. */
+  /** Cost of a query. The hub runs scans with a concurrency limit that all people share. */
   cost?: QueryCost
 }
 
@@ -169,8 +182,8 @@ export function command<Input extends z.ZodType, Output extends z.ZodType>(
 }
 
 /**
- * Declares an action that devices run on themselves continuously: batched and not audited. Run by any other caller it
- * is a command.
+ * Declares an action that devices run on themselves continuously. Their calls are batched and not audited. A call by any other
+ * caller is treated as a command.
  */
 export function telemetry<Input extends z.ZodType, Output extends z.ZodType>(
   definition: CommandDefinition<Input, Output>,
@@ -183,9 +196,10 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform(value => value ?? undefined)
 }
 
-/** An optional text whose blank form means absent (docs/api.md 1.7, decisions). */
+/** An optional text. A blank text counts as absent (docs/api.md 1.7). */
 export function optionalText(schema: z.ZodString) {
-  // A text that is not blank aborts this second branch of the union, so that only the schema's own message is reported.
+  // A text that is not blank aborts `blank`, the second branch of the union, so that only the messages of `schema` are
+  // reported.
   const blank = z.string().regex(new RegExp(BLANK_TEXT), { abort: true })
   return z
     .union([schema, blank])
@@ -193,14 +207,14 @@ export function optionalText(schema: z.ZodString) {
     .transform(value => (value?.trim() ? value : undefined))
 }
 
-/** A string that must never reach an audit row or a log. A brand for the compiler only. */
+/** Marks a string that must never reach an audit row or a log. The brand exists only for the compiler. */
 export function secret<Schema extends z.ZodString>(schema: Schema) {
   return schema.brand<'secret'>()
 }
 
 /**
- * Optional input fields of every list. A call without any of them answers the whole list (docs/decisions.md, "Actions
- * and audit").
+ * Optional input fields of every list. A call without any of them returns the whole list (docs/decisions.md, "Actions and
+ * audit").
  */
 export function listInput<const Sort extends readonly [string, ...string[]], Filter extends z.ZodType>(
   sorts: Sort,
@@ -218,12 +232,12 @@ export function listInput<const Sort extends readonly [string, ...string[]], Fil
   }
 }
 
-/** The filter of lists of things that have a name and an id. */
+/** Filter of lists whose items have a name and an id. */
 export const TextFilter = z.object({
   text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name or id.'),
 })
 
-/** Output fields that every list carries beside its items. */
+/** Output fields of every list besides its items. */
 export const listOutput = {
   nextCursor: z.string().optional().describe('Pass as `cursor` for the next page; absent on the last one.'),
   total: z.int().optional().describe('Number of items that match the filter.'),

@@ -40,7 +40,7 @@ export type CertificateStatus = z.output<typeof CertificateStatus>
 /** Severities of events, from least to most severe (docs/product.md 4). */
 export const EventSeverity = z.enum(['Trace', 'Debug', 'Info', 'Warning', 'Error', 'Critical'])
 
-/** Why a connection ended (docs/api.md Appendix A). */
+/** Reason why a device's connection ended (docs/api.md Appendix A). */
 export const ConnectionEndReason = z.enum(['Unknown', 'Disconnected', 'NodeCrashed', 'ServerShutdown'])
 export type ConnectionEndReason = z.output<typeof ConnectionEndReason>
 
@@ -87,7 +87,7 @@ const EventOutput = z.object({
   receivedAt: Timestamp,
 })
 
-/** Actions on devices (docs/api.md 2.6, 3.7, 3.8 and 3.9; protocol 4.5 for operation work). */
+/** Actions on devices (docs/api.md 2.6, 3.7, 3.8 and 3.9; protocol 4.5 for operations). */
 export const devices = {
   devices_Query: query({
     summary: 'Devices that the caller can see, by id.',
@@ -122,7 +122,10 @@ export const devices = {
       lastRefusal: Refusal.optional(),
       /** Limits that the device exceeded within the last 30 days, the latest first. */
       limitHits: z.array(LimitHit),
-      /** Unregistered links of the device to the answering node, which one-shot commands of its agent opened. */
+      /**
+       * Number of the device's unregistered links to the cluster node that answers. One-shot commands of its agent open such
+       * links.
+       */
       unregisteredLinks: U32,
       certificates: z.array(Certificate),
       connections: z.array(Connection),

@@ -3,11 +3,11 @@ export const ERROR_STATUS = { Invalid: 400, Forbidden: 403, Internal: 500, RateL
 
 export type ErrorKind = keyof typeof ERROR_STATUS
 
-/** A problem of an input, with the path of the field and a message. */
+/** A problem in an input, with the path of the field and a message. */
 export type InputIssue = { path: string; message: string }
 
 export type ActionErrorOptions = {
-  /** More specific HTTP status than the kind's own: 401, 404, 409, 413, 503. */
+  /** HTTP status if it differs from the default of the kind, such as 401, 404, 409, 413 or 503. */
   status?: number
   issues?: InputIssue[]
   requestId?: string
@@ -15,7 +15,7 @@ export type ActionErrorOptions = {
   cause?: unknown
 }
 
-/** A failed action, on either side of the wire. */
+/** Error of a failed action, thrown by the hub's handlers and by clients. */
 export class ActionError extends Error {
   override readonly name = 'ActionError'
   readonly kind: ErrorKind
@@ -25,7 +25,7 @@ export class ActionError extends Error {
   readonly retryAfterSecs: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ActionErrorOptions = {}) {
-    // A flood of `RateLimited` errors is cheaper without stack traces, which cost more than the refusal itself.
+    // `RateLimited` errors have no stack trace, because in a flood of calls it would cost more than the refusal itself.
     const { stackTraceLimit } = Error
     if (kind === 'RateLimited') Error.stackTraceLimit = 0
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

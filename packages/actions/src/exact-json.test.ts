@@ -11,8 +11,8 @@ import {
   stringify,
 } from './exact-json.ts'
 
-// V8 13.6 has a bug: a member whose name contains an escape, like `"\""`, can be confused with one named by a backslash
-// in an earlier object of the same shape. The tests compare with JSON.parse, so no name contains a backslash.
+// V8 13.6 has a bug in `JSON.parse`: a member whose name contains an escape, like `"\""`, can be confused with a member named
+// by a backslash in an earlier object of the same shape. The tests compare with `JSON.parse`, so no name contains a backslash.
 /** JSON texts of any value, with any member order and blanks anywhere. */
 const text = fc
   .tuple(fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }), fc.constantFrom(undefined, 2, '\t', ' \r\n'))
@@ -36,7 +36,7 @@ function writtenKey(name: string): fc.Arbitrary<string> {
   })
 }
 
-/** The text of an object with the given spelling of its members. */
+/** Objects: their members, and a JSON text in which each member's name has one of its spellings. */
 const object = fc.array(fc.tuple(key, text, blank, blank)).chain(members =>
   fc.tuple(...members.map(([name]) => writtenKey(name))).map(names => ({
     members,

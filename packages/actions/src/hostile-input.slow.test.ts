@@ -4,10 +4,10 @@ import type { Action } from './define.ts'
 import { MAX_ACTION_BODY_BYTES } from './limits.ts'
 import { actions } from './registry.ts'
 
-/** Longest text that fits into a body beside the rest of an input. */
+/** Length in bytes of the longest text that fits into an action body with the rest of an input. */
 const LONGEST = MAX_ACTION_BODY_BYTES - 1024
 
-/** Texts that cause backtracking in careless patterns, each as long as a body allows. */
+/** Texts that cause much backtracking in careless regular expressions. Each is as long as an action body allows. */
 const HOSTILE: [what: string, text: string][] = [
   ...[
     'a',
@@ -44,7 +44,7 @@ const HOSTILE: [what: string, text: string][] = [
   ['surrogate pairs', '😀'.repeat(LONGEST / 4)],
 ]
 
-/** Limit of CPU time in milliseconds for checking one such text: several times what reading it takes. */
+/** Limit of CPU time in milliseconds for validating one hostile text: several times the CPU time of reading it. */
 const MAX_MS = 400
 
 type Def = {
@@ -58,7 +58,7 @@ type Def = {
   options?: z.core.$ZodType[]
 }
 
-/** Every schema of text in an input, each once, with one place where it is used. */
+/** Returns every string schema in an input schema, each with the path of one field that uses it. */
 function textsOf(
   schema: z.core.$ZodType,
   path: string,
@@ -66,7 +66,7 @@ function textsOf(
 ): Map<z.core.$ZodType, string> {
   if (found.has(schema)) return found
   const def = schema._zod.def as unknown as Def
-  // A pipe is checked as a whole, because the steps after its text take time as well.
+  // A Zod pipe is checked as a whole, because the steps after its string schema take time as well.
   if (def.type === 'string' || def.type === 'pipe') found.set(schema, path)
   for (const [name, part] of Object.entries(def.shape ?? {})) textsOf(part, `${path}.${name}`, found)
   for (const part of [def.innerType, def.element, def.in, def.keyType, def.valueType, ...(def.options ?? [])])

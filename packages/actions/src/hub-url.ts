@@ -1,4 +1,4 @@
-/** True if a URL leads to the caller's own machine, so that plain HTTP cannot be read by others. */
+/** True if a URL leads to the local machine, so that nobody else can read plain HTTP to it. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url)
   return (
@@ -10,9 +10,9 @@ export function isLoopback(url: string): boolean {
   )
 }
 
-/** The shell command that connects a machine, or simulated devices on it, to a hub. */
+/** Returns the shell command that connects a machine, or simulated devices on it, to a hub. */
 export function agentCommand(hubUrl: string, token: string, command: 'run' | 'simulate' = 'run'): string {
-  // The agent requires this option for plain HTTP to another machine.
+  // The agent requires `--dangerous-allow-plaintext` for plain HTTP to another machine.
   const isPlaintext = hubUrl.startsWith('http:') && !isLoopback(hubUrl)
   return `npm run agent -- ${command} --hub ${hubUrl} --token ${token}${isPlaintext ? ' --dangerous-allow-plaintext' : ''}`
 }

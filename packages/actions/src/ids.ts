@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Alphabet of the raw part of every id: base-58 without `0 O I l` (protocol 6.1). */
+/** Alphabet of the random part of every id: base-58 without `0 O I l` (protocol 6.1). */
 export const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 const B = '[1-9A-HJ-NP-Za-km-z]'
@@ -52,7 +52,7 @@ export const UserSessionToken = flat('u_session_sk', 'a session token', 66)
 export const DeploymentToken = flat('deployment', 'a deployment token', 66)
 export const DeviceFingerprint = flat('d_sk', 'a device fingerprint', 44)
 
-/** Prefixes of secrets and the prefix of the public id made of their first 22 characters (protocol 6.3). */
+/** Prefix of each kind of secret, with the prefix of its public id (protocol 6.3). */
 const PUBLIC_PREFIX = {
   u_sk: 'u_pk',
   u_session_sk: 'u_session_pk',
@@ -79,7 +79,10 @@ const RAW_LENGTH = {
   deployment: 66,
 } as const
 
-/** Random base-58 text of `length` characters: bytes masked to six bits, values of 58 and more drawn again (protocol 6.2). */
+/**
+ * Returns random base-58 text of `length` characters. Random bytes are masked to six bits, and values of 58 and more are drawn
+ * again, so that all characters are equally likely (protocol 6.2).
+ */
 export function randomBase58(length: number): string {
   let out = ''
   while (out.length < length) {
@@ -91,14 +94,14 @@ export function randomBase58(length: number): string {
   return out
 }
 
-/** A new random id or secret with the given prefix, for example `newId('d')`. */
+/** Returns a new random id or secret with the given prefix, for example `newId('d')`. */
 export function newId<const Prefix extends keyof typeof RAW_LENGTH>(
   prefix: Prefix,
 ): string & z.$brand<Prefix> {
   return `${prefix}_${randomBase58(RAW_LENGTH[prefix])}` as string & z.$brand<Prefix>
 }
 
-/** A new dated id, `<prefix>_YYYYMMDD-HHMM-` in UTC and eight random characters (protocol 6.2). */
+/** Returns a new dated id: `<prefix>_YYYYMMDD-HHMM-` in UTC, then eight random characters (protocol 6.2). */
 export function newDatedId<const Prefix extends 'd_ev' | 'audit_act' | 'audit_ev' | 'job'>(
   prefix: Prefix,
   at: Date = new Date(),
@@ -108,7 +111,10 @@ export function newDatedId<const Prefix extends 'd_ev' | 'audit_act' | 'audit_ev
   return `${prefix}_${stamp}-${randomBase58(8)}` as string & z.$brand<Prefix>
 }
 
-/** The public id of a secret: another prefix and the first 22 characters of its raw part (protocol 6.3). */
+/**
+ * Returns the public id of a secret: the prefix of the public id and the first 22 random characters of the secret (protocol
+ * 6.3). Throws TypeError for an unknown prefix.
+ */
 export function publicIdOf(secret: string): string {
   const at = secret.lastIndexOf('_')
   const prefix = secret.slice(0, at) as keyof typeof PUBLIC_PREFIX
@@ -118,8 +124,8 @@ export function publicIdOf(secret: string): string {
 }
 
 /**
- * Encodes bytes as text of a fixed length in any alphabet. This mixed-radix scheme of device fingerprints and host
- * labels differs from ordinary base-58 (protocol 6.4).
+ * Encodes bytes in any alphabet, as text whose length does not depend on the values of the bytes. Device fingerprints and host
+ * labels use this mixed-radix scheme, which differs from ordinary base-58 (protocol 6.4).
  */
 export function encodeRadix(bytes: Uint8Array, alphabet: string): string {
   const radix = alphabet.length

@@ -1,4 +1,4 @@
-/** Every limit that both sides of a call know (docs/decisions.md, "Devices"). */
+/** Limits that both the hub and its clients know (docs/decisions.md, "Devices"). */
 
 /** Largest body of an action, over HTTP and over an executor channel, in bytes. */
 export const MAX_ACTION_BODY_BYTES = 8 * 1024 * 1024
@@ -12,20 +12,20 @@ export const MAX_JSON_DEPTH = 64
 export const MAX_EVENTS_PER_CALL = 1000
 /** Largest sum of body and attributes of one event, in bytes of JSON. */
 export const MAX_EVENT_BYTES = 64 * 1024
-/** Largest page of a list. */
+/** Largest page of a list, in items. */
 export const MAX_PAGE_SIZE = 500
 /**
- * Longest cursor, in characters: base 64 of the longest mail address with four bytes for each character, plus the rest
- * of the cursor.
+ * Longest cursor of a list, in characters: the base64 form of the longest email address with four bytes for each character, and
+ * the other parts of the cursor.
  */
 export const MAX_CURSOR_LENGTH = 2048
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest text in a filter of a list, in characters. */
 export const MAX_FILTER_LENGTH = 256
-/** Longest name of a kind of event, action or job in a filter of a list, in characters. */
+/** Longest name of an event, of an action or of a kind of job in a filter of a list, in characters. */
 export const MAX_KIND_LENGTH = 128
-/** Longest text that a condition compares a property with, in characters. */
+/** Longest text with which a filter compares a property, in characters. */
 export const MAX_CONDITION_LENGTH = 256
 /** Shortest password, in characters (docs/product.md 9). */
 export const MIN_PASSWORD_LENGTH = 8
@@ -33,30 +33,30 @@ export const MIN_PASSWORD_LENGTH = 8
 export const MAX_PASSWORD_LENGTH = 256
 /** Longest name of an organization, project, token or device, in characters. */
 export const MAX_NAME_LENGTH = 128
-/** Longest name at sign-up, in characters. */
+/** Longest name of a person at sign-up, in characters. */
 export const MAX_SIGN_UP_NAME_LENGTH = 64
 /** Longest email address, in characters. */
 export const MAX_EMAIL_LENGTH = 254
-/** Maximum number of log rows in a bare call; paged calls reach all of them. */
+/** Maximum number of log rows that a call without `limit` returns. Paged calls reach all rows. */
 export const MAX_LOG_ROWS = 1000
 /**
- * Maximum age of a sign-in for changing passwords, tokens and administration, in seconds (docs/decisions.md, "Actions
- * and audit").
+ * Maximum age of a sign-in, in seconds, for actions that change passwords, tokens or administration (docs/decisions.md,
+ * "Actions and audit").
  */
 export const RECENT_SIGN_IN_SECS = 15 * 60
 /** Largest JSON text of the metadata of a package, a version or a file, in bytes. */
 export const MAX_METADATA_BYTES = 64 * 1024
-/** Longest path of a file in a version, in characters (docs/api.md 4.5). */
+/** Longest path of a file in a package version, in characters (docs/api.md 4.5). */
 export const MAX_FILENAME_LENGTH = 256
-/** Longest part of such a path between slashes, in bytes of UTF-8: the limit of common file systems. */
+/** Longest part of a file's path between slashes, in bytes of UTF-8: the limit of common file systems. */
 export const MAX_FILENAME_PART_BYTES = 255
 
-/** HTML elements that the console allows in the operator's banner. It shows only the text of other elements. */
+/** HTML elements that the console allows in the operator's banner. The console shows only the text of other elements. */
 export const BANNER_TAGS = ['a', 'b', 'strong', 'em', 'code', 'br'] as const
 
 /** Longest name of an instance, in characters. The sign-in page and page titles show the name. */
 export const MAX_INSTANCE_NAME_LENGTH = 64
-/** Largest budget for new devices of a deployment token: devices at once, and devices per hour. */
+/** Largest budget of a deployment token for new devices, both at once and per hour. */
 export const MAX_NEW_DEVICES = 1_000_000
 /** Largest number of devices that may enrol with one deployment token. */
 export const MAX_TOKEN_DEVICES = 2_000_000_000

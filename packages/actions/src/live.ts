@@ -1,4 +1,4 @@
-/** Kinds of changes; a client maps each to the queries that it shows. */
+/** Kinds of changes in the live stream. A client maps each kind to the queries that it shows. */
 export type LiveTopic =
   | 'organizations'
   | 'members'
@@ -15,14 +15,14 @@ export type LiveTopic =
   | 'links'
 
 /**
- * A notice of the live stream (`GET /api/v1/live`, server-sent events of type `changes` whose data is a list of
- * these). It contains no data: the client queries the new state through an action.
+ * A change reported by the live stream: `GET /api/v1/live` sends server-sent events of type `changes`, whose data is a JSON
+ * array of changes. A change contains no new values: the client queries them through an action.
  */
 export type LiveChange = {
   topic: LiveTopic
   organizationId: string
   projectId?: string
-  /** Absent when so many devices of the project changed that they are not listed. */
+  /** Id of the changed device. Also absent when too many devices of the project changed to list each of them. */
   deviceId?: string
   repositoryId?: string
 }

@@ -25,7 +25,7 @@ const document = openApiDocument() as {
 }
 const operations = Object.entries(document.paths).map(([path, { post }]) => ({ path, ...post }))
 
-/** Every schema inside a schema, including itself. */
+/** Yields every JSON schema nested in a JSON schema, including the schema itself. */
 function* schemasIn(schema: unknown): Generator<Json> {
   if (typeof schema !== 'object' || schema === null) return
   if (!Array.isArray(schema)) yield schema as Json

@@ -11,7 +11,7 @@ type JsonSchema = Record<string, unknown>
 
 const entries = Object.entries(actions) as [string, Action][]
 
-/** The HTTP API of all actions as an OpenAPI 3.1 document. */
+/** Returns the HTTP API of all actions as an OpenAPI 3.1 document. */
 export function openApiDocument(): Record<string, unknown> {
   return {
     openapi: '3.1.0',
@@ -73,7 +73,7 @@ export function openApiDocument(): Record<string, unknown> {
   }
 }
 
-/** The reference of all actions in Markdown (docs/actions.md). */
+/** Returns the reference of all actions in Markdown (docs/actions.md). */
 export function actionsMarkdown(): string {
   const lines = [
     '# Actions',
@@ -109,7 +109,7 @@ export function actionsMarkdown(): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Columns of the table of permissions. */
+/** Headings of the columns in the table of permissions. */
 const COLUMNS: Record<Role, string> = {
   anyone: 'Anyone',
   person: 'Signed in',
@@ -122,7 +122,7 @@ const COLUMNS: Record<Role, string> = {
   publicReader: 'Anyone, if public',
 }
 
-/** The table of permissions in Markdown (docs/permissions.md). */
+/** Returns the table of permissions in Markdown (docs/permissions.md). */
 export function permissionsMarkdown(): string {
   const columns = ROLES.map(role => COLUMNS[role])
   const rows = entries.map(([name, action]) => {
@@ -168,7 +168,7 @@ A recent sign-in is at most ${RECENT_SIGN_IN_SECS / 60} min old; the current pas
 
 `
 
-/** A permission in words. */
+/** Describes in words who may run an action with this permission. */
 export function whoMay(permission: AnyPermission): string {
   if (permission === 'anyone') return 'anyone, signed in or not'
   if (permission === 'user') return 'every person who is signed in'
@@ -183,7 +183,7 @@ export function whoMay(permission: AnyPermission): string {
   const words: [Role, string][] = [
     ['device', 'the device itself'],
     ['member', `members of ${owner}`],
-    // Administrators of an organization are members too, so they are named only where members are not.
+    // Administrators of an organization are members too, so they are listed only if members are not.
     ...(roles.has('member')
       ? []
       : [['organizationAdmin', 'administrators of the organization'] satisfies [Role, string]]),
@@ -201,7 +201,7 @@ export function whoMay(permission: AnyPermission): string {
     .join('; ')
 }
 
-/** Further conditions of an action, in words: a recent sign-in, and limits of calls. */
+/** Returns further conditions of an action, in words: a recent sign-in, and rate limits. */
 export function conditionsOf({ recentSignIn, rateLimit, isCreation }: Action): string[] {
   const { perAddress, perPerson } = rateLimit ?? {}
   return [
@@ -279,7 +279,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   return rest
 }
 
-/** A JSON schema in a short notation on one line. */
+/** Formats a JSON schema in a short notation on one line. */
 function shapeOf(schema: JsonSchema): string {
   const union = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined
   if (union) {

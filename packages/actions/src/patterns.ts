@@ -1,11 +1,11 @@
 /**
- * Regular expressions in the OpenAPI document for rules that the hub checks in code. They avoid lookaheads, `\p` and
- * `\s`, whose support differs between languages.
+ * Regular expressions for the OpenAPI document. They describe rules that the hub checks in code. They avoid lookaheads, `\p`
+ * and `\s`, because support for these differs between languages.
  */
 
-/** Control characters, inside a character class. */
+/** Control characters, for use inside a character class. */
 export const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f'
-/** White space that `trim()` removes, inside a character class. */
+/** White space that `trim()` removes, for use inside a character class. */
 export const BLANKS = '\\t-\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
 
 /** Blank or empty text. */
@@ -24,7 +24,7 @@ const ADDRESS_PART = `[^@<>()\\[\\]\\\\,;:"${CONTROLS}${BLANKS}]`
 /** An email address, with or without surrounding blanks. */
 export const EMAIL_TEXT = `^[${BLANKS}]*${ADDRESS_PART}+@${ADDRESS_PART}+\\.${ADDRESS_PART}+[${BLANKS}]*$`
 
-/** A whole number in decimal digits, at most `max` and with at most as many digits. */
+/** Returns a pattern for a decimal integer from 0 to `max`, with at most as many digits as `max`. */
 export function decimalUpTo(max: bigint): string {
   const digits = String(max)
   const lower = [...digits].flatMap((digit, at) =>
@@ -53,18 +53,18 @@ export function pathWithEmptyParts(max: number): string {
 const BYTE = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
 const LABEL = '[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?'
 const GROUP = '[0-9a-fA-F]{1,4}'
-/** Eight groups, or fewer with one `::`. */
+/** IPv6 address: eight groups, or fewer groups with one `::`. */
 const IPV6 = `(${GROUP}(:${GROUP}){7}|(${GROUP}(:${GROUP}){0,3})?::(${GROUP}(:${GROUP}){0,2})?|${GROUP}(:${GROUP}){4,5}::(${GROUP})?)`
 const HOST = `((${LABEL}\\.)*[a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?|${BYTE}(\\.${BYTE}){3}|\\[${IPV6}\\])`
 const PORT = `:${decimalUpTo(65535n)}`
-/** An http(s) URL without credentials and query. */
+/** An http(s) URL without credentials, query and fragment. */
 export const BASE_URL = `^[${BLANKS}]*[hH][tT][tT][pP][sS]?://${HOST}(${PORT})?(/[^?#${CONTROLS}]*)?[${BLANKS}]*$`
 
-/** Algorithm name and hexadecimal digits of a digest, in any case and with all accepted separators. */
 const hex = (digits: number): string => `[0-9a-fA-F]{${digits}}`
+/** Algorithm name and hexadecimal digits of a digest, in any case and with all accepted separators. */
 export const DIGEST_TEXT = `^[sS][hH][aA](256[_:]${hex(64)}|512[_-]256[_:]${hex(64)}|512[_:]${hex(128)})$`
 
-/** RFC 3339 from the year 1 on, with up to nine fractional digits and an offset below 16 hours. */
+/** RFC 3339 timestamp from the year 1 on, with up to nine fractional digits and an offset below 16 hours. */
 export const TIMESTAMP_TEXT =
   '^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])' +
   'T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$'

@@ -1,10 +1,16 @@
 import type { AnyPermission } from './define.ts'
 
 /**
- * Relations of a caller to the resource of an action: `anyone` even without credentials; `person` with any sign-in;
- * `oneself` the person that it belongs to (an account, a token, a session, an invitation, a membership); `member` and
- * `organizationAdmin` of its organization; `instanceAdmin`; `device` for the device itself; `linkedDevice` of a project
- * linked to the repository; `publicReader` anyone while the repository is public. A caller can have several.
+ * Relations of a caller to the resource of an action. A caller can have several:
+ *
+ * - `anyone`: any caller, even without credentials
+ * - `person`: any signed-in person
+ * - `oneself`: the person to whom the resource belongs (an account, token, session, invitation or membership)
+ * - `member` and `organizationAdmin`: members and administrators of the resource's organization
+ * - `instanceAdmin`: an administrator of the instance
+ * - `device`: the device itself
+ * - `linkedDevice`: a device of a project that is linked to the repository
+ * - `publicReader`: any caller while the repository is public
  */
 export const ROLES = [
   'anyone',
@@ -20,8 +26,8 @@ export const ROLES = [
 export type Role = (typeof ROLES)[number]
 
 /**
- * The roles that a permission admits. The hub decides by this function and all documents are generated from it.
- * Administrators of the instance read and delete everywhere, and manage accounts, organizations and members
+ * Returns the roles that a permission admits. The hub checks permissions with this function, and all documents are generated
+ * from it. Administrators of the instance read and delete everywhere, and manage accounts, organizations and members
  * (docs/decisions.md, "Actions and audit").
  */
 export function rolesOf(permission: AnyPermission): ReadonlySet<Role> {

@@ -18,7 +18,7 @@ import {
 import { repositoryNames } from './repositories.ts'
 import { Empty, Name, PropertyName, Timestamp, text, U32 } from './scalars.ts'
 
-/** Flags of a deployment token in an input; a missing one means false. */
+/** Flags of a deployment token in an input. A missing flag means false. */
 const TokenFlagsInput = z.object({ autoAccept: optional(z.boolean()) })
 const TokenFlags = z.object({ autoAccept: z.boolean() })
 
@@ -27,7 +27,7 @@ const TokenDevices = z.int().min(1).max(MAX_TOKEN_DEVICES)
 
 /** Limits of a deployment token on new devices; a missing field means the instance's default. */
 const TokenLimitsInput = z.object({
-  /** Time from which the token admits no new devices; never when absent. */
+  /** Time from which the token admits no new devices. If absent, the token does not expire. */
   expiresAt: optional(Timestamp),
   /** Total number of devices that may enrol with the token. */
   deviceLimit: optional(TokenDevices),
@@ -41,7 +41,7 @@ const TokenLimits = z.object({
   newDevicesPerHour: NewDevices.optional(),
 })
 
-/** Last refused connection attempt, and how often the same refusal happened (docs/decisions.md, "Devices"). */
+/** Last refused connection attempt: its time, its reason, and how often this refusal happened (docs/decisions.md, "Devices"). */
 export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 })
 
 /**
@@ -232,11 +232,9 @@ export const projects = {
            * Current budget for new devices: its capacity, the devices that it regains per hour, and the devices left.
            */
           budget: z.object({ atOnce: U32, perHour: U32, left: U32 }),
-          /** Devices that enrolled with the token, including those deleted since. */
+          /** Number of devices that enrolled with the token, including devices deleted since. */
           enrolledDevices: U32,
-          /**
-           * Attempts of new devices refused by the token's expiry, device limit or budget since its limits were set.
-           */
+          /** Number of enrolment attempts refused by the token's expiry, device limit or budget since its limits were set. */
           refusedDevices: z.int().min(0),
           lastRefusal: Refusal.optional(),
         }),

@@ -6,7 +6,7 @@ import { actions, findAction } from './registry.ts'
 
 const entries = Object.entries(actions) as [string, Action][]
 
-/** Older names that clients in the field may still use. */
+/** Older action names that deployed clients may still use, each with its current name. */
 const OLDER_NAMES = {
   cluster_GetClusterDetails: 'cluster_GetDetails',
   devices_AddDeviceCertificate: 'devices_AddCertificate',
@@ -140,7 +140,7 @@ describe.each(entries)('%s', (_name, action) => {
 
   it('is a query unless it writes', () => {
     const { shape } = action.input as z.ZodObject
-    // An input that consists only of secrets leaves nothing to audit.
+    // If all input fields are secrets, there is nothing to audit.
     const hasNoSecrets = Object.keys(shape).some(field => !/password|token$/i.test(field))
     if (action.kind === 'query') expect(action.audit).toEqual([])
     else if (hasNoSecrets) expect(action.audit.length).toBeGreaterThan(0)
@@ -156,7 +156,7 @@ describe.each(entries)('%s', (_name, action) => {
     for (const [field, schema] of Object.entries(shape) as [string, z.ZodType][]) {
       if (!schema.safeParse(undefined).success) continue
       expect(schema.safeParse(null), field).toMatchObject({ success: true })
-      // Only in a field of any JSON is null a value.
+      // `null` is a value only in a field that accepts any JSON. In all other fields it means absent.
       expect(schema.parse(null), field).toBeUndefined()
     }
   })

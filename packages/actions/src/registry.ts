@@ -8,7 +8,7 @@ import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
 
-/** Every action of the hub by its wire name; all transports, clients and documents are built from this list. */
+/** Every action of the hub by its wire name. All transports, clients and documents are built from this list. */
 export const actions = {
   ...accounts,
   ...organizations,
@@ -36,7 +36,7 @@ const byAlias = new Map<string, ActionName>(
   ),
 )
 
-/** Finds an action by its name or an older name, else undefined; safe for names like `constructor` and `__proto__`. */
+/** Finds an action by its current name or an older name, else undefined. Safe for names like `constructor` and `__proto__`. */
 export function findAction(name: string): { name: ActionName; action: Action } | undefined {
   const known = byAlias.get(name)
   return known && { name: known, action: actions[known] }

@@ -37,10 +37,10 @@ import { Digest, Empty, JsonObject, Name, PathName, Timestamp, text, U32, U64 } 
 
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
 
-/** States of an asset, from registered over stored and verified to waiting for deletion (docs/api.md 4.7). */
+/** States of an asset: `Dangling` until its upload was checked, then `Available`, and `Deleting` at the end (docs/api.md 4.7). */
 export const RepositoryAssetStatus = z.enum(['Dangling', 'Available', 'Deleting'])
 
-/** Expected size of a blob in bytes, limited to numbers that neither the hub nor the database rounds. */
+/** Expected size of a blob in bytes, at most 2^53-1, because JavaScript would round larger numbers. */
 const BlobSize = U64.refine(
   Number.isSafeInteger,
   `expected at most ${Number.MAX_SAFE_INTEGER} bytes, which is more than any place takes`,
@@ -62,10 +62,10 @@ const AssetStorage = z.object({
   detail: z.string().optional(),
 })
 
-/** Kind of a package in the vocabulary of its tool, such as `rugix-app`. */
+/** Kind of a package, such as `rugix-app`. Tools define their own kinds. */
 const Kind = text(64).regex(new RegExp(`^[^${CONTROLS}]*$`), 'must not contain control characters')
 
-/** JSON schema of inputs that contain these texts, none of them blank. */
+/** JSON schema that requires these text fields and rejects blank values. */
 const given = (...fields: string[]) => ({
   required: fields,
   properties: Object.fromEntries(
@@ -73,13 +73,13 @@ const given = (...fields: string[]) => ({
   ),
 })
 
-/** Free JSON object for operators and tools. */
+/** JSON object with any members, for operators and tools. */
 const Metadata = JsonObject.refine(
   value => new TextEncoder().encode(JSON.stringify(value)).length <= MAX_METADATA_BYTES,
   `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
 )
   .refine(
-    // PostgreSQL's `jsonb` can store neither.
+    // PostgreSQL's `jsonb` can store neither NUL nor half of a surrogate pair.
     value => !/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(JSON.stringify(value).replaceAll('\\\\', '')),
     'must not contain NUL or half of a surrogate pair',
   )
@@ -89,12 +89,12 @@ const Metadata = JsonObject.refine(
   })
 
 /**
- * Path of a file in a version: relative, separated by `/`, without empty, `.` and `..` segments, so that it means the
+ * Path of a file in a package version: relative, separated by `/`, without empty, `.` and `..` segments, so that it means the
  * same file in a URL, in an archive and on a disk.
  */
 const Filename = text(MAX_FILENAME_LENGTH)
   .min(1)
-  // Stop early for far too long texts, before the expensive checks. A character takes at most two code units.
+  // Abort early for far too long texts, before the expensive checks. A character has at most two UTF-16 code units.
   .max(2 * MAX_FILENAME_LENGTH, { abort: true })
   .refine(
     value => value.split('/').every(part => new TextEncoder().encode(part).length <= MAX_FILENAME_PART_BYTES),
@@ -106,7 +106,7 @@ const Filename = text(MAX_FILENAME_LENGTH)
     'expected a relative path without empty, "." and ".." parts',
   )
   .meta({ maxLength: MAX_FILENAME_LENGTH, pattern: relativePath(MAX_FILENAME_PART_BYTES) })
-/** A filename in a look-up: a text that no file can have is simply not found. */
+/** Filename in a look-up. The schema is lenient, so a text that is no valid filename is reported as not found. */
 const AnyFilename = text(1024).min(1)
 /** Segment of a path in a look-up: a name or an id. */
 const PathPart = text(128).min(1)
@@ -124,7 +124,7 @@ const AddTagItem = z.object({
 })
 const RemoveTagItem = z.object({ tag: PathName })
 
-/** A file to be added to a package or a version. */
+/** Input fields of a file to be added to a package or a package version. */
 const newFile = { assetId: RepositoryAssetId, filename: Filename, metadata: optional(Metadata) }
 const FileOutput = z.object({
   filename: z.string(),
@@ -136,7 +136,7 @@ const FileOutput = z.object({
   metadata: JsonObject,
 })
 
-/** Names of a repository for clients of every age (docs/api.md 2.1). */
+/** Names of a repository, under the field names of older and newer clients (docs/api.md 2.1). */
 export const repositoryNames = {
   name: z.string(),
   displayName: z.string(),
@@ -146,14 +146,17 @@ export const repositoryNames = {
 
 /** Longest prefix of object keys, in characters. S3 allows keys of 1024 bytes. */
 const MAX_PREFIX_LENGTH = 1024
-/** Characters that are safe in an HTTP header. */
+/** Printable ASCII characters, which are safe in an HTTP header. */
 const PrintableText = z
   .string()
   .trim()
   .max(256)
   .regex(/^[!-~]*$/, 'expected ASCII letters, digits and signs')
 
-/** Fields of the S3 settings. The console and older clients send them flat, newer clients nested (docs/api.md 2.1). */
+/**
+ * Fields of the S3 settings. The console and older clients send them at the top level of the input, newer clients in a nested
+ * object (docs/api.md 2.1).
+ */
 export const S3 = {
   endpoint: z
     .string()
@@ -174,7 +177,7 @@ export const S3 = {
     .meta({ pattern: `^[${BLANKS}]*[a-z0-9][a-z0-9.-]{1,61}[a-z0-9][${BLANKS}]*$` }),
   region: text(64).regex(/^[a-zA-Z0-9-]+$/, 'expected letters, digits and dashes'),
   prefix: text(MAX_PREFIX_LENGTH)
-    // Far too long texts are already refused above.
+    // `text()` has already refused texts of more than twice the limit, so the checks below skip these.
     .refine(
       value => value.length > 2 * MAX_PREFIX_LENGTH || !/[\p{Cc}\\]/u.test(value),
       'must not contain control characters or backslashes',
@@ -702,8 +705,8 @@ export const repositories = {
     permission: onAsset('manage'),
     audit: ['assetId'],
   }),
-  // Each device of an updating fleet asks for one, so this is not audited row by row (docs/decisions.md, "Actions and
-  // audit").
+  // Telemetry, not a command: each device of an updating fleet requests a URL, so the calls are not audited row by row
+  // (docs/decisions.md, "Actions and audit").
   repositories_IssueAssetDownloadUrl: telemetry({
     summary: 'Issues a short-lived URL for downloading a blob.',
     input: z.object({

@@ -1,4 +1,4 @@
-/** Path of a version, or of one of its files when `filename` is present. */
+/** Path of a package version, or of one of its files when `filename` is present. */
 export type RepositoryPath = { repository: string; package: string; tag: string; filename?: string }
 
 /** True if a text is an id of the given kind and not a path (protocol 7.3). */
@@ -7,8 +7,8 @@ export function isRepositoryId(word: string, kind: 'repo' | 'pkg' | 'pkg_v' | 'r
 }
 
 /**
- * Parses `repository/package/tag[/file]` for the look-ups by path. File names may contain slashes. Returns undefined for
- * any other form. Uses no schema library, so that command lines start quickly.
+ * Parses `repository/package/tag[/file]` for the look-ups by path. File names may contain slashes. Returns undefined for any
+ * other form. Uses no schema library, so that command-line clients start quickly.
  */
 export function parseRepositoryPath(path: string): RepositoryPath | undefined {
   const [repository, name, tag, ...file] = path.split('/')

@@ -7,11 +7,11 @@ import { hasAtMost } from './text.ts'
 export { text } from './text.ts'
 
 const NOT_A_TIMESTAMP = 'expected an RFC 3339 timestamp with an offset'
-/** Range of times that every part of the hub can store and format: later ones would round to a year of five digits. */
+/** Range of times that every part of the hub can store and format. Later times would be rounded to a year of five digits. */
 const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z')
 const LATEST_MS = Date.parse('9999-12-31T23:59:58Z')
 
-/** RFC 3339 with an offset, up to nanoseconds (docs/api.md 1.7). */
+/** RFC 3339 timestamp with an offset, up to nanoseconds (docs/api.md 1.7). */
 export const Timestamp = z.iso
   .datetime({ offset: true, abort: true, error: NOT_A_TIMESTAMP })
   .refine(text => /T[\d:]{8}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/.test(text), NOT_A_TIMESTAMP)
@@ -43,7 +43,7 @@ export const Name = z
 export const Email = z
   .string()
   .trim()
-  // The pattern takes quadratic time, so too long texts are refused first.
+  // The regular expression below takes quadratic time, so too long texts are refused first.
   .refine(value => hasAtMost(MAX_EMAIL_LENGTH, value), {
     error: `must have at most ${MAX_EMAIL_LENGTH} characters`,
     abort: true,
@@ -69,8 +69,8 @@ export const NewPassword = secret(
 )
 
 /**
- * A password to compare with the stored one. It may be up to four times as long as a new password, so that a wrong
- * password leads to an outcome and not to an input error.
+ * A password to compare with the stored hash. It may be up to four times as long as a new password, so that a wrong password
+ * leads to an outcome of the action and not to an input error.
  */
 export const Password = secret(z.string().max(4 * MAX_PASSWORD_LENGTH))
 
@@ -80,7 +80,7 @@ export const HostName = z
   .max(253)
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*$/, 'expected a host name')
 
-/** A JWT of the hub. The schema accepts any text: handlers verify it and return an outcome for an invalid one. */
+/** A JWT issued by the hub. The schema accepts any text: handlers verify it and return an outcome for an invalid JWT. */
 export const Jwt = secret(z.string().max(4096))
 
 /** Name of a property: 1 to 256 characters, `^[a-zA-Z0-9][a-zA-Z0-9._-]*$` (protocol 4.1). */
@@ -114,7 +114,7 @@ export const CertificateFingerprint = z
 
 const MAX_U64 = 2n ** 64n - 1n
 
-/** An unsigned 64-bit number. Newer clients send large ones as decimal text (docs/api.md 1.7). */
+/** An unsigned 64-bit number. Newer clients send large numbers as decimal text (docs/api.md 1.7). */
 export const U64 = z.union(
   [
     z.int().min(0),
@@ -126,7 +126,7 @@ export const U64 = z.union(
   'expected a number from 0 to 2^64-1, large ones as decimal text',
 )
 
-/** A number of the wire's u32. */
+/** An unsigned 32-bit number. */
 export const U32 = z.int().min(0).max(4294967295)
 
 /** Any JSON value. It must be present but may be `null`. */

@@ -13,7 +13,7 @@ export function text(max: number) {
     .meta({ maxLength: max })
 }
 
-/** True if a text has at most `max` characters. Characters beyond the basic plane take two code units of `length`. */
+/** True if a text has at most `max` characters. `length` counts characters outside the Basic Multilingual Plane twice. */
 export function hasAtMost(max: number, value: string): boolean {
   if (value.length <= max) return true
   return value.length <= 2 * max && [...value].length <= max
