@@ -1,6 +1,6 @@
 /** Write function and limits of a `Batcher`. */
 export type BatcherOptions<Item> = {
-  /** Makes a batch durable; resolves when it is. Called with at least one item. */
+  /** Writes a batch; resolves when the batch is durable. Called with at least one item. */
   write: (items: Item[]) => Promise<void>
   /** Weight of an item, in the unit of the limits below. */
   weigh: (item: Item) => number
@@ -9,11 +9,11 @@ export type BatcherOptions<Item> = {
   /** Limit of the waiting weight. Further items are rejected, so that a slow database does not fill the memory. */
   maxWaiting: number
   /**
-   * Owner of an item. Each owner gets a share of a full batch, so that an owner who sends at full speed does not delay the
-   * others.
+   * Returns the owner of an item. Each owner gets a share of a full batch, so that an owner who sends at full speed does not
+   * delay the others.
    */
   ownerOf?: (item: Item) => string
-  /** Limit of the waiting weight of one owner. The first waiting item of an owner may be heavier. */
+  /** Limit of the waiting weight of one owner. The first waiting item of an owner may exceed it. */
   maxWaitingPerOwner?: number
   /** Limit of batches in flight. */
   parallel: number
@@ -28,13 +28,13 @@ export type BatcherOptions<Item> = {
   isRetryable: (error: unknown) => boolean
   /** Makes the error that rejects an item beyond `maxWaiting` or `maxWaitingPerOwner`. */
   overloaded: () => Error
-  /** Called once for a batch that still fails after `retryForMs`. */
+  /** Called once for a batch that still fails after `retryForMs`, with the last error. */
   onGivenUp?: (error: unknown) => void
 }
 
 /**
- * When the waiting items exceed one batch, each owner first gets 1/8 of the batch. The rest of the batch is filled in queue
- * order.
+ * When the waiting items exceed one batch, each owner first gets up to 1/8 of the batch. The rest of the batch is filled in
+ * queue order.
  */
 const OWNERS_PER_BATCH = 8
 
@@ -42,7 +42,7 @@ type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (er
 
 /**
  * Collects items of many callers while earlier batches are in flight and writes them as one statement. At low load an item is
- * written at once, at high load it waits a moment for others. Each caller is answered after its batch is durable, never before.
+ * written at once. At high load it waits until a batch in flight ends. Each caller is answered only after its batch is durable.
  */
 export class Batcher<Item> {
   readonly #options: BatcherOptions<Item>
@@ -176,8 +176,9 @@ function takeOldest<Item>(waiting: Waiting<Item>[], maxBatch: number): Taken<Ite
 }
 
 /**
- * Takes a batch when not all items fit. The first pass gives each owner a share, so that a heavy sender delays only its own
- * items. The second pass fills the rest. Items of one owner keep their order, and the oldest item is always taken.
+ * Takes a batch when not all waiting items fit. The first pass gives each owner a share, so that a heavy sender delays only its
+ * own items. The second pass fills the rest of the batch. Items of one owner keep their order, and the oldest item is always
+ * taken.
  */
 function takeFair<Item>(
   waiting: Waiting<Item>[],

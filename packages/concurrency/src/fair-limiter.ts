@@ -1,10 +1,10 @@
 /** Limits of a `FairLimiter`. An absent field means no limit. */
 export type FairLimiterOptions = {
-  /** Tasks that run at once. */
+  /** Number of tasks that may run at once. */
   max: number
-  /** Tasks of one owner that run at once. */
+  /** Number of tasks of one owner that may run at once. */
   maxPerOwner?: number
-  /** Tasks that may wait; further tasks are rejected at once. With 0, a task that cannot begin at once is rejected. */
+  /** Number of tasks that may wait; further tasks are rejected at once. With 0, a task that cannot begin at once is rejected. */
   maxWaiting?: number
   /** Longest wait of a task in milliseconds. */
   waitMs?: number
@@ -21,7 +21,7 @@ export type Permit = Disposable & { release(): void }
 /** Reason of a rejection: the queue was full, or the task waited longer than `waitMs`. */
 export type LimiterReason = 'full' | 'timeout'
 
-/** Rejects a task that did not begin, because of `maxWaiting` or `waitMs`. */
+/** Error of a task that was rejected before it began, because of `maxWaiting` or `waitMs`. */
 export class LimiterRejection extends Error {
   override name = 'LimiterRejection'
   readonly reason: LimiterReason
@@ -53,9 +53,12 @@ export class FairLimiter {
   readonly #runningByOwner = new Map<string, number>()
   /** All waiting tasks, oldest first. All have the same `waitMs`, so this is also the order of their deadlines. */
   readonly #queue = new Set<Waiter>()
-  /** The same tasks by owner, in round-robin order: the owner whose task began last is at the end. */
+  /** All waiting tasks by owner, in round-robin order: the owner whose task began last is at the end. */
   readonly #queueByOwner = new Map<string, Set<Waiter>>()
-  /** A single timer, for the oldest task. Tens of thousands of devices may wait, and a timer for each would cost too much. */
+  /**
+   * Timer for the deadline of the oldest waiting task. Tens of thousands of devices may wait, and a timer for each would cost
+   * too much.
+   */
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: FairLimiterOptions) {
@@ -149,7 +152,7 @@ export class FairLimiter {
         this.#queueByOwner.delete(next.owner)
         this.#queueByOwner.set(next.owner, queue)
       }
-      // The permit is counted here, before the waiting task continues. Otherwise a new task could take the room in between.
+      // The permit is counted here, before the waiting task continues. Otherwise a new task could take its place in between.
       next.begin(this.#permitFor(next.owner))
     }
   }
