@@ -13,7 +13,7 @@ import { temporaryFolder } from './testing/temporary-folder.ts'
 
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
-/** An agent connected to a fake hub, stopped and awaited on disposal. */
+/** Runs an agent against a fake hub. Disposal stops the agent and waits for its end. */
 async function startAgent(hubUrl: string, options: Partial<RunAgentOptions> = {}) {
   const folder = await temporaryFolder()
   const stop = new AbortController()
@@ -187,7 +187,8 @@ describe('runAgent', () => {
   it('forwards to local services over the real connection', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
-    // The hub disconnects without an end of data, which resets the forwarded connection.
+    // When the test ends, the hub disconnects without ending the forwarded data. This resets the connection to this service, so
+    // the error is ignored.
     const service = createServer(socket => socket.on('error', () => {}).end('served')).listen(0, '127.0.0.1')
     await once(service, 'listening')
     await expect.poll(() => agent.connected).toHaveLength(1)

@@ -19,7 +19,7 @@ export type RunAgentOptions = AgentConfig & {
   signal: AbortSignal
   log?: Log
   clock?: Clock
-  /** Returns a number from 0 to below 1, for the pauses between attempts. */
+  /** Random number from 0 (inclusive) to 1 (exclusive) that varies the pauses between connection attempts. */
   random?: () => number
   /** Called each time the hub accepts this device. */
   onConnected?: (device: { deviceId: string }) => void
@@ -29,13 +29,12 @@ export type RunAgentOptions = AgentConfig & {
 
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 const CLOSE_TIMEOUT_MS = 3000
-/** Error codes that mean that the hub's certificate is not trusted, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
+/** Matches the error codes of an untrusted hub certificate, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
 const UNTRUSTED = /CERT|SIGNATURE/
 
 /**
- * Runs the agent until the signal is aborted: connects, publishes the system information, answers the hub, and
- * reconnects whenever the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first
- * attempt.
+ * Runs the agent until the signal is aborted: connects, publishes the system information, accepts the hub's forward channels, and
+ * reconnects whenever the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first attempt.
  */
 export async function runAgent(options: RunAgentOptions): Promise<void> {
   const credentials = await loadCredentials(options, options.signal)
@@ -80,7 +79,8 @@ class Agent {
 
   /**
    * Loads renewed files from the disk: the device's certificate and, if the hub's certificate was not trusted, the system's
-   * authorities. Public agents restart for each connection and so read them too. Unusable files are ignored.
+   * certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files as well. Unusable
+   * files are ignored.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options
@@ -96,7 +96,7 @@ class Agent {
     }
   }
 
-  /** Runs a connection from start to end. Returns the reason of its end or failure. */
+  /** Runs one connection from start to end. Returns the reason why it ended or could not be opened. */
   async #connectOnce(): Promise<unknown> {
     const { signal, onConnected } = this.#options
     try {
@@ -143,8 +143,8 @@ class Agent {
         this.#log.debug('system information published')
       } catch (error) {
         if (!over.aborted) this.#log.warn(`system information not published: ${describeError(error)}`)
-        // After a refused action the connection is still useful: forwards work, and the next publication may succeed. A
-        // broken executor channel is closed with its link.
+        // After a refused action the connection is still useful: forwards work, and the next publication may succeed. Any other
+        // error means that the executor channel is broken, so the link is closed and the agent reconnects.
         if (!(error instanceof RemoteActionError)) link.close('the executor channel failed')
       }
       await this.#clock.sleep(SYSTEM_INFO_INTERVAL_MS, over).catch(() => {})

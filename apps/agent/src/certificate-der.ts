@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** 1.2.840.10045.4.3.2, ecdsa-with-SHA256. */
+/** DER of the algorithm identifier ecdsa-with-SHA256 (1.2.840.10045.4.3.2). */
 const ECDSA_WITH_SHA256 = Buffer.from('300a06082a8648ce3d040302', 'hex')
 const COMMON_NAME = Buffer.from('0603550403', 'hex')
 const SUBJECT_KEY_ID = Buffer.from('0603551d0e', 'hex')
@@ -21,17 +21,18 @@ const TAG = {
 
 type CertificateParts = {
   commonName: string
-  /** Up to 20 bytes; the first must be from 0x01 to 0x7f. */
+  /** Serial number of up to 20 bytes. The first byte must be from 0x01 to 0x7f. */
   serial: Uint8Array
-  /** DER of the P-256 public key, as `KeyObject.export` returns it for `spki`. */
+  /** P-256 public key in DER, as `KeyObject.export` returns it for type `spki`. */
   publicKey: Uint8Array
-  /** Signs the bytes with ECDSA over SHA-256; returns the signature in DER. */
+  /** Signs the TBSCertificate bytes with ECDSA over SHA-256. Returns the signature in DER. */
   sign: (tbs: Uint8Array) => Uint8Array
 }
 
 /**
- * DER of a self-signed certificate in the form of the public agents: P-256, 1975 to 4096, basic constraints CA:FALSE,
- * subject key id, nothing else (protocol 1.3). Node can read certificates but not create them.
+ * Creates the DER of a self-signed certificate like those of the published Nexigon agents: P-256 key, valid from 1975 to 4096,
+ * basic constraints CA:FALSE, subject key identifier, no other extension (protocol 1.3). Node can read certificates but not
+ * create them.
  */
 export function selfSignedDer({ commonName, serial, publicKey, sign }: CertificateParts): Buffer {
   const name = tlv(
@@ -69,7 +70,7 @@ export function selfSignedDer({ commonName, serial, publicKey, sign }: Certifica
   return tlv(TAG.sequence, tbs, ECDSA_WITH_SHA256, tlv(TAG.bits, Buffer.of(0), sign(tbs)))
 }
 
-/** An ECDSA signature in DER from its two numbers, 32 bytes each. */
+/** Encodes an ECDSA signature in DER from its integers r and s, 32 bytes each. */
 export function signatureDer(r: Uint8Array, s: Uint8Array): Buffer {
   return tlv(TAG.sequence, tlv(TAG.integer, positive(r)), tlv(TAG.integer, positive(s)))
 }
@@ -83,7 +84,7 @@ export function certificatePem(der: Uint8Array): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
-/** The shortest form of a positive integer: no leading zeros, except one before a set top bit. */
+/** Shortest DER content of a positive integer: no leading zero bytes, except a single zero byte before a set top bit. */
 function positive(bytes: Uint8Array): Uint8Array {
   const start = bytes.findIndex(byte => byte !== 0)
   const digits = bytes.subarray(start)

@@ -19,7 +19,7 @@ describe('createDeviceCertificate', () => {
     expect(certificate.verify(certificate.publicKey)).toBe(true)
     expect(certificate.checkIssued(certificate)).toBe(true)
     expect(certificate.checkPrivateKey(createPrivateKey(keyPem))).toBe(true)
-    // Basic constraints, critical, CA:FALSE; subject key id.
+    // DER of the critical extension basic constraints with CA:FALSE, and the start of the extension subject key identifier.
     expect(certificate.raw.includes(Buffer.from('0603551d130101ff04023000', 'hex'))).toBe(true)
     expect(certificate.raw.includes(Buffer.from('0603551d0e04160414', 'hex'))).toBe(true)
   })

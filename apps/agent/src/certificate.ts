@@ -13,12 +13,12 @@ import { ConfigError } from './config-error.ts'
 import { codeOf } from './describe-error.ts'
 import { createFileOnce } from './file-once.ts'
 
-/** Certificate and key of a device as PEM text, the leaf certificate first. */
+/** Certificate chain (leaf certificate first) and private key of a device, as PEM text. */
 export type DeviceCertificate = { certificatePem: string; keyPem: string }
 
 const COMMON_NAME = 'muster agent'
 
-/** A new key and a self-signed certificate for it (protocol 1.3). */
+/** Creates a P-256 key and a self-signed certificate for it (protocol 1.3). */
 export function createDeviceCertificate(commonName = COMMON_NAME): DeviceCertificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return {
@@ -50,7 +50,8 @@ export async function loadDeviceCertificate(
 ): Promise<DeviceCertificate> {
   const found = await readOrCreate(certificatePath, keyPath)
   check(found, certificatePath, keyPath)
-  // Restricts a key that other accounts may read. On a read-only file system this fails, which is the operator's choice.
+  // Restricts the permissions of a key that other accounts may read. This fails on a read-only file system, where the agent uses
+  // the key as it is.
   await chmod(keyPath, 0o600).catch(() => {})
   return found
 }
@@ -72,14 +73,14 @@ export async function readDeviceCertificate(
   return found
 }
 
-/** SHA-256 of the leaf certificate in the form shown in the console: `AA:BB:…` (protocol 6.5). */
+/** SHA-256 fingerprint of the leaf certificate in the form shown in the console: `AA:BB:…` (protocol 6.5). */
 export function certificateFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256
 }
 
 /**
- * Stores the key first, then a certificate for the stored key. An interrupted start is completed by the next one, and
- * agents that start together use the same pair.
+ * Stores the key first, then a certificate for the stored key. If a start is interrupted in between, the next start creates the
+ * certificate for the stored key. Agents that start at the same time end up with the same pair.
  */
 async function readOrCreate(certificatePath: string, keyPath: string): Promise<DeviceCertificate> {
   // Reads the certificate before the key. Otherwise a pair that another agent stores meanwhile could look like a
@@ -92,12 +93,12 @@ async function readOrCreate(certificatePath: string, keyPath: string): Promise<D
   }
   const keyPem = found ?? (await storeOnce('ssl-key', keyPath, createDeviceCertificate().keyPem))
   const key = parse('ssl-key', keyPath, 'a PEM private key', () => createPrivateKey(keyPem))
-  // The agent only creates P-256 keys, so the certificate of this key was lost.
+  // The agent creates only P-256 keys. Any other key comes from the operator, so its certificate is missing.
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw oneMissing(keyPath, certificatePath)
   return { certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key)), keyPem }
 }
 
-/** Stores a text unless the file exists. Resolves to the stored text. */
+/** Writes the text unless the file exists. Resolves to the content of the file. */
 async function storeOnce(key: string, path: string, text: string): Promise<string> {
   try {
     return (await createFileOnce(path, text)) ? text : await readFile(path, 'utf8')

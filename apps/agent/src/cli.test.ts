@@ -15,7 +15,7 @@ import { temporaryFolder } from './testing/temporary-folder.ts'
 const MAIN = join(import.meta.dirname, '../muster-agent.js')
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
-/** Runs a command line. Ends its standard input once its error output contains `until`. */
+/** Runs the agent's CLI in this process. Ends its standard input once its standard error contains `until`. */
 async function cli(argv: string[], options: { signal?: AbortSignal; until?: string } = {}) {
   let [out, err] = ['', '']
   const input = new PassThrough()
@@ -33,13 +33,13 @@ async function cli(argv: string[], options: { signal?: AbortSignal; until?: stri
   return { code, out, err }
 }
 
-/** Runs a command as a device of a fake hub. */
+/** Runs a CLI command as a device of a fake hub. */
 async function atHub(hub: FakeHub, ...argv: string[]) {
   await using folder = await temporaryFolder()
   return await cli([...argv, '--hub', hub.url, '--token', TOKEN, '--data', folder.path])
 }
 
-/** Runs a command under an account without an entry in the list of accounts, as in containers. */
+/** Runs a command under a user id without an entry in /etc/passwd, as in containers. */
 function asHomeless(...argv: string[]) {
   const account = { uid: 54_321, gid: 54_321 }
   return spawnSync(process.execPath, [MAIN, ...argv], { ...account, cwd: '/', env: {}, encoding: 'utf8' })
@@ -178,7 +178,7 @@ describe('a process', () => {
     await until('it is connected', () => log.includes('connected as'))
   })
 
-  /** Runs the agent as a device of a fake hub with the given streams; `shell` is the command that starts it. */
+  /** Runs the agent as a device of a fake hub, with the given stdio. `shell` is the shell script that starts it. */
   async function agentOf(hub: FakeHub, argv: string[], stdio: StdioOptions, shell = 'exec "$@"') {
     const folder = await temporaryFolder()
     const identity = ['--hub', hub.url, '--token', TOKEN, '--data', join(folder.path, 'data')]

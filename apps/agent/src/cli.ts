@@ -12,7 +12,7 @@ import { DEFAULT_CONFIG_PATH } from './config.ts'
 import { createLog, LOG_LEVELS, type LogLevel } from './log.ts'
 import { adviceOn } from './refusal.ts'
 
-/** Output, input and stop signal of the command line. */
+/** Output, input and stop signal of the CLI. */
 export type CliStreams = {
   out: (text: string) => void
   err: (text: string) => void
@@ -23,7 +23,7 @@ export type CliStreams = {
 
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 
-/** Runs one command line, without the program's name. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */
+/** Runs the command in `argv`, which excludes the program's name. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */
 export async function runCli(
   argv: readonly string[],
   { out, err: write, input, signal }: CliStreams,

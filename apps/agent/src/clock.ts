@@ -1,14 +1,14 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
 
-/** Source of time for the agent. Tests use a fake one. */
+/** Source of time for the agent. Tests use a fake clock. */
 export interface Clock {
-  /** Milliseconds since any fixed moment, never going back. */
+  /** Monotonic time in milliseconds since an arbitrary moment. */
   elapsed(): number
   /** Resolves after `ms` milliseconds; rejects at once when the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The clock of this process. */
+/** Clock based on `performance.now()` and Node's timers. */
 export const systemClock: Clock = {
   elapsed: () => performance.now(),
   sleep: (ms, signal) => sleepFor(ms, undefined, signal && { signal }),

@@ -14,7 +14,7 @@ export class ConfigTable {
     this.#prefix = prefix
   }
 
-  /** A non-empty text, or undefined. */
+  /** Returns a non-empty string, or undefined if the key is missing. */
   text(key: string): string | undefined {
     const value = this.#values[key]
     if (value === undefined) return undefined
@@ -52,15 +52,15 @@ export class ConfigTable {
     )
   }
 
-  /** Returns the value; throws if it is undefined. */
+  /** Returns `value`; throws `ConfigError` if it is undefined. */
   required<T>(key: string, expected: string, value: T | undefined): T {
     if (value === undefined) throw this.wrong(key, expected)
     return value
   }
 
   /**
-   * Makes the error for a key, with the found value and the expected one. Pass `found` for values that must not be
-   * shown.
+   * Creates the error for a key, with the found and the expected value. For a secret, pass a description as `found`, because its
+   * value must not be shown.
    */
   wrong(key: string, expected: string, found = shown(this.#values[key])): ConfigError {
     const where = this.#where === '' ? '' : `${this.#where}: `

@@ -21,7 +21,7 @@ export type AgentConfig = {
   dataDir: string
   /** Allows `http://`, although the certificate is then sent in a header that others on the network can copy. */
   allowPlaintext: boolean
-  /** Accepts any certificate of the hub. */
+  /** Skips the verification of the hub's certificate. */
   acceptInvalidCertificates: boolean
   publishSystemInfo: boolean
   exports: Export[]
@@ -29,7 +29,7 @@ export type AgentConfig = {
   hostname?: string
 }
 
-/** Options of the command line that replace a configuration file. */
+/** Command-line options that replace a configuration file. */
 export type ConfigOptions = {
   hub: string
   token: string
@@ -40,7 +40,7 @@ export type ConfigOptions = {
   dangerousAcceptInvalidCertificates?: boolean
 }
 
-/** Default path of the public agents (protocol 8.1). */
+/** Default path of the configuration file, the same as for published Nexigon agents (protocol 8.1). */
 export const DEFAULT_CONFIG_PATH = '/etc/nexigon/agent.toml'
 
 const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
@@ -59,8 +59,9 @@ function defaultDataDir(): string {
 }
 
 /**
- * Reads a configuration file of a public agent, 2025 or 2026. Unknown keys are ignored; relative paths start at the
- * file's folder (protocol 8.1). Throws `ConfigError` with the key, the found value and the expected one.
+ * Reads a configuration file in the format of the published Nexigon agents of 2025 or 2026. Unknown keys are ignored; relative
+ * paths are resolved against the file's folder (protocol 8.1). Throws `ConfigError` with the key, the found value and the
+ * expected one.
  */
 export async function readConfigFile(path: string): Promise<AgentConfig> {
   return parseConfig(await readText(path), path)
@@ -71,7 +72,8 @@ export function parseConfig(text: string, path: string): AgentConfig {
   const table = new ConfigTable(parseToml(text, path), path)
   const allowPlaintext = flag(table, 'dangerous-allow-plaintext') || flag(table, 'dangerous-disable-tls')
   const pathOf = (key: string, value: string) => resolve(dirname(resolve(path)), table.text(key) ?? value)
-  // The key is required: if a misspelt key were ignored, this device would become a new one.
+  // The key `fingerprint-script` is required. Otherwise a misspelt key would be ignored, and the device would join as a new
+  // device with another fingerprint.
   const fingerprintScript = table.required(
     'fingerprint-script',
     'the path of a program whose output identifies the device',

@@ -4,13 +4,13 @@ import type { JsonText } from './json-text.ts'
 const OK_PREFIX = '{"result":"Ok","value":'
 
 /**
- * Runs one action and returns the text of its output (protocol 3.2). The input is JSON text and is sent unchanged, so
- * numbers beyond doubles and the order of keys survive. Closes the channel afterwards. Rejects with
+ * Runs one action and returns the JSON text of its output (protocol 3.2). The input is JSON text and is sent unchanged, so that
+ * numbers beyond double precision keep their digits and keys keep their order. Closes the channel afterwards. Rejects with
  * `RemoteActionError`, `ProtocolError`, or the channel's errors.
  */
 export async function invokeExactly(channel: Channel, action: string, input: JsonText): Promise<string> {
   try {
-    // Reads and writes at the same time, because the peer grants credit while the request is being sent.
+    // Reads while writing. A failure of the read or the write ends the call at once, even if the write still waits for credit.
     const [output] = await Promise.all([readResponse(channel), channel.write(encodeRequest(action, input))])
     const value = parseEnvelope(output)
     return output.startsWith(OK_PREFIX) ? output.slice(OK_PREFIX.length, -1) : JSON.stringify(value)

@@ -14,14 +14,14 @@ const EXAMPLES = join(import.meta.dirname, '../examples')
 const hasTools = hasPrograms('jq')
 const hasCurl = hasPrograms('jq', 'curl')
 const DISK_FULL = /^the disk is full/
-/** Programs used by the scripts, besides the updaters. */
+/** Programs that the OTA example scripts need, besides the agent and the update tools. */
 const TOOLS =
   'sh cat cut curl dirname basename jq ln mkdir mv readlink rm sed sha256sum sleep touch wc'.split(' ')
 const programPath = (name: string) => ['/usr/bin', '/bin'].map(folder => join(folder, name)).find(existsSync)!
 const BUSY = 'Another run of the update is in progress; this one does nothing.\n'
 const VERSION = `pkg_v_${'2'.repeat(22)}`
 
-/** A device whose updaters are stubs that record their arguments. */
+/** Creates a device whose update tools are stubs that record their arguments. */
 async function device(hub: FakeHub) {
   const folder = await temporaryFolder()
   const bin = join(folder.path, 'bin')
@@ -33,7 +33,7 @@ async function device(hub: FakeHub) {
   const token = `deployment_${'1'.repeat(66)}`
   const main = join(import.meta.dirname, '../muster-agent.js')
   const options = `--hub ${hub.url} --token ${token} --data "${folder.path}/data"`
-  // While a file "offline" exists, the hub is unreachable.
+  // The hub is unreachable while a file named "offline" exists.
   await program(
     'muster-agent',
     `[ ! -f offline ] || exit 1\nexec "${process.execPath}" "${main}" "$@" ${options}`,
@@ -63,7 +63,7 @@ async function device(hub: FakeHub) {
         NOTES: notes,
         OTA_PATH: 'fleet/pump/stable',
         OTA_STATE_FOLDER: join(folder.path, 'state'),
-        // Each run counts as the first after a new boot, unless a test sets the id.
+        // Each run has a new boot id, as after a reboot, unless the test passes an id.
         OTA_BOOT_ID: randomUUID(),
         ...env,
       },
@@ -76,14 +76,14 @@ async function device(hub: FakeHub) {
     image: join(folder.path, 'image'),
     /** Folder of the scripts' state. */
     state: join(folder.path, 'state'),
-    /** Makes storing a file of this name fail, as on a full disk. */
+    /** Makes storing the state file `name` fail, as on a full disk. */
     takeRoom: (name: string) => mkdir(join(folder.path, 'state', `${name}.new`), { recursive: true }),
-    /** Sets the system partition that the device runs from. */
+    /** Selects the system partition from which the device is running. */
     startFrom: (slot: string) => writeFile(join(folder.path, 'slot'), slot),
     update: (tool: string, env = {}) => run('ota-bundle', { OTA_TOOL: tool, ...env }),
     updateFile: (env = {}) =>
       run('ota-file', { OTA_INSTALL: join(bin, 'install'), OTA_PAUSE_SECS: '0', ...env }),
-    /** A folder for PATH with all programs that the scripts need except flock. */
+    /** Returns a PATH with all programs that the scripts need, except flock. */
     async withoutFlock(): Promise<string> {
       const tools = join(folder.path, 'tools')
       await mkdir(tools)
@@ -94,7 +94,7 @@ async function device(hub: FakeHub) {
   }
 }
 
-/** A hub with one version under the tag. */
+/** Starts a fake hub with one version under the tag that the device follows. */
 async function hubWithVersion(): Promise<FakeHub> {
   const hub = await FakeHub.start()
   const asset = {
@@ -194,7 +194,7 @@ it.skipIf(!hasTools)(
       notes: ['rugix-ctrl system info'],
     })
     expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 1 })
-    // The state as after installing the same update again.
+    // Restores the state file that a second installation of the same update would create.
     await writeFile(join(at.state, 'pending'), pending)
     expect(await at.update('rugix')).toMatchObject({ code: 1 })
     expect(lastStatus(hub)).toMatchObject({ state: 'failed', failureCount: 2 })
@@ -239,7 +239,7 @@ it.skipIf(!hasTools)('an unknown tag is reported and counted', async () => {
   }
 })
 
-/** A device and its hub with a version whose file can be downloaded. */
+/** Starts a fake hub with a version whose file can be downloaded, and creates a device. */
 async function withFile() {
   const hub = await hubWithVersion()
   const at = await device(hub)
@@ -290,7 +290,7 @@ it.skipIf(!hasCurl).each(['flock', 'a link'])(
     expect(await first).toMatchObject({ code: 0, err: '' })
     expect(await readFile(`${at.state}-notes`, 'utf8')).toBe('install 2.0.0\n')
     expect(states(hub)).toEqual(['installing', 'completed'])
-    // The lock is free again, and no newer version exists.
+    // The lock is free again, so the run succeeds. It installs nothing, because the version is already installed.
     expect(await at.updateFile(env)).toMatchObject({ code: 0, err: '', notes: [] })
   },
 )
@@ -356,7 +356,8 @@ it.skipIf(!hasPrograms('systemd-analyze'))('systemd accepts the units', async ()
   expect(units).toHaveLength(3)
   for (const unit of units) {
     const lines = await readFile(join(EXAMPLES, unit), 'utf8')
-    // The programs are not installed on the test machine, so stubs stand in.
+    // systemd-analyze fails if a program of `ExecStart` is missing. These programs are not installed on the test machine, so
+    // /bin/true stands in.
     await writeFile(
       join(folder.path, unit.split('/').at(-1)!),
       lines.replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true'),

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { loadDeviceCertificate } from './certificate.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-/** Mounts a file system image; undefined where mounting is not allowed. */
+/** Mounts a file system image. Returns undefined where mounting is not permitted. */
 function mount(image: string, path: string): AsyncDisposable | undefined {
   if (spawnSync('/usr/bin/mount', ['-o', 'loop', image, path]).status !== 0) return undefined
   return { [Symbol.asyncDispose]: async () => void spawnSync('/usr/bin/umount', ['-l', path]) }

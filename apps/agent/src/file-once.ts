@@ -19,10 +19,11 @@ export async function createFileOnce(path: string, content: string): Promise<boo
     } finally {
       await file.close()
     }
-    // Unlike rename(), link() never replaces a file. If two processes start together, one wins and both use its file.
+    // Unlike rename(), link() never replaces a file. If two processes start together, the first one creates
+    // the file and both use it.
     await link(temporary, path)
-    // A directory entry survives a power failure only after fsync of its folder. Newly created parent folders need it
-    // as well.
+    // A directory entry survives a power failure only after fsync of its directory. Newly created parent directories have entries
+    // too, so their parents are synced as well.
     for (let synced = folder; ; synced = dirname(synced)) {
       await syncFolder(synced)
       if (firstMade === undefined || synced === dirname(firstMade)) break
@@ -36,7 +37,7 @@ export async function createFileOnce(path: string, content: string): Promise<boo
   }
 }
 
-/** Syncs a folder where possible: some file systems and accounts do not allow it. */
+/** Calls fsync on a folder. Failures are ignored, because some file systems and accounts do not permit it. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => undefined)
   await folder?.sync().catch(() => {})

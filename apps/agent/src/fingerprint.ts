@@ -14,8 +14,8 @@ export function fingerprintOf(output: Uint8Array): string {
 }
 
 /**
- * Runs a fingerprint script and returns the fingerprint (protocol 8.2). Throws `ConfigError` when the script cannot be
- * run or prints nothing: otherwise all devices with a failing script would share one fingerprint.
+ * Runs a fingerprint script and returns the fingerprint (protocol 8.2). Throws `ConfigError` if the script cannot be run or
+ * prints nothing. Without this error all devices with a failing script would share one fingerprint.
  */
 export async function fingerprintOfScript(path: string, signal?: AbortSignal): Promise<string> {
   const output = await outputOf(path, signal)
@@ -40,7 +40,7 @@ async function outputOf(path: string, signal: AbortSignal | undefined): Promise<
     return (await running).stdout
   } catch (error) {
     signal?.throwIfAborted()
-    // The exit status is ignored: public agents use any output (protocol 6.4).
+    // The exit status is ignored, because published Nexigon agents use the output of a failed script as well (protocol 6.4).
     if (hasExited(error)) return error.stdout
     const problem = isKilled(error)
       ? `not done after ${SCRIPT_TIMEOUT_MS / 1000} s`

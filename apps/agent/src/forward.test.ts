@@ -15,7 +15,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-/** A local service and a hub's link to an agent that forwards to it. */
+/** Starts a local TCP service, and connects a hub's link in memory to an agent that forwards to the service. */
 async function forwarding(onConnection: (socket: Socket) => void, options: { maxForwards?: number } = {}) {
   const sockets: Socket[] = []
   const server = createServer({ allowHalfOpen: true }, socket => {

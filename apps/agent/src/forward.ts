@@ -22,7 +22,7 @@ export class ForwardService {
     this.#maxForwards = maxForwards
   }
 
-  /** Number of open forwards, including those still connecting. */
+  /** Number of open forwards, including forwards that are still connecting. */
   get count(): number {
     return this.#count
   }
@@ -39,7 +39,7 @@ export class ForwardService {
     this.#count++
     try {
       const socket = await connectLocally(port)
-      // The hub may have withdrawn the request meanwhile.
+      // The hub may have withdrawn the channel request while the socket was connecting.
       if (request.isPending) await pipeSocket(request.accept(), socket)
       else socket.destroy()
     } catch (error) {
@@ -55,7 +55,7 @@ export class ForwardService {
   }
 }
 
-/** The port of an endpoint, or the reason to reject it (protocol 3.3). */
+/** Returns the port of a forward endpoint, or the reason to reject the endpoint (protocol 3.3). */
 export function forwardPort(
   endpoint: string,
 ): number | 'invalid TCP forwarding endpoint' | 'unknown endpoint' {
@@ -66,7 +66,7 @@ export function forwardPort(
 }
 
 async function connectLocally(port: number): Promise<Socket> {
-  // With allowHalfOpen either side may continue sending after the other has ended.
+  // allowHalfOpen keeps each direction open after the other direction has ended.
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
   const timer = setTimeout(() => {

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import type { DeviceCertificate } from './certificate.ts'
 import { readRefusal } from './refusal.ts'
 
-/** Address of a hub and the credentials for it. */
+/** URL of a hub and the device's credentials for it. */
 export type HubCredentials = {
   hubUrl: string
   token: string
@@ -17,33 +17,32 @@ export type HubCredentials = {
 export type ConnectOptions = {
   /** True if the hub shows this connection and may open channels to the device (protocol 1.5). */
   isRegistered: boolean
-  /** Decides on channel requests of the hub; without it all are rejected. */
+  /** Accepts or rejects channel requests of the hub. Without this callback all requests are rejected. */
   onRequest?: (request: ChannelRequest) => void
   signal?: AbortSignal
-  /** Timeout of the whole opening handshake in milliseconds. */
+  /** Timeout in milliseconds for TCP, TLS and WebSocket handshake together. */
   timeoutMs?: number
 }
 
-/** A connection to the hub after the WebSocket handshake. */
+/** An open connection to the hub, after the WebSocket handshake. */
 export type HubConnection = {
   link: Link
-  /** Resets the connection, like a power failure. */
+  /** Resets the connection without a closing handshake. */
   drop(): void
 }
 
-/**
- * Latest TLS session with each hub. Its ticket saves a full handshake on reconnecting, also after a restart of the hub.
- */
+/** Latest TLS session with each hub. Resuming it saves a full handshake on reconnecting, even after the hub has restarted. */
 const sessions = new WeakMap<HubCredentials, Buffer>()
 
-// During a storm of connections the hub lets valid ones wait up to 30 s (docs/decisions.md, "Devices").
+// During a reconnect storm the hub lets valid connections wait up to 30 s (docs/decisions.md, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
-// Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that a longer frame is reported by the link.
+// Larger than the largest frame of 1 MiB and 9 bytes (protocol 2.10), so that the link and not the WebSocket library rejects a
+// longer frame.
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
- * Opens the WebSocket to the hub and the link on it (protocol 1). Rejects with `HubRefusedError` for an answer other than 101, with
- * the socket's error, or with the signal's reason.
+ * Opens the WebSocket to the hub and the link on it (protocol 1). Rejects with `HubRefusedError` for an HTTP status other than
+ * 101, with the socket's error, or with the signal's reason.
  */
 export function connectToHub(credentials: HubCredentials, options: ConnectOptions): Promise<HubConnection> {
   const { promise, resolve, reject } = Promise.withResolvers<HubConnection>()
@@ -70,7 +69,8 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   }
   signal?.addEventListener('abort', abort, { once: true })
   const settled = () => signal?.removeEventListener('abort', abort)
-  // This listener stays: terminating a handshake emits another error, and later errors are handled by the link.
+  // This listener is never removed. Terminating the handshake emits another error event, and an error event without a listener
+  // would end the process.
   webSocket.on('error', error => {
     settled()
     reject(error)
@@ -91,7 +91,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
     if (socket === undefined) return
     if (socket instanceof TLSSocket) {
       socket.on('session', ticket => sessions.set(credentials, ticket))
-      // The ticket may have arrived together with the handshake.
+      // The session ticket may have arrived with the handshake, before the listener was added.
       const early = socket.getSession()
       if (early) sessions.set(credentials, early)
     }
@@ -104,19 +104,18 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   return promise
 }
 
-/** Public agents accept this many undecided requests (protocol 2.10). */
+/** Limit of undecided channel requests, the same as in published Nexigon agents (protocol 2.10). */
 const AGENT_LIMITS = { maxPendingRequests: 32 }
 
 /**
- * Address of the hub's WebSocket. The path of the configured address is replaced; query and fragment are dropped
- * (protocol 1.1).
+ * URL of the hub's WebSocket. Its path replaces the path of the configured URL; query and fragment are omitted (protocol 1.1).
  */
 export function connectUrl(hubUrl: string): URL {
   const { protocol, host } = new URL(hubUrl)
   return new URL(`${protocol === 'https:' ? 'wss:' : 'ws:'}//${host}/api/v1/connect/ws`)
 }
 
-/** Headers of the connection request (protocol 1.2). Over plain HTTP one of them contains the certificate. */
+/** Headers of the connection request (protocol 1.2). Over plain HTTP, `X-Client-Cert` contains the certificate. */
 export function connectHeaders(credentials: HubCredentials, isRegistered: boolean): Record<string, string> {
   const isPlaintext = new URL(credentials.hubUrl).protocol === 'http:'
   return {
@@ -128,7 +127,7 @@ export function connectHeaders(credentials: HubCredentials, isRegistered: boolea
   }
 }
 
-/** Escapes everything but `A-Z a-z 0-9 - _ . ~` (protocol 1.2). */
+/** Percent-encodes all characters except `A-Z a-z 0-9 - _ . ~` (protocol 1.2). */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -5,8 +5,8 @@ import type { HubCredentials } from './hub-connection.ts'
 import { machineFingerprint } from './machine-fingerprint.ts'
 
 /**
- * Loads fingerprint and certificate of this device; creates them at first use. Throws `ConfigError` for an invalid
- * script or file.
+ * Loads the fingerprint and certificate of this device, and creates missing ones. Throws `ConfigError` for an invalid script or
+ * file.
  */
 export async function loadCredentials(config: AgentConfig, signal?: AbortSignal): Promise<HubCredentials> {
   const fingerprint =

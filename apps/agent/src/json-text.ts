@@ -18,7 +18,7 @@ export function jsonTextOf(value: string | number | boolean | null): JsonText {
   return JSON.stringify(value) as JsonText
 }
 
-/** JSON text of an object with these members; undefined ones are omitted. */
+/** JSON text of an object with these members. Undefined members are omitted. */
 export function jsonObject(members: Record<string, JsonText | undefined>): JsonText {
   const texts = Object.entries(members).flatMap(([key, text]) =>
     text === undefined ? [] : `${JSON.stringify(key)}:${text}`,

@@ -3,7 +3,7 @@ export const LOG_LEVELS = ['off', 'error', 'warn', 'info', 'debug', 'trace'] as 
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Log of the agent for people. Each call writes a line. */
+/** Human-readable log of the agent. Each call writes one line. */
 export type Log = Record<Exclude<LogLevel, 'off' | 'trace'>, (message: string) => void>
 
 type LogOptions = {
@@ -14,7 +14,7 @@ type LogOptions = {
   now?: () => Date
 }
 
-/** Makes a log whose lines contain time, level and message. */
+/** Creates a log whose lines contain time, level and message. */
 export function createLog({ level, write = writeToStandardError, now = () => new Date() }: LogOptions): Log {
   const line = (of: keyof Log) =>
     LOG_LEVELS.indexOf(of) > LOG_LEVELS.indexOf(level)
@@ -27,8 +27,8 @@ export function createLog({ level, write = writeToStandardError, now = () => new
 export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} }
 
 /**
- * Removes control characters: text from others, for instance from the hub, must not forge log lines or control a
- * terminal.
+ * Replaces control characters with spaces, because text from the hub must not forge log lines or control a terminal. Truncates
+ * the message to 4,096 characters.
  */
 function onOneLine(message: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced

@@ -36,7 +36,7 @@ export async function machineFingerprint(
 
 async function createIdentity(path: string, machineIdPath: string): Promise<Identity> {
   const salt = randomBytes(32).toString('hex')
-  // Decides once whether the machine id is used, because a machine id that appears later must not change the fingerprint.
+  // Decides at creation whether the machine id is used, because a machine id that appears later must not change the fingerprint.
   const hasMachineId = (await readMachineId(machineIdPath)) !== undefined
   const identity: Identity = hasMachineId ? { salt } : { salt, machineId: randomBytes(16).toString('hex') }
   await createFileOnce(path, `${JSON.stringify(identity)}\n`)
@@ -52,7 +52,7 @@ async function readIdentity(path: string): Promise<Identity | undefined> {
       return machineId === undefined ? { salt } : { salt, machineId }
     }
   } catch {
-    // Reported below, like any other invalid content.
+    // Text that is not JSON is reported below, like any other invalid content.
   }
   throw new ConfigError(
     `${path}: found invalid content, expected the identity of this device; restore it, or delete it to become a new device`,

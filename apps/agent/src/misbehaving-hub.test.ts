@@ -9,7 +9,7 @@ import { instantClock } from './testing/instant-clock.ts'
 import { CREDIT, HELLO, type RawConnection, rawHub } from './testing/raw-hub.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
 
-// Violations by a hub (protocol 2.11, 3.2, 10): the agent ends the connection, logs the reason, and reconnects.
+// Protocol violations by a hub (protocol 2.11, 3.2, 10): the agent ends the connection, logs the reason, and reconnects.
 
 const EMPTY = new Uint8Array()
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 25_000 })
@@ -249,7 +249,7 @@ describe('a hub that sends', () => {
     await using agent = await withAgent(admitted(behave))
     await soon(() => expect(agent.connected).toHaveLength(1))
     const [connection] = agent.hub.connections
-    // The answer to this request comes after the answers to the frames before.
+    // The agent handles frames in order, so a rejection of this request proves that the agent has handled all earlier frames.
     connection!.send(request(77, 'nothing'))
     await soon(() => expect(connection!.framesOf('ChannelReject')).toHaveLength(1))
     expect(agent.reasons).toEqual([])

@@ -1,7 +1,10 @@
-/** A line of `/proc/mounts`. */
+/** A mounted file system: one line of `/proc/mounts`. */
 export type Mount = { device: string; mountPoint: string; filesystem: string }
 
-/** File systems on local disks. Reading the size of a network file system can block forever. */
+/**
+ * Types of file systems on local disks. Other types are skipped, because reading the size of a network file system can block
+ * forever.
+ */
 const DISK_FILESYSTEMS = new Set([
   'bcachefs',
   'btrfs',
@@ -26,7 +29,8 @@ const DISK_FILESYSTEMS = new Set([
 ])
 
 /**
- * Local file systems of a `/proc/mounts` text: each device once, at its shortest mount point, and the root of any type.
+ * Parses the text of `/proc/mounts` and returns the local file systems, and the overlay root of a container. A device with
+ * several mount points is listed once, with the shortest one.
  */
 export function diskMounts(text: string): Mount[] {
   const byDevice = new Map<string, Mount>()
@@ -36,14 +40,14 @@ export function diskMounts(text: string): Mount[] {
     const isContainerRoot = mountPoint === '/' && filesystem === 'overlay'
     if (!DISK_FILESYSTEMS.has(filesystem) && !isContainerRoot) continue
     const known = byDevice.get(device)
-    // Bind mounts list the same device several times.
+    // Bind mounts list the same device several times, so only the shortest mount point is kept.
     if (!known || mountPoint.length < known.mountPoint.length)
       byDevice.set(device, { device, mountPoint, filesystem })
   }
   return [...byDevice.values()]
 }
 
-/** `/proc/mounts` escapes blanks and similar characters as `\040` (fstab(5)). */
+/** Decodes the octal escapes of `/proc/mounts`, for example `\040` for a space (fstab(5)). */
 function unescapeOctal(text: string): string {
   if (!text.includes('\\')) return text
   return text.replace(/\\([0-7]{3})/g, (_match, digits: string) =>

@@ -6,24 +6,21 @@ import { loadCredentials } from './identity.ts'
 import { type JsonText, jsonArray, jsonObject, jsonTextOf } from './json-text.ts'
 import { ANSWER_TIMEOUT_MS, openSession, type Session } from './session.ts'
 
-/** Severities in the spelling of the command line, from least to most severe (protocol 4.6). */
+/** Severities as spelt on the command line, from least to most severe (protocol 4.6). */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warning', 'error', 'critical'] as const
 
 export type EventOptions = {
   severity: (typeof SEVERITIES)[number]
   category: string | undefined
   attributes: Record<string, JsonText>
-  /** RFC 3339; undefined means now. */
+  /** Time in RFC 3339 format. Undefined means the current time. */
   emittedAt: string | undefined
 }
 
 /** Action of a one-shot command. Resolves to the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
-/**
- * Opens an unregistered connection, which is not shown as the device's, runs one command on it and closes it (protocol
- * 3.8).
- */
+/** Opens a connection that the hub does not show as the device's, runs one command on it and closes it (protocol 3.8). */
 export async function runOneShot(
   config: AgentConfig,
   command: OneShot,
@@ -49,7 +46,7 @@ export function getProperty(name: string): OneShot {
   return session => invoke(session, 'devices_GetProperty', { name: jsonTextOf(name) })
 }
 
-/** Sets one property to this JSON text, unchanged. */
+/** Sets one property of this device. The JSON text is sent unchanged. */
 export function setProperty(name: string, value: JsonText): OneShot {
   return session => invoke(session, 'devices_SetProperty', { name: jsonTextOf(name), value })
 }
@@ -68,7 +65,7 @@ export function issueToken(validForSecs?: number, claims?: JsonText): OneShot {
     })
 }
 
-/** Uploads one event; prints its id, because the action's own output is empty. */
+/** Uploads one event. Resolves to JSON with the event's id, because the action's own output is empty. */
 export function emitEvent(
   body: JsonText,
   { severity, category, attributes, emittedAt }: EventOptions,
@@ -89,17 +86,17 @@ export function emitEvent(
   }
 }
 
-/** Finds a repository by its name in paths. */
+/** Looks up a repository by its name. */
 export function resolveRepository(repository: string): OneShot {
   return session => ask(session, 'repositories_ResolveName', { repository: jsonTextOf(repository) })
 }
 
-/** Finds a version by `repository/package/tag`. */
+/** Looks up a version by `repository/package/tag`. */
 export function resolveVersion(path: string): OneShot {
   return session => ask(session, 'repositories_ResolveVersionByPath', inputOf(path, 'repository/package/tag'))
 }
 
-/** Files, tags and metadata of a version, by `repository/package/tag` or its id. */
+/** Returns the files, tags and metadata of a version, which is given by `repository/package/tag` or by its id. */
 export function versionInfo(path: string): OneShot {
   return async session => {
     const versionId = isRepositoryId(path, 'pkg_v') ? path : await idOf(session, path, 'version')
@@ -107,7 +104,7 @@ export function versionInfo(path: string): OneShot {
   }
 }
 
-/** Issues a short-lived download link of a file, by `repository/package/tag/file` or the id of its blob. */
+/** Issues a short-lived download URL of a file, which is given by `repository/package/tag/file` or by the id of its blob. */
 export function issueUrl(path: string, filename?: string): OneShot {
   return async session => {
     const assetId = isRepositoryId(path, 'repo_a') ? path : await idOf(session, path, 'file')
@@ -130,7 +127,7 @@ async function idOf(session: Session, path: string, what: 'version' | 'file'): P
   )
 }
 
-/** Input of a look-up by path; `form` names the expected form in the error. */
+/** Parses a path into the input of a look-up action. `form` is the expected form that the error message names. */
 function inputOf(path: string, form: string): Record<string, JsonText> {
   const parts = parseRepositoryPath(path)
   if (!parts || (parts.filename !== undefined) !== form.endsWith('/file'))

@@ -20,7 +20,7 @@ export class HubRefusedError extends Error {
   }
 }
 
-/** Reads a refusal from the hub's answer: status, `Retry-After` and the message of a JSON body `{kind, message}`. */
+/** Reads a refusal from the hub's HTTP response: status, `Retry-After` and the message of a JSON body `{kind, message}`. */
 export async function readRefusal(response: IncomingMessage, now = Date.now()): Promise<HubRefusedError> {
   const body = await readBody(response)
   return new HubRefusedError(
@@ -30,7 +30,7 @@ export async function readRefusal(response: IncomingMessage, now = Date.now()): 
   )
 }
 
-/** Describes a failed connection in a line for the log, with advice. */
+/** Describes a failed connection in one line for the log, with advice for the operator. */
 export function adviceOn(error: unknown): string {
   if (!(error instanceof HubRefusedError)) return describeError(error)
   const said = `${error.status}${error.reason === '' ? '' : ` "${error.reason}"`}`
@@ -46,7 +46,10 @@ export function adviceOn(error: unknown): string {
   return error.message
 }
 
-/** Milliseconds of a `Retry-After` header, which is seconds or a date (RFC 9110, 10.2.3). */
+/**
+ * Parses `Retry-After`, which is a number of seconds or an HTTP date (RFC 9110, 10.2.3), to milliseconds. Returns undefined for
+ * an invalid value or a past date.
+ */
 export function retryAfterMsOf(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()
@@ -59,7 +62,7 @@ function reasonOf(body: string): string {
     const { message } = JSON.parse(body) as { message?: unknown }
     if (typeof message === 'string') return message.slice(0, 500)
   } catch {
-    // The body is not an error of the hub. A proxy may have sent it.
+    // The body is not the hub's JSON. A proxy may have sent it.
   }
   return body.trimStart().startsWith('<') ? '' : body.trim().slice(0, 200)
 }
@@ -75,7 +78,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
       if (length > MAX_BODY_BYTES) break
     }
   } catch {
-    // Uses the bytes that arrived before the connection broke.
+    // The connection broke. The bytes that arrived before are used.
   } finally {
     clearTimeout(timer)
     response.destroy()

@@ -1,17 +1,17 @@
 import { ExecutorClient, type Link } from '@muster/link'
 import { type ConnectOptions, connectToHub, type HubCredentials } from './hub-connection.ts'
 
-/** A connection that the hub has identified as a device's. */
+/** A connection that the hub has identified as the connection of a device. */
 export type Session = {
   deviceId: string
   link: Link
   /** Runs actions at the hub one after the other, each with a timeout. */
   executor: ExecutorClient
-  /** Resets the connection, like a power failure. */
+  /** Resets the connection without a closing handshake. */
   drop(): void
 }
 
-/** The hub did not identify this connection as a device, because of its token. */
+/** Error of a connection that the hub did not identify as a device's, because of its token. */
 class NotADeviceError extends Error {
   override readonly name = 'NotADeviceError'
 }
@@ -23,8 +23,8 @@ export const ANSWER_TIMEOUT_MS = 60_000
 const EXECUTOR_OPTIONS = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
 
 /**
- * Connects and checks that the hub identifies a device (protocol 3.7). Rejects like `connectToHub`, with the link's
- * errors, or with `NotADeviceError`. In each case the connection is closed.
+ * Connects, and checks that the hub identifies this connection as a device's (protocol 3.7). Rejects like `connectToHub`, with
+ * the link's errors, or with `NotADeviceError`. In each case the connection is closed.
  */
 export async function openSession(credentials: HubCredentials, options: ConnectOptions): Promise<Session> {
   const { link, drop } = await connectToHub(credentials, options)

@@ -36,7 +36,7 @@ const STATFS_TIMEOUT_MS = 2000
 const MAX_NETWORKS = 64
 const MAX_DISKS = 64
 
-/** Features that the hub may use on our devices: neither terminals nor commands (R-18). */
+/** Features that the hub may use on devices with this agent. Terminals and commands are disabled (protocol R-18). */
 export const AGENT_INFO: SystemInfo['agent'] = {
   version: VERSION,
   config: { terminal: { enabled: false }, commands: { enabled: false } },
@@ -65,7 +65,7 @@ export async function readSystemInfo(
   }
 }
 
-/** Keys and values of an os-release file, quotes removed (os-release(5)). */
+/** Parses the keys and values of an os-release file and removes quotes (os-release(5)). */
 export function parseOsRelease(text: string): Partial<Record<string, string>> {
   const entries = [...text.matchAll(/^([A-Z0-9_]+)=(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|(.*))$/gm)]
   return Object.fromEntries(
@@ -76,7 +76,7 @@ export function parseOsRelease(text: string): Partial<Record<string, string>> {
   )
 }
 
-/** Architecture in the spelling of Rust, as public agents send it. */
+/** Maps a machine name of `uname -m` to the architecture name in Rust's spelling, which published Nexigon agents send. */
 export function archOf(unameMachine: string): string {
   if (unameMachine === 'arm64') return 'aarch64'
   if (unameMachine === 'AMD64') return 'x86_64'

@@ -6,16 +6,16 @@ const READ_TIMEOUT_MS = 30_000
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 
 /**
- * Makes this process also trust the operating system's certificate authorities, as public agents do (protocol 1.3).
- * Operators add their own authority there; Node itself only trusts its built-in list.
+ * Makes this process also trust the operating system's certificate authorities, as published Nexigon agents do (protocol 1.3).
+ * Operators add their own authority to the system's store, but Node by default trusts only its bundled list.
  */
 export function trustSystemAuthorities(): void {
   trust(tls.getCACertificates('system'))
 }
 
 /**
- * Trusts the authorities that the system has at this moment. An agent runs for years while authorities are replaced,
- * and Node reads them once per process. A child process therefore reads them anew.
+ * Trusts the certificate authorities that are in the system's store at this moment. An agent runs for years while authorities are
+ * replaced, but Node reads the store only once per process. A child process therefore reads it.
  */
 export async function trustRenewedAuthorities(): Promise<void> {
   const { stdout } = await promisify(execFile)(
@@ -27,8 +27,8 @@ export async function trustRenewedAuthorities(): Promise<void> {
 }
 
 function trust(system: string[]): void {
-  // Missing before Node 24.5. There the process was started with these authorities (tools/require-node.js), and renewed
-  // ones need a restart.
+  // Node before 24.5 lacks `setDefaultCACertificates`. There the process was started with the system's authorities
+  // (tools/require-node.js), and renewed authorities need a restart.
   if ('setDefaultCACertificates' in tls)
     tls.setDefaultCACertificates([
       ...new Set([...tls.getCACertificates('bundled'), ...tls.getCACertificates('extra'), ...system]),

@@ -34,18 +34,20 @@ lock() {
   trap 'rm -f "$STATE/owner"' EXIT
 }
 
-# identity PID: number, start time and boot id of a process, unique among all processes. Empty when there is no such process.
+# identity PID: prints number, start time and boot id of a process, which are unique among all processes. Prints nothing if there is no
+# such process.
 identity() {
   [ ! -r "/proc/$1/stat" ] || echo "$1 $(sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20) $BOOT"
 }
 
-# busy: ends this run, because another one holds the lock.
+# busy: ends this run, because another run holds the lock.
 busy() {
   echo 'Another run of the update is in progress; this one does nothing.' >&2
   exit 75
 }
 
-# Prints the value of a property as JSON. Fails when the hub is unreachable; in a pipe that would look like no value.
+# property NAME: prints the value of a property as JSON, or null. Fails if the hub is unreachable. The agent's output is not piped to jq,
+# because a pipe would hide this failure.
 property() {
   found=$("$AGENT" device properties get "$1") || return
   jq -c '.value // null' <<EOF
@@ -62,7 +64,7 @@ report() {
   "$AGENT" device properties set dev.nexigon.ota.status "$status" >/dev/null
 }
 
-# event SEVERITY TEXT
+# event SEVERITY TEXT: sends an event of the category "ota" to the hub.
 event() {
   "$AGENT" events emit --category ota --severity "$1" "$(jq -cn --arg text "$2" '$text')" >/dev/null
 }
@@ -80,7 +82,7 @@ fail() {
 
 # complete: stores this version as the installed one.
 complete() {
-  # Stored before the report, so that a lost report causes no second installation. On a full disk the report is sent all the same.
+  # The version is stored before the report, so that a lost report causes no second installation. On a full disk the report is still sent.
   keep installed "$version" "$target" || echo "$FULL" >&2
   rm -f "$STATE/failures"
   current=$target failures=0
@@ -95,12 +97,12 @@ keep() {
   printf '%s\n' "$@" >"$kept.new" && mv "$kept.new" "$kept"
 }
 
-# line NAME NUMBER: prints a line of such a file, or nothing.
+# line NAME NUMBER: prints a line of a small file of the state, or nothing if the file or line is missing.
 line() {
   if [ -f "$STATE/$1" ]; then sed -n "$2p" "$STATE/$1"; fi
 }
 
-# Reads how often this version failed before; while no version is known, how often the path did.
+# Reads how often this version has failed. If the version is not known yet, reads how often the path has failed.
 recall_failures() {
   [ "$(line failures 1)" != "${version:-$path}" ] || failures=$(line failures 2)
 }
@@ -130,7 +132,7 @@ $info
 EOF
   )
   if [ "$version" = "$installed" ]; then
-    # The last report may have been lost.
+    # The last report may have been lost, so it is repeated unless the hub shows "completed".
     [ "$(property dev.nexigon.ota.status | jq -r '.state? // empty')" = completed ] || report completed
     exit 0
   fi

@@ -10,7 +10,7 @@ const propertyName = argument(
   text => PropertyName.safeParse(text).data,
 )
 
-/** Adds `device …`: commands that read and change this device's records at the hub. */
+/** Adds the command group `device`, which reads and changes this device's records at the hub. */
 export function addDeviceCommands(program: Command, context: CommandContext): void {
   const device = program.command('device').description('This device at its hub.')
   const properties = device.command('properties').description('Properties of this device.')

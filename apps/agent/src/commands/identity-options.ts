@@ -30,9 +30,7 @@ export function withIdentityOptions(command: Command): Command {
     .option('--dangerous-accept-invalid-certificates', 'accept any certificate of the hub, with --hub')
 }
 
-/**
- * Reads the agent's configuration from the options. If they contradict each other, ends the command with a usage error.
- */
+/** Reads the agent's configuration from the options. Ends the command with a usage error if the options contradict each other. */
 export async function configOf(command: Command): Promise<AgentConfig> {
   const { config: path, hub, token, ...rest } = command.optsWithGlobals<IdentityOptions>()
   if (path !== undefined && (hub !== undefined || token !== undefined))
@@ -50,7 +48,7 @@ export async function configOf(command: Command): Promise<AgentConfig> {
   return config
 }
 
-/** Returns a function that runs a one-shot for the device named by a command's options and prints its result. */
+/** Returns a function that runs a one-shot action as the device that the command's options identify, and prints the result. */
 export function oneShotsFor(context: CommandContext): (command: Command, oneShot: OneShot) => Promise<void> {
   return async (command, oneShot) =>
     context.print(await runOneShot(await configOf(command), oneShot, context.signal))
@@ -64,7 +62,10 @@ const HUB_ONLY = {
   dangerousAcceptInvalidCertificates: '--dangerous-accept-invalid-certificates',
 }
 
-/** Creates a parser of an option or argument. If `read` returns undefined, the parser throws a usage error with the expected form. */
+/**
+ * Creates the parser of an option or argument. If `read` returns undefined, the parser throws a usage error that names the
+ * expected form.
+ */
 export function argument<T>(expected: string, read: (text: string) => T | undefined): (text: string) => T {
   return text => {
     const value = read(text)

@@ -3,7 +3,7 @@ import { runAgent } from '../agent.ts'
 import type { CommandContext } from '../command-context.ts'
 import { configOf, withIdentityOptions } from './identity-options.ts'
 
-/** Adds `run`, which keeps this device connected to its hub. */
+/** Adds the command `run`, which keeps this device connected to its hub. */
 export function addRunCommand(program: Command, context: CommandContext): void {
   withIdentityOptions(program.command('run'))
     .description('Connects this device to its hub and keeps it connected until stopped.')

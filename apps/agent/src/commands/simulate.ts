@@ -24,7 +24,7 @@ type SimulateOptions = {
 
 const PROGRESS_INTERVAL_MS = 1000
 
-/** Adds `simulate`, which simulates a fleet in one process. */
+/** Adds the command `simulate`, which simulates a fleet in one process. */
 export function addSimulateCommand(program: Command, context: CommandContext): void {
   program
     .command('simulate')
@@ -62,7 +62,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
 
 async function simulate(options: SimulateOptions, context: CommandContext, log: Log): Promise<FleetStats> {
   const { hub, token, count, seed, rate, history, outages, duration } = options
-  // Validates address and token like `run` does. The data folder is never used.
+  // Validates the hub's address and the token as `run` does. Simulated devices store no files, so the data folder is never used.
   const config = configFromOptions({ ...options, data: '.' })
   if (hub.startsWith('https:')) trustSystemAuthorities()
   const signals = [context.signal]
@@ -93,7 +93,7 @@ function endOf(input: Readable): AbortSignal {
   return ended.signal
 }
 
-/** Returns a function that logs the number of connected devices when it changed, and new problems. */
+/** Returns a function that logs the number of connected devices if it has changed, and new problems. */
 function progressReporter(stats: Readonly<FleetStats>, log: Log): () => void {
   let [connected, problems] = [-1, 0]
   return () => {
@@ -112,7 +112,7 @@ function progressReporter(stats: Readonly<FleetStats>, log: Log): () => void {
   }
 }
 
-/** Summary of a simulation, as lines for people. */
+/** Human-readable summary of a simulation, several lines. */
 function summaryOf(stats: Readonly<FleetStats>): string {
   const { count, everConnected, allConnectedAfterMs, connects, refused, failed, lost, outages } = stats
   const ramp =
@@ -144,6 +144,6 @@ function hoursOf(text: string): number | undefined {
 }
 
 function secondsOf(text: string): number | undefined {
-  // Timers overflow at 2³¹ ms.
+  // Node's timers overflow at 2³¹ ms, so longer durations are rejected.
   return Number(text) >= 0.001 && Number(text) <= 2_147_483 ? Number(text) : undefined
 }

@@ -15,7 +15,7 @@ export class ChannelStream extends Duplex {
     channel.onPeerStopped = () => this.destroy()
   }
 
-  // HTTP servers set timeouts on sockets. Here the link's Pings detect a dead peer.
+  // HTTP servers set timeouts on sockets. They are ignored here, because the link's Pings detect a dead peer.
   setTimeout(): this {
     return this
   }
@@ -45,7 +45,8 @@ export class ChannelStream extends Duplex {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    // After both directions have ended, the channel may still be sending queued data, and then closes automatically.
+    // After both directions have ended, the channel may still be sending queued data and then closes itself. Closing it here
+    // would lose that data.
     if (error !== null || !this.readableEnded || !this.writableFinished) this.#channel.close()
     callback(error)
   }

@@ -15,13 +15,13 @@ export type DeviceProfile = {
   macAddresses: string[]
   addresses: string[]
   reliability: Reliability
-  /** Share of time in which the device is unhealthy. */
+  /** Share of time in which the device is unhealthy, from 0 to 1. */
   sickness: number
-  /** Firmware at the start of the simulation. */
+  /** Firmware version at the start of the simulation. */
   firmware: string
 }
 
-/** Returns the device with this number in the fleet with this seed. */
+/** Derives the profile of the device with this index in the fleet with this seed. */
 export function deviceProfile(seed: string, index: number): DeviceProfile {
   const random = randomOf(seed, index, 'profile')
   const hardware = random.weighted(HARDWARE)

@@ -14,7 +14,7 @@ export const PROPERTY = {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** System information (protocol 4.2); the free space varies by the hour. */
+/** System information of a device (protocol 4.2). The free disk space varies by the hour. */
 export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
   const { hardware, hostname } = profile
   const drift = (Math.sin((atMs / DAY_MS + profile.index) * Math.PI * 2) + 1) * 0.02
@@ -39,7 +39,10 @@ export function systemInfoOf(profile: DeviceProfile, atMs: number): SystemInfo {
   }
 }
 
-/** State of software updates (protocol 4.4). Before the first simulated update it shows an earlier one. */
+/**
+ * Value of the property for software updates (protocol 4.4). Before its first simulated update, a device reports an older
+ * completed update or the state `idle`.
+ */
 export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined): Record<string, unknown> {
   const { hardware, firmware } = profile
   const config = { path: `firmware/${hardware.role}/stable` }
@@ -62,7 +65,7 @@ export function otaStatusOf(profile: DeviceProfile, step: UpdateStep | undefined
   }
 }
 
-/** Data on the device's label. */
+/** Value of the property `device`: the data printed on the device's label, and the firmware version. */
 export function labelOf(
   { hardware, serial, site, firmware }: DeviceProfile,
   step: UpdateStep | undefined,
@@ -70,7 +73,7 @@ export function labelOf(
   return { model: hardware.model, serial, site, firmware: step?.currentVersion ?? firmware }
 }
 
-/** Settings of the application on the device. */
+/** Value of the property `app.config`: settings of the application on the device. */
 export function appConfigOf({ seed, index, site }: DeviceProfile): Record<string, unknown> {
   const random = randomOf(seed, index, 'config')
   return {

@@ -13,7 +13,7 @@ export type SimulatedEvent = {
 }
 
 type Template = Pick<SimulatedEvent, 'severity' | 'category'> & {
-  /** Relative frequency on a healthy and on an unhealthy device. */
+  /** Relative frequency of this event on a healthy and on an unhealthy device. */
   weights: readonly [healthy: number, sick: number]
   compose: (
     random: Random,
@@ -143,7 +143,7 @@ const TEMPLATES: readonly Template[] = [
   },
 ]
 
-/** Events of a device from `fromMs` (inclusive) to `toMs`, oldest first, on average one per `intervalMs`. */
+/** Events of a device from `fromMs` (inclusive) to `toMs` (exclusive), oldest first, on average one per `intervalMs`. */
 export function eventsBetween(
   profile: DeviceProfile,
   intervalMs: number,
@@ -192,7 +192,10 @@ function eventAt(profile: DeviceProfile, atMs: number, random: Random): Simulate
   }
 }
 
-/** The id is derived from the event, so that an event sent twice is stored once (protocol 4.6, 6.2). */
+/**
+ * Derives the id from the event's time and random numbers, so that an event sent twice has the same id and is stored once
+ * (protocol 4.6, 6.2).
+ */
 function eventIdOf(emittedAt: string, random: Random): string {
   return `d_ev_${emittedAt.slice(0, 10).replaceAll('-', '')}-${emittedAt.slice(11, 16).replace(':', '')}-${random.base58(8)}`
 }

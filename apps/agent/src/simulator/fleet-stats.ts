@@ -1,20 +1,20 @@
-/** Live counts of a simulated fleet. */
+/** Figures of a simulated fleet, updated while it runs. */
 export type FleetStats = {
-  /** Devices of the fleet. */
+  /** Number of devices in the fleet. */
   count: number
-  /** Devices connected now, and devices connected at least once. */
+  /** Number of devices that are connected, and number of devices that have been connected at least once. */
   connected: number
   everConnected: number
-  /** Connections accepted by the hub, refused by it, and failed for other reasons. */
+  /** Number of connection attempts that the hub accepted, that the hub refused, and that failed for other reasons. */
   connects: number
   refused: number
   failed: number
-  /** Connections that ended without a simulated outage. */
+  /** Number of connections that ended without a simulated outage. */
   lost: number
   outages: number
   events: number
   properties: number
-  /** Actions answered with an error. */
+  /** Number of actions that the hub answered with an error. */
   actionErrors: number
   /** Description of the last problem. */
   lastProblem: string | undefined
@@ -22,7 +22,7 @@ export type FleetStats = {
   allConnectedAfterMs: number | undefined
 }
 
-/** Counts at the start. */
+/** Creates the figures of a fleet before its first connection. All counts except `count` are 0. */
 export function emptyStats(count: number): FleetStats {
   return {
     count,

@@ -13,13 +13,13 @@ export type SimulateFleetOptions = {
   count: number
   /** Determines names, hardware, fingerprints, certificates and the events of all devices. */
   seed?: string | number
-  /** Mean number of events per device. */
+  /** Mean number of events of one device per minute. */
   eventsPerMinute?: number
-  /** Also send events of this many hours before the start, as devices do after being offline. */
+  /** Number of hours before the start whose events are sent as well, like the backlog of devices that were offline. */
   historyHours?: number
   /** If true, devices lose their connection at random times and reconnect. */
   hasOutages?: boolean
-  /** Limit of connections being opened at once. */
+  /** Limit of connections that are being opened at the same time. */
   parallelConnects?: number
   acceptInvalidCertificates?: boolean
   /** Stops the fleet, like disposal. */
@@ -28,7 +28,7 @@ export type SimulateFleetOptions = {
 
 /** A running fleet. Its disposal ends all connections. */
 export type SimulatedFleet = AsyncDisposable & {
-  /** Live counts. */
+  /** Figures, updated while the fleet runs. */
   readonly stats: Readonly<FleetStats>
   readonly devices: readonly DeviceProfile[]
   /** Resolves when every device has been connected once, or when the fleet was stopped. */
@@ -40,7 +40,7 @@ export type SimulatedFleet = AsyncDisposable & {
 const MAX_EVENTS_PER_MINUTE = 6000
 
 /**
- * Starts many simulated devices in this process and returns at once; a bounded number connects at a time. Throws
+ * Starts simulated devices in this process and returns at once. A bounded number of devices connects at a time. Throws
  * `RangeError` for an invalid count or rate.
  */
 export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
@@ -53,7 +53,7 @@ export function simulateFleet(options: SimulateFleetOptions): SimulatedFleet {
     )
   }
   const stopping = new AbortController()
-  // Each pending connection adds a listener to this signal.
+  // Each pending connection adds a listener to this signal. Without this call Node would warn about a leak above ten listeners.
   setMaxListeners(0, stopping.signal)
   const startedAtMs = Date.now()
   const stats = emptyStats(count)

@@ -1,4 +1,4 @@
-/** A model of device in a simulated fleet. */
+/** Device model in a simulated fleet. */
 export type Hardware = {
   /** First part of host names. */
   role: string
@@ -19,7 +19,7 @@ export type Hardware = {
 const MIB = 1024 ** 2
 const GIB = 1024 ** 3
 
-/** Models of devices in a simulated fleet, each with its relative frequency. */
+/** Device models in a simulated fleet, each with its relative frequency. */
 export const HARDWARE: readonly (readonly [Hardware, number])[] = [
   [
     {

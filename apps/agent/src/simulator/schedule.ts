@@ -2,7 +2,7 @@ type Entry = { atMs: number; callback: (() => void) | undefined }
 
 type ScheduleOptions = {
   now?: () => number
-  /** Calls back once after about `ms` milliseconds. The returned function cancels it. */
+  /** Calls `callback` once after about `ms` milliseconds. Returns a function that cancels the call. */
   after?: (ms: number, callback: () => void) => () => void
 }
 
@@ -10,7 +10,7 @@ type ScheduleOptions = {
 const RESOLUTION_MS = 20
 const MAX_DELAY_MS = 60_000
 
-/** Many scheduled callbacks with a single timer. */
+/** Runs many scheduled callbacks with a single timer. */
 export class Schedule {
   readonly #now: () => number
   readonly #after: NonNullable<ScheduleOptions['after']>
@@ -23,7 +23,7 @@ export class Schedule {
     this.#after = after
   }
 
-  /** Calls back at a time, or soon if it has passed. The returned function cancels it. */
+  /** Calls `callback` at a time, or soon if the time has passed. Returns a function that cancels the call. */
   at(atMs: number, callback: () => void): () => void {
     const entry: Entry = { atMs, callback }
     this.#push(entry)

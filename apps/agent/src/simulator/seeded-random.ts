@@ -1,10 +1,10 @@
 import { BASE58 } from '@muster/actions'
 
-/** A stream of pseudo-random numbers determined by a key. */
+/** Pseudo-random numbers determined by a key. */
 export type Random = {
-  /** From 0 to below 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number
-  /** An integer from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, both included. */
   integer(min: number, max: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
@@ -13,7 +13,9 @@ export type Random = {
   base58(length: number): string
 }
 
-/** Makes the stream of a key, for example of a seed, a device's number and a purpose (sfc32, seeded by FNV-1a). */
+/**
+ * Creates the pseudo-random numbers of a key, for example of a seed, a device's index and a purpose (sfc32, seeded by FNV-1a).
+ */
 export function randomOf(...key: (string | number)[]): Random {
   const next = sfc32(key.join('/'))
   const integer = (min: number, max: number) => min + Math.floor(next() * (max - min + 1))
@@ -46,7 +48,7 @@ function sfc32(key: string): () => number {
     c = (c + sum) | 0
     return (sum >>> 0) / 4294967296
   }
-  // Discard the first numbers, which still resemble the key.
+  // The first numbers still resemble the key, so they are discarded.
   for (let round = 0; round < 12; round++) next()
   return next
 }

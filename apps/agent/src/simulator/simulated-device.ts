@@ -41,7 +41,7 @@ export type FleetContext = {
 const SYSTEM_INFO_INTERVAL_MS = 30 * 60 * 1000
 const MAX_EVENTS_PER_CALL = 50
 
-/** A simulated device. It connects, publishes properties and events, has outages, and reconnects. */
+/** A simulated device. It connects, publishes properties and events, simulates outages, and reconnects. */
 export class SimulatedDevice {
   readonly profile: DeviceProfile
   readonly #fleet: FleetContext
@@ -63,7 +63,7 @@ export class SimulatedDevice {
     this.#updates = updateSteps(profile)
   }
 
-  /** Runs until the fleet's signal is aborted and `stop()` was called; never rejects. */
+  /** Runs until the fleet's signal is aborted and `stop()` was called. The signal alone does not end a wait. Never rejects. */
   async run(): Promise<void> {
     while (!this.#fleet.signal.aborted) {
       const session = await this.#fleet.connects.run(() => this.#connect())
@@ -105,7 +105,7 @@ export class SimulatedDevice {
     }
   }
 
-  /** Runs a connection from start to end. After an outage, returns the time to reconnect. */
+  /** Runs one connection from start to end. Returns the time to reconnect if a simulated outage ended the connection. */
   async #live(session: Session): Promise<number | undefined> {
     const { stats } = this.#fleet
     const since = Date.now()
@@ -138,7 +138,10 @@ export class SimulatedDevice {
     return outage?.endMs
   }
 
-  /** Publishes changes and events until the connection ends or the next outage begins. Returns that outage. */
+  /**
+   * Publishes changes and events until the connection ends or the next outage begins. Returns the outage, or undefined if the
+   * connection ended first.
+   */
   async #publishUntilOutage(session: Session): Promise<Outage | undefined> {
     const { signal } = this.#fleet
     let outage = this.#nextOutage()
@@ -161,7 +164,7 @@ export class SimulatedDevice {
     await this.#set(session, PROPERTY.otaStatus, otaStatusOf(this.profile, this.#update))
   }
 
-  /** Publishes the current step of the update, and returns it if it is new. */
+  /** Publishes the current step of the simulated update if it has not been published yet. Returns the step in this case. */
   async #publishUpdate(session: Session): Promise<UpdateStep | undefined> {
     const due = this.#updates.findLast(step => this.#fleet.startedAtMs + step.offsetMs <= Date.now())
     if (!due || due === this.#update) return undefined
@@ -184,7 +187,7 @@ export class SimulatedDevice {
     this.#health = health
   }
 
-  /** Sends the events since the last acknowledged one, including events from times without a connection. */
+  /** Sends all events after the last acknowledged event, including events from times without a connection. */
   async #sendEvents({ executor, deviceId, link }: Session): Promise<void> {
     const { eventIntervalMs, stats } = this.#fleet
     const until = Date.now()
@@ -205,7 +208,7 @@ export class SimulatedDevice {
     if (isTaken) this.#fleet.stats.properties++
   }
 
-  /** Runs an action. Counts an error of the hub and returns false. Throws other failures. */
+  /** Runs an action. If the hub answers with an error, counts the error and returns false. Throws all other failures. */
   async #invoke(executor: Session['executor'], action: string, input: object): Promise<boolean> {
     try {
       await executor.invoke(action, input)
@@ -222,7 +225,10 @@ export class SimulatedDevice {
     return this.#fleet.hasOutages ? nextOutage(this.profile, Date.now()) : undefined
   }
 
-  /** A reboot lasts until the next step of the update. */
+  /**
+   * Returns the outage of a reboot, which lasts until the next step of the update. Returns `otherwise` if outages are disabled or
+   * the update has no next step.
+   */
   #rebootOutage(otherwise: Outage | undefined): Outage | undefined {
     const next = this.#updates[this.#updates.indexOf(this.#update!) + 1]
     if (!this.#fleet.hasOutages || !next) return otherwise

@@ -8,9 +8,9 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 const SPKI_HEADER = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
 
 /**
- * Fingerprint and certificate of a simulated device. Both are derived from seed and number, including the signature, so
- * the same seed gives the same devices on any machine without stored state. Knowing the seed is enough to impersonate all
- * of them.
+ * Derives the fingerprint and certificate of a simulated device, including the certificate's signature, from seed and index. The
+ * same seed thus gives the same devices on any machine without stored state. Whoever knows the seed can impersonate all devices
+ * of the fleet.
  */
 export function simulatedIdentity(
   seed: string,
@@ -34,7 +34,7 @@ export function simulatedIdentity(
     fingerprint: fingerprintOf(createHmac('sha256', secret).update('fingerprint').digest()),
     certificate: {
       certificatePem: certificatePem(der),
-      // Computed on demand: only TLS needs it, and it costs more than the rest.
+      // The PEM key is computed on demand, because only TLS needs it and computing it takes longer than all other parts.
       get keyPem() {
         return privateKeyPem(key, point)
       },
@@ -43,8 +43,8 @@ export function simulatedIdentity(
 }
 
 /**
- * ECDSA with a nonce derived from key and message, similar to RFC 6979. Node only offers randomised ECDSA, which would
- * make a different certificate each time. The multiplication on the curve is done by OpenSSL.
+ * Signs by ECDSA with a nonce derived from key and message, similar to RFC 6979. Node offers only randomised ECDSA, with which
+ * each call would create a different certificate. OpenSSL does the multiplication on the curve.
  */
 function sign(message: Uint8Array, key: bigint, secret: Buffer): Buffer {
   const digest = createHash('sha256').update(message).digest()

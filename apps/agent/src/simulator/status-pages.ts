@@ -8,7 +8,7 @@ import { healthAt } from './story.ts'
 
 const PORT = 80
 
-/** The web page that every simulated device serves on port 80, without a real socket. */
+/** Web page that every simulated device serves on port 80, without a real socket. */
 export class StatusPages {
   readonly #profiles = new WeakMap<Duplex, DeviceProfile>()
   readonly #server: Server

@@ -2,8 +2,8 @@ import type { DeviceProfile } from './device-profile.ts'
 import { randomOf } from './seeded-random.ts'
 
 /*
- * The outages, health and updates of simulated devices are functions of seed, device and time of day. The simulator
- * stores no state, and a restarted one continues where it left off.
+ * The outages, health and updates of simulated devices are functions of seed, device and time of day. The simulator stores no
+ * state, and a restarted simulator continues the same story.
  */
 
 /** A time during which a device is not connected. */
@@ -16,17 +16,17 @@ const OUTAGE_WINDOW_MS = 30 * MINUTE_MS
 const HEALTH_WINDOW_MS = 10 * MINUTE_MS
 const SEARCHED_WINDOWS = 96
 
-/** Chance of an outage in each half hour. */
+/** Probability of an outage in each half hour, by quality of the device's network. */
 const OUTAGE_CHANCE = { steady: 0.015, cellular: 0.2, flaky: 0.85 } as const
 
-/** The next outage that starts after a time; undefined if none starts within two days. */
+/** Next outage that starts after `afterMs`. Undefined if none starts within two days. */
 export function nextOutage({ seed, index, reliability }: DeviceProfile, afterMs: number): Outage | undefined {
   const first = Math.floor(afterMs / OUTAGE_WINDOW_MS)
   for (let window = first; window < first + SEARCHED_WINDOWS; window++) {
     const random = randomOf(seed, index, 'outage', window)
     if (!random.chance(OUTAGE_CHANCE[reliability])) continue
     const startMs = Math.round((window + random.next()) * OUTAGE_WINDOW_MS)
-    // Most outages are short, a few last minutes.
+    // The cube makes most outages short. The longest outages last 4 minutes.
     const endMs = startMs + Math.round(5000 + 235_000 * random.next() ** 3)
     if (startMs > afterMs) return { startMs, endMs, isAbrupt: random.chance(0.7) }
   }
@@ -40,7 +40,7 @@ export function healthAt({ seed, index, sickness }: DeviceProfile, atMs: number)
   return random.chance(0.2) ? 'error' : 'degraded'
 }
 
-/** Time at which a device's health may next change. */
+/** Next time at which a device's health may change. */
 export function nextHealthCheck(afterMs: number): number {
   return (Math.floor(afterMs / HEALTH_WINDOW_MS) + 1) * HEALTH_WINDOW_MS
 }

@@ -6,10 +6,10 @@ import { errorEnvelope, Link, okEnvelopeOfJson, serveExecutor, WebSocketTranspor
 import { WebSocketServer } from 'ws'
 import type { DeviceCertificate } from '../certificate.ts'
 
-/** Answer that refuses a connection. */
+/** HTTP response with which the fake hub refuses a connection. */
 export type FakeRefusal = { status: number; body?: string; headers?: Record<string, string> }
 
-/** A received action call. */
+/** An action call that the fake hub received. */
 export type FakeCall = { name: string; inputText: string; input: Record<string, unknown> }
 
 type Connection = {
@@ -20,22 +20,22 @@ type Connection = {
   isResumed: boolean
 }
 
-/** The device-facing part of a hub on a real socket, with data in memory, for the agent's tests. */
+/** Device-facing part of a hub on a real socket, with data in memory, for the agent's tests. */
 export class FakeHub implements AsyncDisposable {
-  /** Headers of every connection request, refused ones included. */
+  /** Headers of every connection request, including refused requests. */
   readonly requests: IncomingHttpHeaders[] = []
-  /** Connections, the newest last. */
+  /** Connections in the order of their start. */
   readonly connections: Connection[] = []
   readonly calls: FakeCall[] = []
-  /** Refusals of the next connections, in order. */
+  /** Refusals for the next connections, in order. Further connections are accepted. */
   readonly refusals: FakeRefusal[] = []
-  /** Outputs of actions as JSON text, by name; `{}` for others. */
+  /** Outputs as JSON text, by action name. Other actions return `{}`. */
   readonly answers: Record<string, string> = {
     actor_GetActor:
       '{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}',
     devices_SetProperty: '{"result":"Set"}',
   }
-  /** Error messages of actions, by name; each is answered as `Invalid`. */
+  /** Error messages by action name. The hub answers these actions with an error of kind `Invalid`. */
   readonly errors: Record<string, string> = {}
   readonly #sockets = new Set<Socket>()
   readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
@@ -84,7 +84,7 @@ export class FakeHub implements AsyncDisposable {
     })
   }
 
-  /** Starts a hub on a free port; with TLS if a certificate is given. */
+  /** Starts a fake hub on a free port, with TLS if a certificate is given. */
   static async start(certificate?: DeviceCertificate): Promise<FakeHub> {
     const hub = new FakeHub(certificate)
     await new Promise<void>(resolve => hub.#server.listen(0, '127.0.0.1', resolve))
@@ -95,7 +95,7 @@ export class FakeHub implements AsyncDisposable {
     return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** The newest connection's link. */
+  /** Link of the newest connection. */
   get link(): Link {
     return this.connections.at(-1)!.link
   }
@@ -104,7 +104,7 @@ export class FakeHub implements AsyncDisposable {
     return this.calls.filter(call => call.name === name)
   }
 
-  /** Resets all connections, like a crash. */
+  /** Resets all connections, as if the hub had crashed. */
   crash(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }

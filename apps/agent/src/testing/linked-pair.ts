@@ -1,9 +1,9 @@
 import { type ChannelRequest, Link, type Transport } from '@muster/link'
 
-/** Two links connected in memory. */
+/** Two links that are connected in memory. */
 export type LinkedPair = { hub: Link; agent: Link }
 
-/** Creates two connected links. `onRequest` decides on channels requested by the hub. */
+/** Creates two connected links. `onRequest` accepts or rejects the channels that the hub requests. */
 export function linkedPair(onRequest: (request: ChannelRequest) => void): LinkedPair {
   const links: { hub?: Link; agent?: Link } = {}
   const transportTo = (peer: 'hub' | 'agent'): Transport => {

@@ -3,16 +3,16 @@ import type { AddressInfo, Socket } from 'node:net'
 import { decodeFrame, encodeFrame, type Frame, MAGIC } from '@muster/link'
 import { type WebSocket, WebSocketServer } from 'ws'
 
-/** The Hello that every hub sends. */
+/** Hello frame that every hub sends. */
 export const HELLO: Frame = { type: 'Hello', magic: MAGIC, info: new Uint8Array() }
 
-/** Initial credit that a hub grants on a channel (R-8). */
+/** Initial credit that a hub grants on a channel (protocol R-8). */
 export const CREDIT = { frameCredit: 128, byteCredit: 16_384 }
 
 const DEVICE =
   '{"result":"Ok","value":{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}}'
 
-/** A connection of a hub whose frames are sent by the test. */
+/** A hub's connection on which the test sends the frames. */
 export class RawConnection {
   readonly webSocket: WebSocket
   readonly socket: Socket
@@ -39,7 +39,9 @@ export class RawConnection {
     return this.received.filter(frame => frame.type === type) as Extract<Frame, { type: T }>[]
   }
 
-  /** Accepts the agent's first channel as number 1 and answers its first request, by default with the device actor. */
+  /**
+   * Accepts the agent's first channel under the id 1, and answers the first action on it, by default with the device as actor.
+   */
   async admit(answer = DEVICE): Promise<void> {
     this.send(HELLO)
     await this.until(() => this.framesOf('ChannelRequest').length > 0)
@@ -51,7 +53,7 @@ export class RawConnection {
     this.send({ type: 'ChannelData', receiverId: 1, payload })
   }
 
-  /** Waits for a condition on the received frames; rejects if the agent disconnects before. */
+  /** Waits for a condition on the received frames. Rejects if the agent disconnects first. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.isClosed) throw new Error('the agent ended the connection')
@@ -60,7 +62,7 @@ export class RawConnection {
   }
 }
 
-/** A hub on a real socket, controlled by the test. `behave` handles the first connection. */
+/** Starts a hub on a real socket. `behave` controls the first connection. */
 export async function rawHub(
   behave: (connection: RawConnection) => unknown,
 ): Promise<AsyncDisposable & { url: string; connections: RawConnection[] }> {
@@ -70,7 +72,7 @@ export async function rawHub(
   server.on('upgrade', (request, socket: Socket, head) =>
     webSockets.handleUpgrade(request, socket, head, webSocket => {
       const connection = new RawConnection(webSocket, socket)
-      // Later connections behave correctly.
+      // Only the first connection misbehaves, so that a test can check that the agent reconnects.
       const behaviour = connections.push(connection) === 1 ? behave : () => connection.admit()
       void Promise.resolve(behaviour(connection)).catch(() => {})
     }),
