@@ -1,7 +1,7 @@
 import { isJsonObject, parseExact } from '@muster/actions/exact-json'
 import { InvalidArgumentError } from 'commander'
 
-/** Returns a parser for an option that is a whole number from `min` to `max`. */
+/** Returns a parser for an option whose value is a whole number from `min` to `max`. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return text => {
     const value = Number(text)
@@ -12,7 +12,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   }
 }
 
-/** Parses any JSON of an argument or option. Numbers are sent as written. */
+/** Parses any JSON value of an argument or option. Numbers keep the digits that were typed. */
 export function json(text: string): unknown {
   try {
     return parseExact(text)
@@ -28,7 +28,7 @@ export function jsonObject(text: string): Record<string, unknown> {
   throw new InvalidArgumentError('Expected a JSON object.')
 }
 
-/** Parses `true` or `false`, the form of the public command line. */
+/** Parses `true` or `false`, as the published Nexigon CLI writes booleans. */
 export function boolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
   throw new InvalidArgumentError('Expected true or false.')

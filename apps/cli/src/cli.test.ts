@@ -21,9 +21,9 @@ let hub: TestHub
 let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let token: string
 let device: FakeDevice
-/** The command line, signed in by its environment. */
+/** CLI with hub and user token in its environment. */
 let cli: Muster
-/** The command line without a token. */
+/** CLI without a user token. */
 let signedOut: Muster
 
 beforeAll(async () => {
@@ -114,7 +114,7 @@ describe('usage', () => {
   })
 })
 
-/** Runs a command under an account without an entry in the list of accounts, as in containers. */
+/** Runs a command under a user id without an entry in /etc/passwd, as in containers. */
 function asHomeless(...argv: string[]) {
   const main = join(import.meta.dirname, '../muster.js')
   const account = { uid: 54_321, gid: 54_321 }
@@ -329,7 +329,7 @@ describe('projects and devices', () => {
 
   it('reads long text from standard input unchanged', async () => {
     const { deviceId } = device
-    // With either of the two texts, some pieces of the pipe end inside a UTF-8 character.
+    // `é` has two bytes in UTF-8. With either of the two values, some chunks of the pipe end inside a character.
     for (const value of ['é'.repeat(100_000), `x${'é'.repeat(100_000)}`]) {
       const input = JSON.stringify({ deviceId, name: 'long', value })
       expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)
@@ -494,7 +494,7 @@ COMP_WORDS=(muster completion ''); COMP_CWORD=2; _muster; echo "\${COMPREPLY[@]}
   })
 })
 
-/** Runs the command line in a shell, followed by the rest of the line. */
+/** Runs `muster` in a shell. `line` contains its arguments, and may contain pipes and redirections. */
 async function inShell(line: string): Promise<Ran> {
   const child = spawn('sh', ['-c', `"${process.execPath}" muster.js ${line}`], {
     cwd: join(import.meta.dirname, '..'),

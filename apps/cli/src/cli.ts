@@ -16,12 +16,12 @@ import { printedJson } from './printed-json.ts'
 import { harmless, table } from './table.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Runs a command line, without the program's name. Returns the exit code (errors.ts). */
+/** Runs the command in `argv`, which excludes the program's name. Returns the exit code (errors.ts). */
 export async function runCli(argv: readonly string[], given: CliStreams): Promise<number> {
   const streams: CliStreams = { ...given, err: text => given.err(harmless(withoutSecrets(text))) }
   try {
     const { program, actions, context } = createProgram(streams)
-    // The contract is large, so it is loaded only by command lines that use it.
+    // The contract of all actions is large, so it is loaded only for the command group `actions`.
     if (argv.includes(actions.name()))
       (await import('./commands/actions.ts')).addActionCommands(actions, context)
     await program.parseAsync(argv, { from: 'user' })
@@ -34,7 +34,7 @@ export async function runCli(argv: readonly string[], given: CliStreams): Promis
   }
 }
 
-/** Builds all commands except those of the group `actions`. */
+/** Builds all commands. The group `actions` has no subcommands yet. */
 function createProgram(streams: CliStreams): { program: Command; actions: Command; context: CommandContext } {
   const { out, err } = streams
   const program = new Command('muster')
@@ -44,7 +44,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
     .option('--token <token>', 'user token (MUSTER_TOKEN)')
     .option('--config <file>', 'configuration file with hub-url and token')
     .option('--json', 'print results as JSON')
-    // Accepted but ignored, because scripts for the public command line may pass it (protocol 7.1).
+    // These options are accepted but ignored, because scripts for the published Nexigon CLI may pass them (protocol 7.1).
     .addOption(
       new Option('--log-level <level>')
         .choices(['off', 'error', 'warn', 'info', 'debug', 'trace'])
@@ -71,7 +71,8 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   const optionsOf = (command: Command) => command.optsWithGlobals<GlobalOptions>()
   const isJson = (command: Command) => optionsOf(command).json === true
   let found: Promise<Access> | undefined
-  // Read once per command, so that a file that changes meanwhile cannot send parts of a command to another hub.
+  // Hub and token are read once. Otherwise a configuration file that changes meanwhile could send later requests of the command
+  // to another hub.
   const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
   const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
     trustSystemAuthorities(hubUrl)

@@ -4,27 +4,27 @@ import type { Command } from 'commander'
 import type { Access } from './config.ts'
 import type { Column } from './table.ts'
 
-/** Input, output and stop signal of the command line. */
+/** Input, output and stop signal of the CLI. */
 export type CliStreams = {
   out: (text: string) => void
   err: (text: string) => void
-  /** Writes questions and typed characters to the person's terminal. */
+  /** Writes prompts and echoed input to the user's terminal. */
   ask: (text: string) => void
   /** Returns standard input. Only commands that read it call this. */
   input: () => Readable
-  /** True when standard error is a terminal: shows progress bars instead of lines. */
+  /** True if standard error is a terminal. Progress is then shown as bars instead of lines. */
   isTerminal: boolean
   environment: NodeJS.ProcessEnv
   signal: AbortSignal
 }
 
-/** The parts of the command line that commands use. */
+/** Input, output, hub access and action calls of the CLI, as commands use them. */
 export type CommandContext = Omit<CliStreams, 'out'> & {
-  /** Hub and token from options, environment or configuration files. */
+  /** Reads hub and token from options, environment or configuration files. */
   access: (command: Command) => Promise<Access>
-  /** Runs an action at a hub. */
+  /** Runs an action at the hub that the parameter `access` names. */
   invokeAt: <N extends ActionName>(access: Access, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
-  /** Runs an action at the hub of `access`. */
+  /** Runs an action at the hub that the command's options, environment or configuration files name. */
   invoke: <N extends ActionName>(command: Command, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
   /** Prints a result: as one JSON value with `--json`, else as `text`. */
   print: (command: Command, value: unknown, text?: string) => void

@@ -4,15 +4,15 @@ import { dirname, join, resolve } from 'node:path'
 import { withoutSecrets } from '@muster/actions/client'
 import { CliError, EXIT } from './errors.ts'
 
-/** Options of every command. */
+/** Options that every command accepts. */
 export type GlobalOptions = { hub?: string; token?: string; config?: string; json?: boolean }
 
-/** Address of a hub and a user token for it. */
+/** URL of a hub and a user token for it. */
 export type Access = { hubUrl: string; token: string }
 
 const LOGIN = 'Run `muster login`, or give --hub and --token (MUSTER_HUB, MUSTER_TOKEN).'
 
-/** Home folder of the account; accounts in containers may have none. */
+/** Home folder of the account, or `/` for an account without a home folder, as in containers. */
 function homeOf(environment: NodeJS.ProcessEnv): string {
   try {
     return environment.HOME || homedir()
@@ -21,16 +21,16 @@ function homeOf(environment: NodeJS.ProcessEnv): string {
   }
 }
 
-/** The file that `muster login` writes. */
+/** Path of the file that `muster login` writes. */
 export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
   const folder = environment.XDG_CONFIG_HOME || join(homeOf(environment), '.config')
   return join(folder, 'muster', 'cli.toml')
 }
 
 /**
- * Finds hub and token: options first, then the environment, then the first existing file of `--config`,
- * `.muster-cli.toml` in this folder, the file of `muster login`, and those of the public command line (protocol 7.1).
- * Throws `CliError` with the found and the expected value.
+ * Finds hub and token: options first, then the environment, then the first existing file of `--config`, `.muster-cli.toml` in the
+ * current folder, the file of `muster login`, and the files of the published Nexigon CLI (protocol 7.1). Throws `CliError` with
+ * the found and the expected value.
  */
 export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {
   const given = {
@@ -40,7 +40,8 @@ export async function readAccess(options: GlobalOptions, environment: NodeJS.Pro
   const file =
     given.hubUrl && given.token && !options.config ? {} : await readFirst(options.config, environment)
   const hubUrl = given.hubUrl || file.hubUrl
-  // A token from a file is sent only to the hub in the same file.
+  // A token from a file is sent only to the hub that the same file names. Otherwise `--hub` could send the token to another
+  // server.
   const isItsHub =
     !given.hubUrl || (file.hubUrl !== undefined && originOf(file.hubUrl) === originOf(given.hubUrl))
   const token = given.token || (isItsHub ? file.token : undefined)
@@ -49,10 +50,10 @@ export async function readAccess(options: GlobalOptions, environment: NodeJS.Pro
   return { hubUrl: originOf(hubUrl), token: userToken(token) }
 }
 
-/** Origin of a hub's address as typed. Throws `CliError`. */
+/** Returns the origin of a hub address that a user typed. Throws `CliError` for an invalid address. */
 export function originOf(text: string): string {
   const shown = withoutSecrets(text)
-  // A token would parse as a host name, and would be sent in a DNS query.
+  // Rejects text that contains a token. A token typed as the address would parse as a host name and be sent in a DNS query.
   const url = shown === text && URL.parse(/^https?:\/\//i.test(text) ? text : `https://${text}`)
   if (!url)
     throw new CliError(`Found the hub address "${shown}", expected one like https://hub.example.com.`, {
@@ -70,7 +71,7 @@ export function userToken(text: string): string {
   )
 }
 
-/** Stores hub and token for later calls, readable by the owner only, replacing the file atomically. */
+/** Stores hub and token for later calls. The file is readable by the owner only and is replaced atomically. */
 export async function writeAccess(path: string, { hubUrl, token }: Access): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${process.pid}`

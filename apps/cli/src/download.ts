@@ -13,7 +13,7 @@ import { retry } from './retry.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
 const READ_BYTES = 1024 * 1024
-/** Digest algorithms of the hub, with their names in Node. */
+/** Names of digest algorithms at the hub, mapped to their names in Node. */
 const ALGORITHMS = new Map([
   ['sha256', 'sha256'],
   ['sha512_256', 'sha512-256'],
@@ -21,8 +21,8 @@ const ALGORITHMS = new Map([
 ])
 
 /**
- * Downloads a blob into a file. Continues `<path>.part` of an earlier call. The file gets its name only when size and
- * digest match those of the hub. Throws `CliError`.
+ * Downloads a blob into a file. Continues `<path>.part` of an earlier call. The partial file is renamed to `path` only if size
+ * and digest match those of the hub. Throws `CliError`.
  */
 export async function download(
   context: CommandContext,
@@ -43,7 +43,8 @@ export async function download(
     const found = await digestOf(part, digest, signal)
     if (found === digest) break
     await rm(part, { force: true })
-    // The partial file may have been of another blob: start again from the beginning.
+    // A partial file of an earlier call may belong to another blob, so the download starts again from the beginning. A fresh
+    // download with a wrong digest fails.
     if (isFresh)
       throw new CliError(`The bytes have the digest ${found}, expected ${digest}; they were deleted.`)
   }
@@ -52,7 +53,7 @@ export async function download(
   return { path, size, digest }
 }
 
-/** Path of the partial file: beside the file, under a name that is short enough for file systems. */
+/** Path of the partial file. It is in the folder of the file, under a name that is short enough for file systems. */
 function partOf(path: string, assetId: string): string {
   const part = `${path}.part`
   return Buffer.byteLength(basename(part)) <= MAX_FILENAME_PART_BYTES
@@ -72,7 +73,7 @@ async function fetchRest(
   trustSystemAuthorities(url)
   const response = await fetch(url, { headers: start > 0 ? { range: `bytes=${start}-` } : {}, signal })
   if (!response.ok || !response.body) throw await errorOf(response)
-  // A server that ignores the range sends all of it again.
+  // A server that ignores the Range header sends the whole file with status 200.
   const isContinued = response.status === 206
   let doneBytes = isContinued ? start : 0
   const counted = Readable.fromWeb(response.body).on('data', (chunk: Uint8Array) => {

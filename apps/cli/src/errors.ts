@@ -3,7 +3,7 @@ import { ActionError } from '@muster/actions/client'
 /** Exit codes: success, failure, wrong usage, not signed in or not permitted. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const
 
-/** An error that a person can correct. Its message is a line with the found value and the next step. */
+/** An error that the user can correct. Its message is one line with the found value and the next step. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number
@@ -25,7 +25,7 @@ export function exitCodeOf(error: unknown): number {
     : EXIT.failed
 }
 
-/** Describes an error in a line, with advice if known. */
+/** Describes an error in one human-readable line, with advice if known. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof ActionError)) return oneLine(error instanceof Error ? error.message : String(error))
   const { kind, status, retryAfterSecs, requestId } = error
@@ -36,7 +36,7 @@ export function messageOf(error: unknown): string {
   if (kind === 'RateLimited') return `${message} Try again in ${retryAfterSecs ?? 60} s.`
   if (kind !== 'Internal') return message
   if (requestId) return `${message} The log of the hub has more under request ${requestId}.`
-  // The error's message is written for the console. Here the text that the proxy sent is more useful.
+  // The message of this error is written for the console. The text that the proxy sent is more useful here.
   const words = (typeof error.cause === 'string' ? oneLine(error.cause) : message)
     .replace(/<[^>]*>?/g, ' ')
     .replace(/\s+/g, ' ')

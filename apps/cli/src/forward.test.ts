@@ -22,7 +22,7 @@ let device: FakeDevice
 let proxy: CuttingProxy
 let cli: Muster
 let token: string
-/** Echo server in the role of the device's service. */
+/** Echo server in the role of a service on the device. */
 let service: Server
 let servicePort: number
 const served = new Set<Socket>()
@@ -52,7 +52,7 @@ afterAll(async () => {
   service.close()
 })
 
-/** Starts `muster forward`; resolves with its local port. */
+/** Starts `muster forward`. Resolves to the process and its local port. */
 async function forwarding(remotePort = servicePort, deviceId = device.deviceId) {
   const started = cli.start(['forward', deviceId, `0:${remotePort}`, '--json'])
   const out = await until('it listens', () => {
@@ -63,7 +63,7 @@ async function forwarding(remotePort = servicePort, deviceId = device.deviceId) 
   return { ...started, localPort: forwards[0]!.localPort }
 }
 
-/** Sends bytes to a port and resolves to the bytes that come back. */
+/** Sends bytes to a local port. Resolves to the bytes that are received until the end of the connection. */
 async function echoed(port: number, bytes: Buffer): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.end(bytes)

@@ -18,8 +18,9 @@ const MAX_PAUSE_MS = 15_000
 export type Mapping = { localPort: number; remotePort: number }
 
 /**
- * Serves local ports until the signal is aborted, over one link that is reopened whenever it ends. Calls `onListening` with
- * the ports. Throws `CliError` when the hub is unreachable at first, and `ActionError` when it refuses later.
+ * Serves local ports until the signal is aborted, over one link that is reopened whenever it ends. Calls `onListening` with the
+ * ports. Throws `CliError` if the first connection to the hub fails or a local port is not available, and `ActionError` if the
+ * hub refuses a later connection.
  */
 export async function forward(
   { signal, err }: CommandContext,
@@ -59,7 +60,7 @@ export async function forward(
       const { reason } = await untilAborted(current.ended, signal)
       err(`muster: the connection to the hub ended${reason && ` (${reason})`}; connecting again\n`)
       backoff.endedAfter(performance.now() - since)
-      // Local connections opened meanwhile wait for the new link.
+      // Local connections that are opened meanwhile wait for the new link.
       link = reconnect(access, backoff, signal)
       current = await link
       err('muster: connected again\n')
@@ -82,7 +83,7 @@ async function carry(socket: Socket, link: Promise<Link>, endpoint: string): Pro
   else await pipeSocket(channel, socket)
 }
 
-/** Opens a link, retrying while the hub is unreachable. Throws when the hub refuses. */
+/** Opens a link, retrying while the hub is unreachable. Throws `ActionError` if the hub refuses the connection. */
 async function reconnect(access: Access, backoff: Backoff, signal: AbortSignal): Promise<Link> {
   for (;;) {
     await wait(backoff.nextDelayMs(), undefined, { signal })

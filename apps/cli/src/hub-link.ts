@@ -6,9 +6,12 @@ import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** During a storm of devices the hub lets valid connections wait up to 30 s (docs/decisions.md, "Devices"). */
+/** During a reconnect storm of devices the hub lets valid connections wait up to 30 s (docs/decisions.md, "Devices"). */
 const HANDSHAKE_TIMEOUT_MS = 45_000
-/** Above the largest frame, 1 MiB and 9 bytes (protocol 2.10), so that a longer frame is reported by the link. */
+/**
+ * Larger than the largest frame of 1 MiB and 9 bytes (protocol 2.10), so that the link and not the WebSocket library rejects a
+ * longer frame.
+ */
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**

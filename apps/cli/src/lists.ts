@@ -2,9 +2,9 @@ import type { ActionInput, ActionName, ActionOutput } from '@muster/actions/clie
 import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 
-/** Names of the actions that answer page by page. */
+/** Names of the paginated actions, whose output has `nextCursor`. */
 type ListAction = { [N in ActionName]: 'nextCursor' extends keyof ActionOutput<N> ? N : never }[ActionName]
-/** Type of the items in the list of an output. */
+/** Type of the items in the list that an action's output contains. */
 type ItemOf<Output> = {
   [Field in keyof Output]-?: Output[Field] extends (infer Item)[] ? Item : never
 }[keyof Output]

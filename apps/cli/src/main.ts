@@ -3,15 +3,15 @@ import { runCli } from './cli.ts'
 
 // biome-ignore lint/style/noProcessEnv: the only place where the command line reads it
 const environment = process.env
-// `npm run cli` starts in the checkout, but relative paths are meant from the caller's folder.
+// `npm run cli` starts in the checkout, but relative paths in arguments refer to the caller's folder.
 if (environment.npm_lifecycle_event === 'cli' && environment.INIT_CWD) process.chdir(environment.INIT_CWD)
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  // Handles the first signal only, so that a second one kills the process.
+  // Only the first signal is handled, so that a second signal kills the process.
   process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
 }
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A closed reader (`muster … | head`) is no failure.
+  // A reader that closes the pipe early, as in `muster … | head`, is no failure.
   if (error.code === 'EPIPE') process.exit(0)
   process.stderr.write(
     `muster: Found ${error.code} writing the result, expected a writable standard output.\n`,
@@ -38,7 +38,7 @@ function ask(text: string): void {
       writeFileSync('/dev/tty', text)
       return
     } catch {
-      // There is no terminal.
+      // The process has no terminal, so the text goes to standard error.
     }
   }
   process.stderr.write(text)

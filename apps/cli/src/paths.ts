@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { CliError, EXIT } from './errors.ts'
 
-/** Resolves a repository's name or id to its id. Throws `CliError` if there is none. */
+/** Resolves a repository's name or id to its id. Throws `CliError` if the repository does not exist. */
 export async function repositoryIdOf(
   context: CommandContext,
   command: Command,
@@ -15,7 +15,7 @@ export async function repositoryIdOf(
   return found.repositoryId
 }
 
-/** Resolves `repository/package` or an id to the package's id. Throws `CliError` if there is none. */
+/** Resolves `repository/package` or an id to the package's id. Throws `CliError` if the package does not exist. */
 export async function packageIdOf(context: CommandContext, command: Command, path: string): Promise<string> {
   if (isRepositoryId(path, 'pkg')) return path
   const [repository, name, ...rest] = path.split('/')
@@ -28,7 +28,7 @@ export async function packageIdOf(context: CommandContext, command: Command, pat
   return found.packageId
 }
 
-/** Resolves `repository/package/tag` or an id to the version's id. Throws `CliError` if there is none. */
+/** Resolves `repository/package/tag` or an id to the version's id. Throws `CliError` if the version does not exist. */
 export async function versionIdOf(context: CommandContext, command: Command, path: string): Promise<string> {
   if (isRepositoryId(path, 'pkg_v')) return path
   const found = await context.invoke(command, 'repositories_ResolveVersionByPath', versionPath(path))
@@ -36,7 +36,7 @@ export async function versionIdOf(context: CommandContext, command: Command, pat
   return found.versionId
 }
 
-/** Parses `repository/package/tag`. Throws `CliError`. */
+/** Parses `repository/package/tag`. Throws `CliError` for text of another form. */
 export function versionPath(path: string): RepositoryPath {
   const found = parseRepositoryPath(path)
   if (!found || found.filename !== undefined) throw wrongPath(path, 'repository/package/tag')

@@ -1,5 +1,6 @@
 /**
- * Indented JSON for people and programs. Characters that could control a terminal are escaped, which JSON parsers undo.
+ * Formats a value as indented JSON. Characters that could control a terminal are written as `\u` escapes, which JSON parsers
+ * decode.
  */
 export function printedJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(

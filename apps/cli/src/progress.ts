@@ -17,7 +17,10 @@ export type Transfer = {
   end(outcome: string): void
 }
 
-/** Creates the display of transfers: bars on a terminal, or in a log a line at the start and at the end of each transfer. */
+/**
+ * Creates the display of transfers: progress bars on a terminal, otherwise one line at the start and one at the end of each
+ * transfer.
+ */
 export async function createProgress({ err, isTerminal }: CommandContext): Promise<Progress> {
   if (!isTerminal) return { start: (name, totalBytes) => lines(err, name, totalBytes), stop: () => {} }
   const { MultiBar } = await import('cli-progress')

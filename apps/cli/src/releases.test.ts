@@ -405,7 +405,7 @@ function pathParts(path: string) {
   return { repository, package: name, tag, filename: 'image.raw' }
 }
 
-/** Changes the stored bytes of a blob without the hub's knowledge. */
+/** Overwrites the stored bytes of a blob behind the hub's back, so that the digest no longer matches. */
 async function spoil(assetId: string): Promise<void> {
   const names = await readdir(join(hub.dataDir, 'blobs'), { recursive: true })
   const name = names.find(one => one.includes(assetId.slice('repo_a_'.length)) && one.length > assetId.length)

@@ -21,8 +21,8 @@ const LOCAL_CODES = new Set([
 ])
 
 /**
- * Runs a transfer until it succeeds, with growing pauses. Throws its last error, or the first one that a retry cannot
- * resolve.
+ * Runs a transfer until it succeeds, with growing pauses. Throws the error of the last attempt, or the first error that a retry
+ * cannot resolve.
  */
 export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const backoff = new Backoff({ capMs: MAX_PAUSE_MS })
@@ -38,7 +38,10 @@ export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): 
   }
 }
 
-/** Temporary refusals: too slow, a conflict, an object that was just created, too early, too often. */
+/**
+ * Statuses of temporary refusals: timeout (408), conflict (409), object that was just created (412), too early (425), rate limit
+ * (429).
+ */
 const PASSING_STATUSES = new Set([408, 409, 412, 425, 429])
 
 function isFinal(error: unknown): boolean {

@@ -19,10 +19,10 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return `${text.join('\n')}\n`
 }
 
-/** Characters that can control a terminal, including line breaks. */
+/** Matches characters that can control a terminal, including line breaks. */
 const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
-/** Replaces control characters except line breaks in untrusted text, so that it cannot control a terminal. */
+/** Replaces control characters except line breaks in untrusted text, so that the text cannot control a terminal. */
 export function harmless(text: string): string {
   return text.replace(CONTROLS, found => (found === '\n' ? found : '\ufffd'))
 }

@@ -8,7 +8,7 @@ import { type Muster, muster, type TestHub, testHub, until } from '@muster/testk
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
-/** Program that runs another program on a pseudo-terminal. */
+/** Program of util-linux that runs another program on a pseudo-terminal. */
 const SCRIPT = '/usr/bin/script'
 
 let hub: TestHub
@@ -27,7 +27,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-/** Runs a command on a terminal. */
+/** Runs `muster` on a pseudo-terminal. */
 function onTerminal(argv: string[], env: Record<string, string> = {}) {
   const child = spawn(SCRIPT, ['-qec', [process.execPath, MAIN, ...argv].join(' '), '/dev/null'], {
     cwd: cli.folder,

@@ -3,13 +3,14 @@ import tls from 'node:tls'
 let isDone = false
 
 /**
- * Makes this process also trust the operating system's certificate authorities, as the public command line does
- * (protocol 1.3, 7.2). Reading them takes time, so it is done only before the first TLS connection.
+ * Makes this process also trust the operating system's certificate authorities, as the published Nexigon CLI does (protocol 1.3,
+ * 7.2). Reading the authorities takes time, so it is done only before the first TLS connection.
  */
 export function trustSystemAuthorities(url: string): void {
   if (isDone || !url.startsWith('https:')) return
   isDone = true
-  // Missing before Node 24.5. There the process was started with these authorities (tools/require-node.js).
+  // Node before 24.5 lacks `setDefaultCACertificates`. There the process was started with the system's authorities
+  // (tools/require-node.js).
   if ('setDefaultCACertificates' in tls)
     tls.setDefaultCACertificates([
       ...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')]),

@@ -13,11 +13,11 @@ import type { Transfer } from './progress.ts'
 import { retry } from './retry.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** Large reads keep both the disk and the hash busy. */
+/** Size of one read. Large reads keep both the disk and the hash busy. */
 const READ_BYTES = 1024 * 1024
-/** Longest transfer of one blob, in milliseconds (protocol 7.5). */
+/** Timeout of the transfer of one blob, in milliseconds (protocol 7.5). */
 const TRANSFER_TIMEOUT_MS = 2 * 60 * 60 * 1000
-/** Timeout without progress in milliseconds. It is long because the hub hashes large files before it answers. */
+/** Timeout without progress, in milliseconds. It is long because the hub hashes large files before it answers. */
 const STALL_MS = 120_000
 
 /** A blob's record at the hub after its upload. */
@@ -29,8 +29,8 @@ export type Uploaded = {
 }
 
 /**
- * Uploads a file into a repository as a blob. If the hub has its bytes already, they are not sent again. An interrupted
- * transfer is repeated. The hub verifies size and digest before the blob becomes available (protocol 7.5).
+ * Uploads a file into a repository as a blob. If the hub already has a blob with the same bytes, they are not sent again. An
+ * interrupted transfer is repeated. The hub verifies size and digest before the blob becomes available (protocol 7.5).
  */
 export async function upload(
   context: CommandContext,
@@ -56,7 +56,7 @@ export async function upload(
   }
   let isFirst = true
   await retry(async () => {
-    // An earlier attempt may have succeeded although its answer was lost.
+    // An earlier attempt may have succeeded although its response was lost.
     if (!isFirst && (await isThere(context, command, assetId))) return
     isFirst = false
     const { url, verifiedUrl, headers } = await invoke(command, 'repositories_IssueAssetUploadUrl', {
@@ -69,7 +69,7 @@ export async function upload(
   return uploaded
 }
 
-/** True if the hub has all bytes of a blob, including bytes that it has not verified yet. */
+/** True if the hub has all bytes of a blob, even if it has not verified them yet. */
 async function isThere({ invoke }: CommandContext, command: Command, assetId: string): Promise<boolean> {
   const { status } = await invoke(command, 'repositories_GetAssetDetails', { assetId })
   if (status === 'Available') return true
@@ -97,7 +97,7 @@ async function digestOf(path: string, signal: AbortSignal): Promise<{ size: numb
   return { size, digest: `sha256_${hash.digest('hex')}` }
 }
 
-/** Sends a file by HTTP PUT at the server's pace. Rejects with `ActionError` for an unsuccessful answer. */
+/** Sends a file by HTTP PUT, with backpressure from the server. Rejects with `ActionError` for an unsuccessful response. */
 async function put(
   url: string,
   headers: Record<string, string>,
@@ -115,8 +115,8 @@ async function put(
   )
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
-    // The listener handles errors after the answer too. A server may answer early and abort the upload, and its answer explains
-    // more than the broken pipe.
+    // This listener also handles errors after the response. A server may respond early and abort the upload, and its response
+    // explains more than the resulting EPIPE.
     request.on('error', reject)
   })
   let sentBytes = 0
@@ -137,7 +137,7 @@ async function put(
     const response = await answered
     const status = response.statusCode ?? 0
     const body = await text(response).catch(() => '')
-    // A server that redirects has not stored anything.
+    // A redirect counts as a failure, because a server that redirects has not stored anything.
     if (status >= 300)
       throw await errorOf(
         new Response(body || null, {
@@ -148,7 +148,7 @@ async function put(
       )
   } finally {
     file.destroy()
-    // A server that refuses early may leave the connection open.
+    // A server that refuses early may leave the connection open, so the client closes it.
     request.destroy()
   }
 }

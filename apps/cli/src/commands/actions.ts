@@ -14,8 +14,8 @@ type Paths = Record<
 >
 
 /**
- * `muster actions`: every action of the contract by its name. Its input is JSON, one option for each field, or both.
- * Loaded only by command lines that use it, since the contract would double the start-up time of all others.
+ * Adds `muster actions`, which runs any action of the contract by its name. The input is given as JSON, as one option per field,
+ * or as both. This module is loaded only for these commands, because the contract would double the start-up time of all others.
  */
 export function addActionCommands(group: Command, context: CommandContext): void {
   group.configureHelp({ subcommandTerm: command => command.name() })
@@ -79,7 +79,7 @@ async function inputOf(context: CommandContext, text = '{}'): Promise<Record<str
   throw new CliError('Found an input that is not a JSON object, expected one.', { exitCode: EXIT.usage })
 }
 
-/** True if a field is text, which needs no JSON quotes on the command line. */
+/** True if a field is a string, which needs no JSON quotes on the command line. */
 function isText({ type, anyOf, enum: values }: FieldSchema): boolean {
   if (anyOf) return anyOf.filter(one => one.type !== 'null').every(isText)
   if (values) return values.every(value => value === null || typeof value === 'string')

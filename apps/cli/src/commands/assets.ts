@@ -10,7 +10,7 @@ import { assetOf, repositoryIdOf, versionIdOf } from '../paths.ts'
 import { createProgress } from '../progress.ts'
 import type { Uploaded } from '../upload.ts'
 
-/** `assets`: upload and download of blobs of a repository. */
+/** Adds `assets`: upload and download of blobs of a repository. */
 export function addAssetCommands(parent: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = parent.command('assets').description('stored blobs of a repository')
@@ -88,7 +88,7 @@ export function addAssetCommands(parent: Command, context: CommandContext): void
     .option('--force', 'replace an existing file')
     .action(async (path: string, options: { output?: string; force?: boolean }, command: Command) => {
       const { assetId, filename } = await assetOf(context, command, path)
-      // A file name from the hub must not lead out of this folder, hence basename().
+      // `basename()` prevents a file name from the hub from leading out of the current folder.
       const name = options.output ?? basename(filename ?? assetId)
       // Resolves a symbolic link, so that the download replaces its target and not the link.
       const to = await realpath(name).catch(() => resolve(name))

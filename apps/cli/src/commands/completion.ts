@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 
-/** Completion scripts. The shell runs `muster complete` for the candidates; the last word is the one being typed. */
+/** Completion scripts by shell. Each script calls `muster complete` for candidates; its last argument is the word being typed. */
 const SCRIPTS = {
   bash: `_muster() {
   local IFS=$'\\n' words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
@@ -25,7 +25,10 @@ end
 complete -c muster -f -a '(__muster)'`,
 } as const
 
-/** `muster completion` prints a script for the person's shell; `muster complete` answers the calls of that script. */
+/**
+ * Adds `muster completion`, which prints a script for the user's shell, and `muster complete`, which prints candidates for this
+ * script.
+ */
 export function addCompletionCommand(program: Command, context: CommandContext): void {
   program
     .command('completion')
@@ -42,7 +45,7 @@ export function addCompletionCommand(program: Command, context: CommandContext):
     })
 }
 
-/** Returns the words that may replace the last one. It is an empty list where a file, an id or a text is expected. */
+/** Returns the completion candidates for the last word. The list is empty where a file, an id or free text is expected. */
 function candidates(program: Command, words: readonly string[]): string[] {
   const typed = words.at(-1) ?? ''
   let command = program

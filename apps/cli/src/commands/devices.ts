@@ -8,7 +8,7 @@ import { printedJson } from '../printed-json.ts'
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
 type StatusWord = keyof typeof STATUSES
 
-/** `muster devices` and `muster http-proxy`: a device with its certificates, properties, events and web page. */
+/** Adds `muster devices` and `muster http-proxy`: a device with its certificates, properties, events and web page. */
 export function addDeviceCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = program

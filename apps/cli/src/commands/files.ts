@@ -6,7 +6,7 @@ import { assetOf } from '../paths.ts'
 
 type Metadata = Record<string, unknown>
 
-/** A kind of record that contains files, a version or a package: the parser of its argument, and its actions. */
+/** Describes a package or a version as a record that contains files: the parser of its argument, and its actions on files. */
 type FileHolder = {
   word: 'package' | 'version'
   description: string
@@ -24,7 +24,7 @@ type FileHolder = {
   ) => Promise<object>
 }
 
-/** `assets` below packages and versions: the files of a package or version. */
+/** Adds `assets` below packages or versions: the files of a package or version. */
 export function addFileCommands(parent: Command, context: CommandContext, holder: FileHolder): void {
   const { print } = context
   const { word, description, idOf } = holder

@@ -2,14 +2,14 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import type { Mapping } from '../forward.ts'
 
-/** `muster forward`: forwards ports of this machine to ports of a device (protocol 3.4). */
+/** Adds `muster forward`, which forwards ports of this machine to ports of a device (protocol 3.4). */
 export function addForwardCommand(program: Command, context: CommandContext): void {
   program
     .command('forward <device>')
     .argument('<local:remote...>', 'local port, 0 for a free one, and port of the device', addMapping)
     .description('make ports of a device reachable as ports of this machine, until Ctrl-C')
     .action(async (deviceId: string, mappings: Mapping[], _: object, command: Command) => {
-      // Checks the id at once, and not only at the first connection.
+      // Checks the device id now. Otherwise a wrong id would be reported only at the first connection to a local port.
       await context.invoke(command, 'devices_GetDetails', { deviceId })
       const access = await context.access(command)
       const onListening = (forwards: Mapping[]) => {
@@ -18,7 +18,7 @@ export function addForwardCommand(program: Command, context: CommandContext): vo
         )
         context.print(command, { deviceId, forwards }, [...lines, 'Stop with Ctrl-C.'].join('\n'))
       }
-      // Link modules are loaded only by commands that need them.
+      // Imports the WebSocket and link modules on demand, so that they do not slow down the start of other commands.
       const { forward } = await import('../forward.ts')
       await forward(context, access, { deviceId, mappings, onListening })
     })

@@ -6,7 +6,7 @@ import type { GlobalOptions } from '../config.ts'
 import { homeConfigPath, originOf, userToken, writeAccess } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 
-/** `muster login`: asks for hub and token, tests them, and stores them for later calls. */
+/** Adds `muster login`, which prompts for hub and token, tests them, and stores them for later calls. */
 export function addLoginCommand(program: Command, context: CommandContext): void {
   program
     .command('login')
@@ -48,7 +48,10 @@ export function addLoginCommand(program: Command, context: CommandContext): void
     })
 }
 
-/** Reads the missing values, one line each. A person sees a question for each, and the token is not echoed. */
+/**
+ * Reads the missing values from standard input, one line each. On a terminal, a prompt is shown for each value, and the token is
+ * not echoed.
+ */
 async function ask(
   { input, ask: show, signal }: CommandContext,
   questions: Record<string, string>,
@@ -56,7 +59,8 @@ async function ask(
   const answers: Record<string, string> = {}
   if (Object.keys(questions).length === 0) return answers
   const stream = input()
-  // The terminal does not echo typed input, even when standard error is a file. This code echoes all of it but the token.
+  // readline switches off the terminal's own echo. This stream echoes all typed input except the token, even if standard error is
+  // a file.
   const isTyped = 'isTTY' in stream && stream.isTTY === true
   let isSecret = false
   const echo = new Writable({

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 
-/** `muster organizations`: the organizations of the token's person. */
+/** Adds `muster organizations`: the organizations of the user who owns the token. */
 export function addOrganizationCommands(program: Command, context: CommandContext): void {
   const group = program.command('organizations').description('your organizations')
   group

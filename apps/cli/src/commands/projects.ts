@@ -4,7 +4,7 @@ import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
 
-/** `muster projects`: projects, their devices, linked repositories and deployment tokens. */
+/** Adds `muster projects`: projects, their devices, linked repositories and deployment tokens. */
 export function addProjectCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = program

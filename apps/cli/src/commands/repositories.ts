@@ -11,7 +11,7 @@ import { addVersionCommands } from './versions.ts'
 const VISIBILITIES = { public: 'Public', private: 'Private' } as const
 type VisibilityWord = keyof typeof VISIBILITIES
 
-/** `muster repositories` with packages, versions and assets below it; these three are top-level commands as well. */
+/** Adds `muster repositories` with packages, versions and assets below it. These three groups are top-level commands as well. */
 export function addRepositoryCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = program

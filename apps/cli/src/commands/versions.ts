@@ -7,7 +7,7 @@ import { addFileCommands } from './files.ts'
 
 type Tag = { tag: string; locked: boolean; reassign: boolean }
 
-/** `versions`: versions of a package with their tags and files. */
+/** Adds `versions`: versions of a package with their tags and files. */
 export function addVersionCommands(parent: Command, context: CommandContext): void {
   const { invoke, print } = context
   const group = parent.command('versions').description('versions of a package, their tags and files')
@@ -106,7 +106,7 @@ export function addVersionCommands(parent: Command, context: CommandContext): vo
   })
 }
 
-/** Adds `list` of versions. The public command line has it below its packages too. */
+/** Adds the command `list` for versions. The published Nexigon CLI also has this command below its packages. */
 export function addVersionListCommand(group: Command, context: CommandContext): void {
   group
     .command('list <package>')
@@ -130,8 +130,8 @@ export function addVersionListCommand(group: Command, context: CommandContext): 
 }
 
 /**
- * Parses `NAME[,locked][,reassign]`. Both flags are always sent, so that a tag moves only when requested (protocol
- * 7.4).
+ * Parses `NAME[,locked][,reassign]`. Both flags are always sent, even if false, so that a tag leaves another version only with
+ * `reassign` (protocol 7.4).
  */
 function addTag(text: string, before: Tag[] = []): Tag[] {
   const [tag = '', ...flags] = text.split(',')
