@@ -22,9 +22,10 @@ const CONNECTIONS = 32
 const NGINX_PORTS = { files: 18_880, front: 18_881 }
 
 /**
- * Blobs in the local folder (goals P12, P13). Compares uploads by curl with a stream that is hashed and written, and
- * downloads with @fastify/static and with nginx serving its own files, in alternating rounds. Also measures the growth
- * of the hub's memory during a large upload and download. Argument: size of that file in MiB (1024).
+ * Measures uploads and downloads of blobs in the hub's local folder (goals P12, P13). Compares uploads by curl with hashing a
+ * stream and writing it to a file. Compares downloads with @fastify/static and with nginx serving files itself. Rounds alternate.
+ * Also measures the growth of the hub's memory during a large upload and download. Argument: size of the large file in MiB
+ * (default 1024).
  */
 export async function blobs(largeMib = '1024'): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-bench-blobs-'))
@@ -92,7 +93,7 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
     ['64 KiB', 64 * 1024],
   ] as const) {
     const bytes = randomBytes(sizeBytes)
-    // A new name for each size, because nginx caches open files by name.
+    // nginx caches open files by name, so each size gets a new name.
     const name = `file-${sizeBytes}`
     await writeFile(join(served, name), bytes)
     const peer = await forked<{ port: number }>('static-server.ts', served)
@@ -144,7 +145,7 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
       }
       const share = middle(ours, 'perSec') / middle(theirs, 'perSec')
       const byProcessor = middle(theirs, 'micros') / middle(ours, 'micros')
-      // Compared by CPU time, because the client's share of the two cores is not the server's cost.
+      // Servers are compared by CPU time. The rate also depends on the client, which shares the two cores.
       const measured = `${byProcessor.toFixed(2)} by processor time (${share.toFixed(2)} by rate)`
       reportGoal('P13', `share of ${theirs.name}, ${what}`, measured, '>= 0.80', byProcessor >= 0.8)
     }
@@ -154,8 +155,8 @@ async function downloads(hub: BenchHub, world: World, folder: string): Promise<v
 }
 
 /**
- * Starts nginx with one port that serves its own files and one that proxies the hub as in docs/operating.md. Undefined
- * if nginx is not installed.
+ * Starts nginx with one port that serves files directly and another port that proxies the hub as in docs/operating.md. Returns
+ * undefined if nginx is not installed.
  */
 async function startNginx(
   folder: string,
@@ -205,7 +206,7 @@ async function startNginx(
   return { pid: child.pid!, [Symbol.dispose]: () => void child.kill() }
 }
 
-/** Goals P12 and S11: the hub's memory does not grow with the size of the file. */
+/** Goals P12 and S11: the hub's memory does not grow with the size of an uploaded or downloaded file. */
 async function memory(hub: BenchHub, world: World, folder: string, sizeMib: number): Promise<void> {
   const file = await makeFile(folder, sizeMib)
   using growth = watchGrowth(hub.pid, 20)
@@ -223,7 +224,7 @@ async function memory(hub: BenchHub, world: World, folder: string, sizeMib: numb
 
 type LocalFile = { path: string; sizeBytes: number; digest: string }
 
-/** Creates a file of that size with random content, so that no round reuses a blob. */
+/** Creates a file of `sizeMib` with random content, so that no round reuses a blob. */
 async function makeFile(folder: string, sizeMib: number): Promise<LocalFile> {
   const path = join(folder, 'file')
   const block = randomBytes(MIB)

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 
-/** Forks a file of this folder; resolves to the process and its first message. */
+/** Forks a file of this folder. Resolves to the process and its first message. */
 export function forked<Ready>(
   file: string,
   ...options: string[]
@@ -13,7 +13,10 @@ export function forked<Ready>(
   })
 }
 
-/** Sends a message to a load client and resolves to its answer. Callers must wait for it before the next request. */
+/**
+ * Sends a request to a forked process and resolves to its answer. Answers have no id, so callers must wait for each answer before
+ * the next request.
+ */
 export function ask<Result>(child: ChildProcess, message: object): Promise<Result> {
   return new Promise((done, failed) => {
     child.once('message', (answer: { result: Result; error?: string }) =>
@@ -23,7 +26,7 @@ export function ask<Result>(child: ChildProcess, message: object): Promise<Resul
   })
 }
 
-/** Main loop of a load client: sends a ready message, then one answer to each request. */
+/** Main loop of a forked process: sends a ready message, then one answer to each request. */
 export function answering<Question>(
   answer: (question: Question) => Promise<unknown>,
   ready: object = {},
@@ -32,7 +35,7 @@ export function answering<Question>(
   process.send!(ready)
 }
 
-/** Like answering() but without the ready message, for clients that get their first request at once. */
+/** Like answering() but without the ready message, for processes that receive their first request at once. */
 export function answerAll<Question>(answer: (question: Question) => Promise<unknown>): void {
   process.on('message', (question: Question) => {
     answer(question).then(

@@ -1,4 +1,4 @@
-// Yardstick of an upload: hashes a stream from memory, writes it to a file and syncs the file. Forked by a bench.
+// Yardstick for uploads: hashes a stream from memory, writes it to a file and syncs the file. Forked by a bench.
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'

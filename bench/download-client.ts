@@ -30,7 +30,7 @@ function downloads({ hostname, port, pathname, search }: URL, endsAt: number): P
         if (end < 0) return
         if (!head.startsWith('HTTP/1.1 200')) return failed(new Error(head.slice(0, 200)))
         leftBytes = Number(/\r\ncontent-length: (\d+)/i.exec(head)![1])
-        // A small head arrives in one piece.
+        // Assumes that the response head, which is small, arrived in one chunk.
         bytes -= end + 4
         head = ''
       }

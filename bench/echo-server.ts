@@ -1,6 +1,5 @@
-// Yardstick of a connection and a message: a plain WebSocket server that echoes messages. Forked by a bench. The
-// argument is JSON: `tls` names certificate files; `corks` sends the answers of one turn of the event loop in one
-// write.
+// Yardstick for the cost of a connection and of a message: a plain WebSocket server that echoes messages. Forked by a bench. The
+// argument is JSON: `tls` names certificate files; with `corks` the answers of one event-loop turn leave in one write.
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'

@@ -9,18 +9,18 @@ import { openProxy } from './tunnel.ts'
 import type { DeviceReady } from './tunnel-device.ts'
 import { type LoadClient, report, reportGoal, startLoadClient } from './yardsticks.ts'
 
-/** Devices that publish continuously, one call after the other. */
+/** Number of devices that publish continuously, one call after the other. */
 const DEVICES = 200
-/** A device that has not reconnected after this time counts as lost. */
+/** Time in milliseconds after which a device that has not reconnected counts as lost. */
 const GIVE_UP_MS = 60_000
 /** Longest random pause between two kills of the hub, in milliseconds. */
 const MAX_PAUSE_MS = 10_000
 const STALLED_VIEWERS = 4
 
 /**
- * Tests that faults lose no data (goals R1, R2, R7): the hub is killed during ingest, its database is killed during
- * ingest, and viewers of a device's page stop reading. Arguments: number of kills of the hub (default 5; the goal's 20
- * take five minutes), number of kills of the database (default 3).
+ * Tests that faults lose no data (goals R1, R2, R7). The hub is killed during ingest, its database is killed during ingest, and
+ * viewers of a device's page stop reading. Arguments: number of kills of the hub (default 5; the 20 kills of the goal take five
+ * minutes), number of kills of the database (default 3).
  */
 export async function faults(hubDeaths = '5', databaseDeaths = '3'): Promise<void> {
   // The hub logs errors about its killed database, which are expected here.
@@ -52,7 +52,7 @@ async function killHub(hub: BenchHub, client: LoadClient, deaths: number): Promi
   report('  all devices reconnected after', away.map(secs => `${secs.toFixed(1)} s`).join(', '))
 }
 
-/** Kills the database server while devices publish. The devices wait, and no event is lost. */
+/** Kills the database server while devices publish. The devices must stay connected, and no event may be lost. */
 async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): Promise<void> {
   await client.ask({ keepLedger: { devices: DEVICES, pauseMs: 0 } })
   await pause(2_000)
@@ -65,7 +65,7 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
     process.kill(hub.databasePid(), 'SIGKILL')
     await answered(() => hub.query('select 1'))
     const acceptsAt = performance.now()
-    // Events in flight at the kill have an earlier receive time, so only later ones prove that storing works again.
+    // Events in flight at the kill have an earlier receive time. A later receive time proves that storing works again.
     await answered(async () => {
       if ((await lastReceived(hub)) <= from) throw new Error('nothing stored yet')
     })
@@ -87,7 +87,7 @@ async function killDatabase(hub: BenchHub, client: LoadClient, deaths: number): 
   reportGoal('R2', 'memory of the hub', `+${grown.toFixed(0)} MiB`, '<= 64 MiB', grown <= 64)
 }
 
-/** Events of each device from earlier parts of the bench. They are in the database too. */
+/** Events of earlier parts of this bench, by device. They are in the database too, so checks of later parts must include them. */
 const earlier = new Map<string, LedgerRun[number]>()
 
 async function judgeLedger(id: string, what: string, hub: BenchHub, client: LoadClient): Promise<void> {
@@ -108,7 +108,10 @@ async function judgeLedger(id: string, what: string, hub: BenchHub, client: Load
   )
 }
 
-/** Viewers of 10 GB pages stop reading. Other streams must keep their rate, and the hub must buffer little for the stalled ones. */
+/**
+ * Tests viewers of 10 GB pages that stop reading. Other streams must keep their rate, and the hub must buffer little for the
+ * stalled ones.
+ */
 async function stallViewers(hub: BenchHub): Promise<void> {
   const { child: source, ready: page } = await forked<{ port: number }>('tunnel-peer.ts', 'source')
   const stalledDevice = await forked<DeviceReady>('tunnel-device.ts', hub.url, hub.token)

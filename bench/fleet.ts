@@ -21,35 +21,37 @@ import {
   startLoadClient,
 } from './yardsticks.ts'
 
-/** Devices that connect at the same time. */
+/** Number of devices that connect at the same time. */
 const PARALLEL = 64
-/** Devices that publish during the last storm, and the pause of each after an answer, in milliseconds. */
+/**
+ * Number of devices that publish during the last reconnect storm, and the pause of each device after an answer, in milliseconds.
+ */
 const LEDGER_DEVICES = 200
 const LEDGER_PAUSE_MS = 200
 const INVOKES_PER_SEC = 50
-/** Devices that connect before measuring starts. */
+/** Number of devices that connect before measuring starts. */
 const FIRST_DEVICES = 500
-/** A device that has not reconnected after this time counts as lost. */
+/** Time in milliseconds after which a device that has not reconnected counts as lost. */
 const STORM_LIMIT_MS = 120_000
 /** Time limit in milliseconds for sealing the audit rows of the fleet's enrolment. */
 const SEALED_LIMIT_MS = 300_000
-/** File descriptors that a hub or client needs besides those of the devices' connections. */
+/** Number of file descriptors that a hub or load client needs besides those of the devices' connections. */
 const SPARE_FILES = 500
 /** Longest time for a fleet to reconnect while events are published, in seconds. */
 const MAX_STORM_SECS = 60
-/** Growth of memory in MiB that still counts as flat. */
+/** Largest growth of memory, in MiB, that still counts as flat. */
 const FLAT_MIB = 4
 
 type Tls = {
   client: { cert: string; key: string }
-  /** Files; `ca` contains the clients' certificate. */
+  /** Paths of PEM files. `ca` contains the clients' certificate. */
   files: { ca: string; cert: string; key: string }
 }
 
 /**
- * A whole fleet on one hub (goals P4, P5, P6, P17, P18). Compares the memory of idle devices with idle sockets of a
- * plain server. Measures a property write by every device, an idle fleet, and reconnecting after the hub was killed.
- * Arguments: number of devices, idle seconds.
+ * Measures a whole fleet on one hub (goals P4, P5, P6, P17, P18). Compares the memory of idle devices with that of idle sockets
+ * of a plain WebSocket server. Measures a property write by every device, an idle fleet, and the reconnect storm after the hub
+ * was killed. Arguments: number of devices, idle seconds.
  */
 export async function fleet(deviceCount = '10000', idleSecs = '60'): Promise<void> {
   const devices = Number(deviceCount)
@@ -103,7 +105,7 @@ async function tlsFleet(devices: number, tls: Tls): Promise<void> {
     await reportStorm(hub, client, probe, { name, goal: 'P5', devices, resumes, gateSecs })
   }
   await client.ask({ keepLedger: { devices: LEDGER_DEVICES, pauseMs: LEDGER_PAUSE_MS } })
-  // The last storm happens while devices publish events.
+  // Devices publish events during the last storm.
   await pause(2_000)
   const load = { name: 'storm, events in flight', goal: '', devices, resumes: false }
   await reportStorm(hub, client, probe, { ...load, gateSecs: MAX_STORM_SECS })
@@ -154,8 +156,8 @@ async function reportStorm(
 }
 
 /**
- * Connects a fleet and returns the memory of an idle device in KiB. The first devices are excluded, because they make
- * the hub run and compile all code once.
+ * Connects a fleet and returns the hub's memory per idle device in KiB. The first devices are excluded, because they make the hub
+ * load and compile its code.
  */
 async function connectFleet(
   hub: BenchHub,
@@ -225,7 +227,9 @@ async function reportIdle(hub: BenchHub, secs: number): Promise<void> {
   )
 }
 
-/** Waits until the audit rows of the fleet's enrolment are sealed. Sealing is the hub's last background work for it. */
+/**
+ * Waits until the audit rows of the fleet's enrolment are sealed. Sealing is the hub's last background work after an enrolment.
+ */
 async function untilSealed(hub: BenchHub): Promise<void> {
   const deadline = performance.now() + SEALED_LIMIT_MS
   while (performance.now() < deadline) {
@@ -248,7 +252,8 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   const probing = probe.run()
   const database = new pg.Client(hub.database)
   await database.connect()
-  // A device is admitted only after it is recorded as connected, so the count cannot be complete before all have reconnected.
+  // The database is polled only after all devices have reconnected. A device is admitted only after it is recorded as connected,
+  // so earlier polls would only add load.
   const run = await back
   let shown = 0
   const deadline = performance.now() + STORM_LIMIT_MS
@@ -269,7 +274,7 @@ async function runStorm(hub: BenchHub, client: LoadClient, probe: Probe, devices
   return { run, startSecs, microsecs, secs, invokes, shown, open: Number(open), different: Number(different) }
 }
 
-/** Counts acknowledged events that are not stored, and stored events that were never sent. The primary key prevents duplicates. */
+/** Counts acknowledged events that are not stored (`missing`) and stored events that were never sent (`unknown`). */
 export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
   let acknowledged = 0
   let missing = 0
@@ -285,7 +290,10 @@ export async function checkLedger(hub: BenchHub, ledger: LedgerRun) {
   return { acknowledged, missing, unknown }
 }
 
-/** Simulates a person's console during the storm: runs an action on a fixed schedule. Latency counts from the due time. */
+/**
+ * Simulates a user's console during the storm by running an action on a fixed schedule. Latency counts from the due time of each
+ * call.
+ */
 class Probe {
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 32 })
   readonly #hub: BenchHub
@@ -305,7 +313,7 @@ class Probe {
     return probe
   }
 
-  /** Invokes the action until end() is called. */
+  /** Invokes the action on schedule until `end()` is called. */
   run(): { end(): Promise<{ p50Ms: number; p99Ms: number; answers: number; errors: number }> } {
     const latencies: number[] = []
     let errors = 0
@@ -359,7 +367,7 @@ class Probe {
   }
 }
 
-/** Creates the hub's certificate and a client certificate that all devices share, as the sockets of the plain server do. */
+/** Creates the hub's certificate, and one client certificate that all devices and all sockets of the plain server share. */
 async function makeTls(folder: string): Promise<Tls> {
   const made = createDeviceCertificate('localhost')
   const { certificatePem, keyPem } = await deviceIdentity()

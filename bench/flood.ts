@@ -11,12 +11,12 @@ const ROUNDS = 5
 const SECS = 10
 const FLOOD_PER_SEC = 500
 /**
- * Seconds of flood before the events begin, so that opening its connections and compiling the hub's code are not
- * measured.
+ * Seconds of flood before the events begin. In this time the flood opens its connections and the hub compiles its code, which
+ * must not be measured.
  */
 const FLOODED_SECS = 2
 const DEVICES = 1_000
-/** The load of goal P3. */
+/** Event rate of goal P3. */
 const EVENTS_PER_SEC = 5_000
 /**
  * CPU budget of the events, in cores. It allows 5,000 events per second at 30 µs each, about half more than goal P1
@@ -27,12 +27,11 @@ const TRIAL = { secs: 5, perSec: 1_000 }
 const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 
 /**
- * Floods the hub with wrong sign-ins: to one account from one address, and to invented accounts from many addresses.
- * Measures the time until scheduled events are acknowledged, in alternating rounds with and without flood (second half
- * of goal P19).
+ * Floods the hub with wrong sign-ins: to one account from one client IP, and to invented accounts from many client IPs. Measures
+ * the time until scheduled events are acknowledged, in alternating rounds with and without flood (second half of goal P19).
  */
 export async function flood(): Promise<void> {
-  // With a trusted proxy in front, the client can claim any address.
+  // The hub trusts this bench as its proxy, so that the client can send any client IP in `X-Forwarded-For`.
   await using hub = await startBenchHub({
     MUSTER_TRUSTED_PROXIES: '127.0.0.1',
     MUSTER_PROXY_SECRET: PROXY_SECRET,

@@ -7,21 +7,21 @@ import { report } from './yardsticks.ts'
 
 const FRAMES_IN_MEMORY = 10_000_000
 const FRAMES_ON_SOCKETS = 1_000_000
-/** Frames before measuring, because the first ones fill caches and pools. */
+/** Number of frames before measuring starts, because the first frames fill caches and pools. */
 const WARM_UP_FRAMES = 200_000
 const TIME_LIMIT_MS = 15 * 60 * 1000
-/** Interval of the other device's actions in milliseconds, and their p99 limit. */
+/** Interval of the normal device's actions in milliseconds, and their p99 limit. */
 const PROBE_MS = 20
 const MAX_P99_MS = 50
 const MAX_WAITING_PROBES = 500
-/** Limits of memory growth in MiB, above normal variation: for the heap after a collection, and for the hub's process. */
+/** Limits of memory growth in MiB, above normal variation: for the heap after a garbage collection, and for the hub's process. */
 const MAX_HEAP_GROWTH_MIB = 5
 const MAX_GROWTH_MIB = 64
 
 /**
- * Sends ten million mutated frames to in-memory links, and a million over sockets to a hub that serves another device at
- * the same time. The argument is the seed of a run to repeat. Throws if memory grew, the hub failed or the other device
- * was slow.
+ * Sends ten million mutated frames to in-memory links, and a million over sockets to a hub that serves a normal device at the
+ * same time. The optional argument is the seed of an earlier run, which repeats it. Throws if memory grew, the hub failed or the
+ * normal device was slow.
  */
 export async function fuzz(seedOption?: string): Promise<void> {
   const seed = Number(seedOption ?? Date.now() % 0x7fffffff)
@@ -65,7 +65,8 @@ async function overSockets(hub: BenchHub, seed: number): Promise<void> {
     waiting--
     latencies.push(performance.now() - from)
   }
-  // On a fixed schedule with latency from the due time, so that a slow answer is not hidden by the sender's wait.
+  // Actions run on a fixed schedule, and latency counts from the due time. Otherwise a slow answer would delay the next action
+  // and hide its latency.
   const probing = setInterval(() => void probe(), PROBE_MS)
   const started = performance.now()
   const { frames, connections } = await send(hub, seed + 1000, FRAMES_ON_SOCKETS)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 const PIECE_BYTES = 64 * 1024
 
-/** A stream of `bytes` reproducible bytes in which no piece repeats. */
+/** Stream of `bytes` reproducible bytes in which no two chunks are the same. */
 export function generated(bytes: number): Readable {
   let sent = 0
   return new Readable({

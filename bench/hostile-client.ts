@@ -11,7 +11,7 @@ export type HostileLoad = { kind: HostileKind; url: string; token: string; secs:
 export type HostileRun = {
   accepted: number
   refused: number
-  /** Bytes of property values and event bodies that the hub accepted. */
+  /** Number of bytes of property values and event bodies that the hub accepted. */
   acceptedBytes: number
   /** Message of the first refusal. */
   refusal?: string
@@ -126,7 +126,8 @@ async function unregisteredLinks({ url, token, run, isOver }: Attack): Promise<v
 }
 
 /**
- * Opens three links with as many executor channels as the hub allows. Each sends half of an input of 8 MiB and waits.
+ * Opens three links with as many executor channels as the hub allows. Each channel sends half of an input of 8 MiB and never the
+ * rest.
  */
 async function halfInputs({ url, token, run, isOver }: Attack): Promise<void> {
   await using device = await connectDevice({ url, token })
@@ -160,7 +161,7 @@ async function refused(run: HostileRun, error: unknown): Promise<void> {
   await pause(ROUND_TRIP_MS)
 }
 
-/** Text that PostgreSQL cannot compress. */
+/** Random text that PostgreSQL cannot compress. */
 function noise(bytes: number): string {
   return randomBytes(Math.ceil((bytes * 3) / 4))
     .toString('base64')

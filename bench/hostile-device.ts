@@ -10,9 +10,12 @@ const ROUNDS = 3
 const SECS = 6
 const DEVICES = 100
 const EVENTS_PER_SEC = 500
-/** Head start of the hostile device, in seconds. It uses up the device's budgets, so that the steady state is measured. */
+/**
+ * Head start of the hostile device, in seconds. In this time the device uses up its budgets, so that the steady state is
+ * measured.
+ */
 const HEAD_START_SECS = 3
-/** Characters of a large value that a normal device sets. The hub has to assemble it from several frames. */
+/** Length in characters of a large value that a normal device sets. The hub has to assemble the value from several frames. */
 const NORMAL_LARGE_VALUE = 128 * 1024
 
 const KINDS: HostileKind[] = [
@@ -26,9 +29,9 @@ const KINDS: HostileKind[] = [
 ]
 
 /**
- * Runs one hostile device of each kind beside 100 normal ones and measures the effect on the normal ones. The p99 of
- * their acknowledgements may be at most twice the p99 without the hostile device, and none of their events may be
- * refused. Meanwhile another normal device writes a large value, and people sign in.
+ * Runs one hostile device of each kind beside 100 normal devices and measures its effect on them. The p99 of their
+ * acknowledgements may be at most twice the p99 without the hostile device, and none of their events may be refused. Meanwhile
+ * another normal device writes a large value, and users sign in.
  */
 export async function hostileDevice(): Promise<void> {
   await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'error' })

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { answering, quantile } from './child.ts'
 
 /**
- * A load of identical requests. `{n}` and `{address}` in headers or body are replaced by a new number and address for
+ * A load of equal requests, except that `{n}` and `{address}` in headers or body are replaced by a new number and client IP for
  * each request.
  */
 export type HttpLoad = {
@@ -13,14 +13,17 @@ export type HttpLoad = {
   path: string
   headers: Record<string, string>
   body: string
-  /** Number of connections. Each sends its next request after the answer to the previous one. */
+  /** Number of connections. Each connection sends its next request after the response to its previous request. */
   connections: number
   secs: number
-  /** If given, total requests per second on a fixed schedule; latency counts from the due time. */
+  /**
+   * Total number of requests per second on a fixed schedule, with latency from the due time. If undefined, each connection sends
+   * without pauses.
+   */
   perSec?: number
 }
 
-/** A request without the amount of load. */
+/** An HTTP request without the size of the load (connections, duration, rate). */
 export type HttpRequest = Omit<HttpLoad, 'connections' | 'secs' | 'perSec'>
 
 export type HttpRun = {
@@ -33,7 +36,10 @@ export type HttpRun = {
   statuses: Record<string, number>
 }
 
-/** Number of varied requests in all runs, so that no two are the same. */
+/**
+ * Number of requests with replaced `{n}` or `{address}` in all runs. It continues over runs, so that no two requests are the
+ * same.
+ */
 let varied = 0
 
 answering(run)
@@ -46,7 +52,7 @@ async function run(load: HttpLoad): Promise<HttpRun> {
   const started = performance.now()
   const end = started + load.secs * 1000
   let sent = 0
-  /** Due time of the next request; undefined when the run is over. */
+  /** Returns the due time of the next request, or undefined if the run is over. */
   const nextDue = (): number | undefined => {
     const due = load.perSec === undefined ? performance.now() : started + (sent * 1000) / load.perSec
     if (due >= end) return undefined
@@ -97,7 +103,7 @@ function address(number: number): string {
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
 }
 
-/** A keep-alive connection. Answers must have a `Content-Length`, as those of the hub do. */
+/** A keep-alive connection. Responses must have a `Content-Length`, as the hub's responses do. */
 class Connection {
   readonly #socket: Socket
   #received = ''

@@ -15,7 +15,7 @@ export type BenchHub = AsyncDisposable & {
   token: string
   /** Process id of the hub, the parent of its database's processes. */
   readonly pid: number
-  /** Sign-in of the first administrator. */
+  /** Credentials of the first administrator. */
   signIn: { email: string; password: string }
   /** Connection to the hub's database as its superuser. */
   readonly database: { host: string; user: string; password: string; database: string }
@@ -56,7 +56,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const [major] = await readdir(join(dataDir, 'postgres'))
   const databaseDir = join(dataDir, 'postgres', major!)
-  // The database's socket is in a new folder after each start.
+  // The database server creates its socket in a new folder at each start, so the folder is read on each use.
   const databaseNow = (): BenchHub['database'] => {
     const host = readFileSync(join(databaseDir, 'socket'), 'utf8')
     return { host, user: 'postgres', password: admin, database: 'muster' }
@@ -104,12 +104,12 @@ export async function signIn({ url, signIn: { email, password } }: BenchHub): Pr
   return response.headers.get('set-cookie')!.split(';')[0]!
 }
 
-/** Result of a statement that selects `count`. */
+/** Runs a statement that selects `count` and returns this number. */
 export async function count(hub: BenchHub, sql: string): Promise<number> {
   return Number((await hub.query(sql))[0]!.count)
 }
 
-/** Number of stored events. */
+/** Number of events stored in the hub. */
 export function countEvents(hub: BenchHub): Promise<number> {
   return count(hub, 'select count(*) from device_event')
 }
@@ -125,7 +125,7 @@ export function requestTo(hub: BenchHub, path: string, input: object, cookie?: s
   }
 }
 
-/** Resolves to the output of the hub up to its startup banner. */
+/** Resolves to the hub's output when it contains the startup banner. */
 function bannerOf(hub: ChildProcess): Promise<string> {
   return new Promise((done, failed) => {
     let output = ''

@@ -15,7 +15,7 @@ import {
 } from './yardsticks.ts'
 
 const ROUNDS = 3
-/** Devices that publish at full speed, and devices that publish on a schedule. */
+/** Number of devices that publish at full speed, and number of devices that publish on a schedule. */
 const BUSY_DEVICES = 200
 const SCHEDULED_DEVICES = 1_000
 const SCHEDULED_PER_SEC = 5_000
@@ -33,9 +33,9 @@ type Round = {
 }
 
 /**
- * Events of devices (goals P1, P2, P3). Compares the CPU time of hub and database per event with a plain WebSocket echo
- * plus rows inserted by the driver alone, in alternating rounds. Also measures rates, and the time to acknowledgement at
- * a fixed rate. Argument: duration of the latter in seconds.
+ * Measures events of devices (goals P1, P2, P3). Compares the CPU time of hub and database per event with that of a plain
+ * WebSocket echo plus that of rows inserted by the PostgreSQL driver alone, in alternating rounds. Also measures rates, and the
+ * time to acknowledgement at a fixed rate. Argument: duration of the measurement at a fixed rate, in seconds.
  */
 export async function ingest(scheduleSecs = '60'): Promise<void> {
   await using hub = await startBenchHub()
@@ -128,8 +128,7 @@ async function measureHub(hub: BenchHub, client: LoadClient, window: number): Pr
 }
 
 /**
- * Checks that the number of stored events equals the number of acknowledged ones. A run ends only when all of its events
- * are acknowledged.
+ * Checks that the hub stored exactly as many events as it acknowledged. A run ends only when all of its events are acknowledged.
  */
 async function expectStored(hub: BenchHub, before: number, run: PublishRun): Promise<void> {
   const stored = (await countEvents(hub)) - before

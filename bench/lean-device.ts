@@ -7,7 +7,7 @@ const PATH = '/api/v1/connect/ws'
 const HELLO = frameOf(encodeFrame({ type: 'Hello', magic: MAGIC, info: new Uint8Array() }))
 const PING = frameOf(encodeFrame({ type: 'Ping' }))
 const PONG = frameOf(encodeFrame({ type: 'Pong' }))
-/** Number of the only channel that a device opens, its executor. */
+/** Id of the only channel that a device opens, its executor. */
 const EXECUTOR_ID = 1
 const OPEN_EXECUTOR = frameOf(
   encodeFrame({
@@ -18,13 +18,13 @@ const OPEN_EXECUTOR = frameOf(
     endpoint: Buffer.from('executor'),
   }),
 )
-/** Credit is returned to the hub when half of it is used. */
+/** Credit is returned to the hub when half of the initial credit is used. */
 const ADJUST_AFTER_FRAMES = FRAME.initialFrameCredit / 2
 const ADJUST_AFTER_BYTES = FRAME.initialByteCredit / 2
 /** Largest call: half of the initial credit. The hub returns credit when half of it is used, so a longer call could wait forever. */
 const MAX_CALL_BYTES = FRAME.initialByteCredit / 2
 
-/** Address of the hub and the credentials of all devices of a client. */
+/** Port and token of the hub, and the credentials of all devices of a load client. */
 export type HubTarget = Target & {
   token: string
   /** Certificate in PEM for `X-Client-Cert` on connections without TLS. */
@@ -32,14 +32,14 @@ export type HubTarget = Target & {
 }
 
 /**
- * A device that costs the client little CPU time. It has one executor channel, sends calls that were prepared as whole
- * frames, and answers the hub's Pings.
+ * A simulated device that costs the load client little CPU time. It has one executor channel, sends calls that were prepared as
+ * whole frames, and answers the hub's Pings.
  */
 export class LeanDevice {
   deviceId = ''
-  /** Number of events created so far. The ids of events are derived from their numbers. */
+  /** Number of events created so far. The ids of events are derived from this number. */
   eventsMade = 0
-  /** Called with the answer of the last call: its envelope as JSON text. */
+  /** Called with the response to the last call: its envelope as JSON text. */
   onAnswer: (envelope: Buffer) => void = () => {}
   /** Called when a connection ended. */
   onEnd: (error: Error) => void = () => {}
@@ -74,8 +74,8 @@ export class LeanDevice {
   }
 
   /**
-   * Connects and opens the executor, which the hub accepts only once the device is recorded as connected. Resolves to
-   * the time when the connection was accepted.
+   * Connects and opens the executor channel, which the hub accepts only after the device is recorded as connected. Resolves to
+   * the time when the WebSocket was accepted.
    */
   async connect(target: HubTarget, resumes = false): Promise<number> {
     const { token, certificatePem } = target
@@ -87,7 +87,7 @@ export class LeanDevice {
       ...(certificatePem === undefined ? [] : [`X-Client-Cert: ${encodeURIComponent(certificatePem)}`]),
     ]
     const opening = Promise.withResolvers<void>()
-    // The promise may reject before it is awaited.
+    // The promise may reject before it is awaited, which would be an unhandled rejection.
     opening.promise.catch(() => {})
     this.#opened = { done: opening.resolve, failed: opening.reject }
     const socket = await RawSocket.open(
@@ -161,7 +161,7 @@ export class LeanDevice {
     this.#socket!.write(frame)
   }
 
-  /** Sends a Ping unless the last one is unanswered. Agents do so every 5 s. */
+  /** Sends a Ping unless the previous Ping is unanswered. Agents send a Ping every 5 s. */
   ping(): void {
     if (this.#isPingOut || !this.isReady) return
     this.#isPingOut = true
@@ -228,22 +228,25 @@ export class LeanDevice {
   }
 }
 
-/** An encoded call with the lengths of its parts. */
+/** An encoded call as a WebSocket frame, with the lengths of its payload and its message in bytes. */
 export type PreparedCall = { frame: Buffer; payloadBytes: number; messageBytes: number }
 
 const ID_LENGTH = 8
 const BASE58_BYTES = Buffer.from(BASE58)
-/** Body of an event with which its row has about 200 bytes, as in docs/goals.md. */
+/** Body of an event whose stored row has about 200 bytes, as docs/goals.md demands. */
 export const EVENT_BODY = { message: 'x'.repeat(120), n: 1 }
 
-/** Calls of `devices_PublishEvents` with the same events under new ids. The ids are patched into one prepared frame, which is cheap. */
+/**
+ * Repeated calls of `devices_PublishEvents` with the same events under new ids. Patching the ids into one prepared frame costs
+ * little CPU time.
+ */
 export class EventCalls {
   readonly #device: LeanDevice
   readonly #call: PreparedCall
   readonly #idOffsets: number[] = []
   readonly #stamp: string
 
-  /** `stamp` is the first part of the ids, by default the current minute. */
+  /** `stamp` is the first part of the event ids, by default derived from the current minute. */
   constructor(device: LeanDevice, window: number, stamp = eventStamp(new Date())) {
     this.#device = device
     const emittedAt = new Date().toISOString()
@@ -267,12 +270,12 @@ export class EventCalls {
       this.#idOffsets.push(start + at + this.#stamp.length)
   }
 
-  /** The same sequence for the device's current connection. */
+  /** Continues the sequence of event ids on the device's current connection. */
   again(): EventCalls {
     return new EventCalls(this.#device, this.#idOffsets.length, this.#stamp)
   }
 
-  /** Prepares the next call. It reuses the memory of the previous call, which must have been sent. */
+  /** Prepares the next call. It reuses the memory of the previous call, which must have been sent already. */
   next(): PreparedCall {
     const { frame, messageBytes } = this.#call
     for (const offset of this.#idOffsets) {
@@ -285,13 +288,15 @@ export class EventCalls {
     return this.#call
   }
 
-  /** Ids of the device's events from number `from` to before `to`. */
+  /** Ids of the device's events number `from` (inclusive) to `to` (exclusive). */
   ids(from: number, to: number): string[] {
     return Array.from({ length: to - from }, (_, at) => this.#stamp + eventSuffix(from + at))
   }
 }
 
-/** Last part of an event's id. Numbers give unique suffixes that are spread like random ones. */
+/**
+ * Last part of the id of an event with this number. Different numbers give different suffixes, which are spread like random ones.
+ */
 export function eventSuffix(number: number): string {
   let rest = scrambled(number)
   let text = ''
@@ -302,13 +307,13 @@ export function eventSuffix(number: number): string {
   return text
 }
 
-/** `d_ev_YYYYMMDD-HHMM-` in UTC. */
+/** First part of an event id: `d_ev_YYYYMMDD-HHMM-` in UTC. */
 export function eventStamp(at: Date): string {
   const iso = at.toISOString()
   return `d_ev_${iso.slice(0, 10).replaceAll('-', '')}-${iso.slice(11, 16).replace(':', '')}-`
 }
 
-/** Maps a number below 2^32 to a unique number below 2^47 whose low bits vary in every position of an id. */
+/** Maps a number below 2^32 to a unique number below 2^47, so that every character of an id suffix varies. */
 function scrambled(number: number): number {
   return (Math.imul(number + 1, 0x9e3779b1) >>> 0) * 25_013
 }

@@ -1,15 +1,15 @@
 import type { BenchHub } from './hub-process.ts'
 
-/** Number of days of the seeded events, as in the default retention. Each day is a partition. */
+/** Number of days over which the seeded events are spread, as in the default retention. Each day is a partition. */
 export const EVENT_DAYS = 90
-/** Number of devices of the seeded events. */
+/** Number of devices that have seeded events. */
 export const EVENT_DEVICES = 1_000
 
-/** SQL of an id in the hub's format derived from a number: 22 characters of base 58. */
+/** SQL expression that derives an id in the hub's format, with 22 base-58 characters, from the number `i`. */
 const ID = `left(translate(md5(i::text), '0', 'z'), 22)`
 
 /**
- * Adds devices with a few properties each to a project. Every fifth is disconnected, every tenth is unnamed and every
+ * Adds devices with a few properties each to a project. Every fifth device is disconnected, every tenth has no name and every
  * 97th has a pending certificate.
  */
 export async function seedDevices(hub: BenchHub, projectId: string, count: number): Promise<void> {

@@ -2,10 +2,13 @@ import type { Page } from 'playwright-core'
 import { launchBrowser } from '../e2e/browser.ts'
 import type { BenchHub } from './hub-process.ts'
 
-/** Milliseconds from a person's input to rows on screen, in ascending order. */
+/** Durations in milliseconds from a user's input until rows are on screen, in ascending order. */
 export type Visits = Record<'open' | 'status' | 'sort' | 'text' | 'condition', number[]>
 
-/** Script: encoded size of the JavaScript and CSS that a page has loaded, cached or not, in bytes. */
+/**
+ * Browser script that returns the encoded size, in bytes, of all JavaScript and CSS files that the page has loaded, cached or
+ * not.
+ */
 const CODE_BYTES = `performance.getEntriesByType('resource')
   .filter(({ name }) => /\\.(js|css)$/.test(name)).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`
 
@@ -62,8 +65,8 @@ export async function visitDevices(
 }
 
 /**
- * Milliseconds from the click until the first row of the new table is painted. For a text box the time starts when the
- * URL changes, shortly after the end of typing.
+ * Milliseconds from the start until the first row of the new table is painted. The start is the click, or with `address` the
+ * change of the URL, which happens shortly after the end of typing.
  */
 async function timed(page: Page, from: 'click' | 'address', act: () => Promise<void>): Promise<number> {
   await page.evaluate(`window.isFromAddress = ${from === 'address'}; ${WATCH}`)

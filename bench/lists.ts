@@ -18,15 +18,15 @@ const SECS = 5
 const CONNECTIONS = 16
 const PAGE_SIZE = 50
 
-/** Columns and order of a page in the middle of a device list. */
+/** SQL of one page in the middle of a device list: its columns and its order. */
 const PAGE = `
   select device_id, name, hostname, first_seen, is_connected, pending_certificates, health, last_connected_at from device
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
 
 /**
- * Lists of a large hub (goals P15 and P16). Compares pages of 100,000 devices with a bare statement that returns the same
- * rows. Also measures the device list in a browser, the latest events of a device, and acknowledgements while a day of
- * events is dropped. Arguments: number of events (default 2,000,000; the goal is set for 20,000,000) and number of visits
+ * Measures lists of a large hub (goals P15 and P16). Compares pages of 100,000 devices with a bare statement that returns the
+ * same rows. Also measures the device list in a browser, the latest events of a device, and the time to acknowledgement while a
+ * day of events is dropped. Arguments: number of events (default 2,000,000; the goal is set for 20,000,000) and number of visits
  * (default 50).
  */
 export async function lists(events = String(DEFAULT_EVENTS), visits = String(VISITS)): Promise<void> {
@@ -74,7 +74,7 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
   const summary = queryLoad(hub, cookie, 'projects_GetSummary', { projectId, maxBins: 200 })
   const runs = { bare: [] as HttpRun[], page: [] as HttpRun[] }
   const used = { bare: 0, page: 0 }
-  // The database processes are children of the hub.
+  // The database processes are children of the hub, so their CPU time is part of the hub's.
   const costs = {
     bare: () => treeProcessorSecs(peer.pid!) + treeProcessorSecs(hub.databasePid()),
     page: () => treeProcessorSecs(hub.pid),
@@ -159,7 +159,7 @@ async function measureEvents(hub: BenchHub): Promise<void> {
 }
 
 /**
- * Lets devices publish one event after the other while the oldest day is dropped by the same statement as in the hub's
+ * Measures devices that publish one event after the other while the oldest day is dropped by the same statement as in the hub's
  * job.
  */
 async function measureDrop(hub: BenchHub): Promise<void> {

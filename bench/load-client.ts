@@ -1,5 +1,5 @@
-// The load client: devices, or clients of a plain WebSocket echo, each on its own socket. Sends one answer to each message
-// of the bench that forked it.
+// The load client. It acts as many devices, or as many clients of a plain WebSocket echo server, each on its own socket. Sends
+// one answer to each message of the bench that forked it.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -27,38 +27,38 @@ export type ConnectLoad = {
   url: string
   token: string
   count: number
-  /** Connections being opened at the same time. */
+  /** Number of connections that are being opened at the same time. */
   parallel: number
-  /** Certificate of all devices if the hub uses TLS; otherwise they send one in `X-Client-Cert`. */
+  /** Certificate that all devices share if the hub uses TLS. Otherwise they send a certificate in `X-Client-Cert`. */
   tls?: TlsFiles
 }
 
 export type PublishRun = { acknowledged: number; secs: number; p50Ms: number; p99Ms: number }
 export type ConnectRun = { secs: number }
 export type ReconnectRun = {
-  /** Wall clock in milliseconds: first accepted connection, and last device admitted. */
+  /** Times in milliseconds since 1970 at which the first connection was accepted and the last device was admitted. */
   firstAcceptedAt: number
   lastAdmittedAt: number
-  /** Attempts that failed after the first acceptance, and connections with a resumed TLS session. */
+  /** Number of attempts that failed after the first acceptance, and number of connections that resumed a TLS session. */
   failures: number
   resumed: number
 }
 export type LedgerRun = {
   deviceId: string
   acknowledged: string[]
-  /** Events that were sent but not acknowledged when the ledger ended. They may be stored. */
+  /** Ids of events that were sent but not acknowledged when the ledger ended. They may be stored. */
   unanswered: string[]
 }[]
 
 /** Ping interval of agents in milliseconds. The devices of a client ping in `PING_GROUPS` groups, spread over the interval. */
 const PING_MS = 5_000
 const PING_GROUPS = 50
-/** Pause before a refused device retries during a storm, in milliseconds. */
+/** Pause in milliseconds before a refused device retries during a reconnect storm. */
 const RETRY_MS = 50
 
 const devices: LeanDevice[] = []
 const echoes: RawSocket[] = []
-/** True if clients of an echo send Pings as often as devices do. */
+/** True if the clients of an echo server send Pings as often as devices do. */
 let doEchoesPing = false
 const ECHO_PING = frameOf(Buffer.alloc(1))
 let target: HubTarget | undefined
@@ -87,9 +87,7 @@ async function run(command: LoadCommand): Promise<unknown> {
   return {}
 }
 
-/**
- * Connects new devices. They share one certificate, so that creating certificates is not measured.
- */
+/** Connects new devices. They share one certificate, so that the creation of certificates is not measured. */
 async function connect({ url, token, count, parallel, tls }: ConnectLoad): Promise<ConnectRun> {
   const secureContext = tls && createSecureContext(tls)
   const certificatePem = tls ? undefined : (await deviceIdentity()).certificatePem
@@ -135,7 +133,7 @@ async function reconnect(load: {
   return result
 }
 
-/** Publishes events on each device, `window` per call and one call after the other. Counts the acknowledged events. */
+/** Publishes events on each device, `window` events per call and one call after the other. Counts the acknowledged events. */
 async function publish(load: { secs: number; devices: number; window: number }): Promise<PublishRun> {
   const latencies: number[] = []
   let acknowledged = 0
@@ -165,8 +163,8 @@ async function publish(load: { secs: number; devices: number; window: number }):
 }
 
 /**
- * Publishes single events on a fixed schedule, rotating through the devices. Latency counts from the due time, so that
- * a slow answer is not hidden by the sender's wait.
+ * Publishes single events on a fixed schedule, rotating through the devices. Latency counts from the due time. Otherwise a slow
+ * answer would delay later events and hide their latency.
  */
 async function schedule(load: { secs: number; devices: number; perSec: number }): Promise<PublishRun> {
   const latencies: number[] = []
@@ -201,7 +199,7 @@ async function schedule(load: { secs: number; devices: number; perSec: number })
   return { acknowledged: latencies.length, secs: secondsSince(started), ...quantiles(latencies) }
 }
 
-/** Sets one property on every device at once; resolves when all are acknowledged. */
+/** Sets one property on every device at once. Resolves when all devices have an acknowledgement. */
 async function setProperty({ name }: { name: string }): Promise<{ secs: number }> {
   const started = performance.now()
   await Promise.all(
@@ -213,8 +211,8 @@ async function setProperty({ name }: { name: string }): Promise<{ secs: number }
 }
 
 /**
- * Lets some devices publish events through disconnections until the ledger is ended. Unacknowledged events are resent
- * with the same id, as agents do. The ledger records the acknowledged ones.
+ * Lets some devices publish events through disconnections until the ledger is ended. Unacknowledged events are resent with the
+ * same id, as agents do. The ledger records the ids of all acknowledged and unanswered events.
  */
 function keepLedger(load: { devices: number; pauseMs: number }): object {
   const book = { isOver: false, ended: Promise.resolve<LedgerRun>([]) }
@@ -227,7 +225,8 @@ function keepLedger(load: { devices: number; pauseMs: number }): object {
         await pause(load.pauseMs)
         if (!device.isReady) continue
         if (isUnanswered) device.eventsMade--
-        // Prepared frames contain the channel number of a connection, and this may be a new connection.
+        // Prepared frames contain the channel id of a connection. The device may have reconnected, so the frames are prepared
+        // again.
         calls = calls.again()
         isUnanswered = !(await publishOnce(device, calls))
       }
@@ -276,7 +275,7 @@ async function connectEchoes({
   return { secs: secondsSince(started) }
 }
 
-/** Sends `window` messages at once on each connection, repeating when all echoes have arrived. */
+/** Sends `window` messages at once on each connection, and again whenever all of them have been echoed. */
 async function echo(load: { secs: number; window: number; messageBytes: number }): Promise<PublishRun> {
   const frames = Buffer.concat(
     Array.from({ length: load.window }, () => frameOf(Buffer.alloc(load.messageBytes, 'x'))),

@@ -1,5 +1,5 @@
-// `npm run bench -- NAME`: runs one bench against a hub started like in production, loaded over loopback by separate
-// processes.
+// Entry point of `npm run bench -- NAME`. Runs one bench against a hub that is started as in production. Separate processes load
+// the hub over loopback.
 import { blobs } from './blobs.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
@@ -14,7 +14,7 @@ import { tunnel } from './tunnel.ts'
 
 type Bench = {
   run: (...options: string[]) => Promise<void>
-  /** Time limit after which a bench has failed; `fuzz` limits itself. */
+  /** Time limit in minutes, after which a bench has failed. `fuzz` limits itself. */
   limitMinutes?: number
 }
 

@@ -1,5 +1,5 @@
-// Yardstick of an action: a fastify server that runs three statements on the hub's database for each request (session,
-// membership, record). Forked by a bench; the argument is the connection and the ids as JSON.
+// Yardstick for actions: a fastify server that runs three statements on the hub's database for each request (session, membership,
+// record). Forked by a bench; the argument is the connection and the ids as JSON.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

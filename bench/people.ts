@@ -8,13 +8,13 @@ const ROUNDS = 3
 const SECS = 5
 const NAMES = ['users_QueryTokens', 'devices_GetDetails', 'projects_GetDetails'] as const
 
-/** A run with the CPU time per request, in microseconds, of the answering process and of the database. */
+/** A run with the CPU time per request, in microseconds, of the server process and of the database. */
 type CostedRun = HttpRun & { serverMicrosecs: number; databaseMicrosecs: number }
 
 /**
- * Actions by people and sign-ins (goals P7, P8 and the first half of P19). Compares requests with the three SQL statements
- * that they need at least, in alternating rounds. Also measures sign-ins on a schedule and all at once, and their effect
- * on other people's requests.
+ * Measures actions by signed-in users, and sign-ins (goals P7, P8 and the first half of P19). Compares each action with the three
+ * SQL statements that it needs at least, in alternating rounds. Also measures sign-ins on a schedule and all at once, and their
+ * effect on other users' requests.
  */
 export async function people(): Promise<void> {
   await using hub = await startBenchHub()
@@ -39,7 +39,7 @@ export async function people(): Promise<void> {
     const before = used()
     const run = await ask<HttpRun>(client, load)
     const [server, database] = used().map((secs, at) => ((secs - before[at]!) / run.answers) * 1e6)
-    // The database processes are children of the hub.
+    // The database processes are children of the hub, so their CPU time is subtracted from the hub's.
     const serverMicrosecs = pid === hub.pid ? server! - database! : server!
     return { ...run, serverMicrosecs, databaseMicrosecs: database! }
   }
@@ -123,7 +123,7 @@ function action(hub: BenchHub, { cookie }: World, name: string, input: object): 
   return requestTo(hub, `/api/v1/actions/invoke/${name}`, input, cookie)
 }
 
-/** Median of each figure. */
+/** Median of each figure over the runs. */
 function middle(runs: CostedRun[]): CostedRun {
   const figure = (key: 'perSec' | 'p50Ms' | 'p95Ms' | 'p99Ms' | 'serverMicrosecs' | 'databaseMicrosecs') =>
     median(runs.map(run => run[key]))
@@ -142,7 +142,7 @@ function costedRunText(run: CostedRun): string {
   return `${runText(run)}; processor time ${Math.round(run.serverMicrosecs)} us, database ${Math.round(run.databaseMicrosecs)} us`
 }
 
-/** A run as text for a row of output. */
+/** Formats the figures of a run as text for one output row. */
 export function runText({ perSec, p50Ms, p95Ms, p99Ms, statuses }: HttpRun): string {
   const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
   return `${Math.round(perSec)} per second, p50 ${p50Ms.toFixed(2)} ms, p95 ${p95Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms (${answers.join(', ')})`

@@ -10,8 +10,8 @@ export function treeProcessorSecs(pid: number): number {
 }
 
 /**
- * Runs `work` and measures the load of a shared machine: the number of cores that processes other than the descendants
- * of this one used meanwhile.
+ * Runs `work` and measures the foreign load of the machine meanwhile: the number of cores used by processes other than this
+ * process and its descendants.
  */
 export async function withForeignCores<Result>(
   work: () => Promise<Result>,
@@ -23,13 +23,15 @@ export async function withForeignCores<Result>(
   return { result, foreignCores: Math.max(0, foreignSecs() - before) / secs }
 }
 
-/** Proportional memory (PSS) of a hub alone and with its descendants, in KiB. */
+/** Proportional memory (PSS) in KiB: of the hub alone, and of the hub with all its descendants. */
 export function memoryKiB(pid: number): { hub: number; all: number } {
   const tree = treeOf(pid, processorTimes())
   return { hub: pssKiB(pid), all: tree.reduce((sum, at) => sum + pssKiB(at), 0) }
 }
 
-/** Samples the memory of a process every `everyMs` until disposed. mostKiB() returns the largest growth so far. */
+/**
+ * Samples the resident memory of a process every `everyMs` until disposed. `mostKiB()` returns the largest growth so far, in KiB.
+ */
 export function watchGrowth(pid: number, everyMs: number): Disposable & { mostKiB(): number } {
   const before = residentKiB(pid)
   let most = before
@@ -45,7 +47,7 @@ export function residentKiB(pid: number): number {
 }
 
 /**
- * Hard limit of open files per process. Node raises its soft limit to the hard limit, so it applies to hubs and load
+ * Hard limit of open files per process. Node raises its soft limit to the hard limit, so the hard limit applies to hubs and load
  * clients.
  */
 export function maxOpenFiles(): number {
@@ -67,7 +69,7 @@ function pssKiB(pid: number): number {
   }
 }
 
-/** A process and all its descendants. */
+/** Ids of a process and all its descendants. */
 function treeOf(pid: number, all: Map<number, { parent: number }>): number[] {
   const children = [...all].filter(([, { parent }]) => parent === pid)
   return [pid, ...children.flatMap(([child]) => treeOf(child, all))]
@@ -83,7 +85,7 @@ function processorTimes(): Map<number, { parent: number; secs: number }> {
       const ticks = Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])
       found.set(Number(entry), { parent: Number(fields[1]), secs: ticks / TICKS_PER_SEC })
     } catch {
-      // The process has exited meanwhile.
+      // The process has exited since /proc was listed.
     }
   }
   return found

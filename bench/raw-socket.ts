@@ -1,37 +1,41 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext } from 'node:tls'
 
-/** Address on this machine and TLS settings. */
+/** Port on this machine, and TLS settings. */
 export type Target = {
   port: number
   /** Client certificate and key for TLS; absent for plain TCP. */
   secureContext?: SecureContext
-  /** A TLS session to resume. */
+  /** TLS session to resume. */
   session?: Buffer | undefined
   /** Called with each TLS session that the server offers. */
   onSession?: (session: Buffer) => void
 }
 
-// Clients have to mask their frames. A constant mask is cheap here, and unmasking it costs the server as much as any other mask but zero.
+// WebSocket clients have to mask their frames. A constant mask is cheap for the client. Unmasking costs the server the same for
+// every mask except zero.
 const MASK = [1, 2, 3, 4] as const
 const BINARY = 0x82
 
 /**
- * Client end of a WebSocket on a raw socket. It is cheap, because load clients share the machine with the measured hub:
- * messages are sent as prepared frames.
+ * Client end of a WebSocket on a raw socket. Messages are sent as prepared frames, which costs little CPU time. This matters
+ * because load clients share the machine with the measured hub.
  */
 export class RawSocket {
   onMessage: (message: Buffer) => void = () => {}
   readonly #socket: Socket
   #rest: Buffer | undefined
-  /** Wall clock in milliseconds when the connection was accepted. */
+  /** Time in milliseconds since 1970 when the WebSocket was accepted. */
   readonly acceptedAt = Date.now()
 
   private constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  /** Connects and upgrades. Rejects when either is refused. `onClose` is called when an opened connection is closed. */
+  /**
+   * Connects and upgrades to WebSocket. Rejects if the connection or the upgrade is refused. `onClose` is called when an opened
+   * connection is closed.
+   */
   static open(target: Target, path: string, headers: string, onClose?: () => void): Promise<RawSocket> {
     return new Promise((done, failed) => {
       const at = { host: '127.0.0.1', port: target.port }
@@ -133,7 +137,7 @@ function frameHeaderBytes(messageBytes: number): number {
   return messageBytes < 126 ? 6 : 8
 }
 
-/** Replaces one byte of the message inside its masked frame. */
+/** Replaces the byte at offset `at` of the message inside its masked frame. */
 export function patchFrame(frame: Buffer, messageBytes: number, at: number, byte: number): void {
   frame[frameHeaderBytes(messageBytes) + at] = byte ^ MASK[at & 3]!
 }

@@ -1,5 +1,5 @@
-// Yardstick of a durable event: inserts rows into the hub's own table with many rows per statement and the hub's
-// driver. Forked by a bench; the argument is the connection as JSON.
+// Yardstick for durable events: inserts rows into the hub's own table with the hub's driver and many rows per statement. Forked
+// by a bench; the argument is the connection as JSON.
 import pg from 'pg'
 import { answering } from './child.ts'
 import { EVENT_BODY, eventStamp, eventSuffix } from './lean-device.ts'
@@ -10,14 +10,14 @@ export type RowLoad = {
   batch: number
   connections: number
   /**
-   * Number of the first event. It is above the numbers of the bench's devices, so that the ids are new but in the same
+   * Number of the first event. It is above the numbers that the bench's devices use, so that the ids are new but in the same
    * range.
    */
   first: number
 }
 export type RowRun = { rows: number; secs: number; writerSecs: number }
 
-// The hub's statement without its handling of resent events and deleted devices.
+// The hub's insert statement without its handling of resent events and deleted devices.
 const INSERT = {
   name: 'insert-events',
   text: `

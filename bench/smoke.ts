@@ -47,7 +47,7 @@ export async function smoke(): Promise<void> {
   await client.end()
 }
 
-/** Waits for work left over from starting and connecting: garbage collection and flushed buffers. */
+/** Waits until work left over from starting and connecting is done: garbage collection and flushing of buffers. */
 function settle(): Promise<void> {
   return new Promise(done => setTimeout(done, 3_000))
 }

@@ -1,5 +1,5 @@
-// Yardstick of a list: a fastify server that answers each request with the rows of one statement on the hub's database.
-// Forked by a bench; the argument is connection, statement and values as JSON.
+// Yardstick for lists: a fastify server that answers each request with the rows of one statement on the hub's database. Forked by
+// a bench; the argument is connection, statement and values as JSON.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

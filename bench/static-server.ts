@@ -1,4 +1,4 @@
-// Yardstick of a download: @fastify/static on a folder. Forked by a bench; the argument is the folder.
+// Yardstick for downloads: @fastify/static on a folder. Forked by a bench; the argument is the folder.
 import fastifyStatic from '@fastify/static'
 import { fastify } from 'fastify'
 

@@ -1,5 +1,5 @@
-// Reads streams from a tunnel with raw sockets that count bytes, and sends small requests on a fixed schedule. Forked
-// by a bench.
+// Reads streams through a tunnel with raw sockets that count bytes, and sends small requests on a fixed schedule. Forked by a
+// bench.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls'
 import { answering, quantile } from './child.ts'
 import { generated } from './generated.ts'
 
-/** Address of a page and the headers to request it with. */
+/** Port of a web server, and the headers of requests to it. */
 export type Target = { port: number; isTls: boolean; headers: Record<string, string> }
 export type Streams = { target: Target; path: string; streams: number; secs: number }
 /** Bytes per second of each stream. */
@@ -22,7 +22,7 @@ export type Transfer = { target: Target; bytes: number; isUpload: boolean }
 /** Streams that are opened and never read. */
 export type Stalls = { target: Target; path: string; count: number }
 
-/** Milliseconds before counting starts. Meanwhile the flow-control windows grow and code is compiled. */
+/** Warm-up in milliseconds before counting starts. Meanwhile the flow-control windows grow and code is compiled. */
 const WARM_UP_MS = 1_000
 
 const stalled: Socket[] = []
@@ -58,7 +58,7 @@ async function readStreams({ target, path, streams, secs }: Streams): Promise<St
   return { perSec }
 }
 
-/** Requests on a schedule; latency counts from the due time. */
+/** Sends GET requests on a fixed schedule. Latency counts from the due time. */
 async function get({ target, path, perSec, secs }: Gets): Promise<GetsRun> {
   const { request, agent } = target.isTls
     ? { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true, rejectUnauthorized: false }) }
@@ -90,7 +90,7 @@ async function get({ target, path, perSec, secs }: Gets): Promise<GetsRun> {
   return { p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99), count: latencies.length }
 }
 
-/** Transfers a body. `isSame` is true if the other end received the same bytes, by SHA-256. */
+/** Downloads or uploads a body. `isSame` is true if the received bytes have the SHA-256 of the sent bytes. */
 async function transfer({ target, bytes, isUpload }: Transfer): Promise<{ isSame: boolean; secs: number }> {
   const from = performance.now()
   const request = target.isTls ? httpsRequest : httpRequest

@@ -1,5 +1,5 @@
-// A device built from the agent's modules: forwards to local ports, and publishes events on a fixed schedule. Forked by
-// a bench. Arguments: address of the hub, deployment token.
+// A device built from the agent's modules. It forwards to local ports, and publishes events on a fixed schedule. Forked by a
+// bench. Arguments: URL of the hub, deployment token.
 import '../apps/agent/src/young-heap.ts'
 import { newDatedId } from '@muster/actions'
 import { ExecutorClient } from '@muster/link'
@@ -26,7 +26,7 @@ const { link } = await connectToHub(
 )
 const executor = new ExecutorClient(await link.open('executor'))
 const { actor } = (await executor.invoke('actor_GetActor', {})) as { actor: DeviceReady }
-/** Publishes events of 200 bytes, one per call, on a schedule. Latency counts from the due time. */
+/** Publishes events with a body of 200 bytes, one per call, on a schedule. Latency counts from the due time. */
 answering<{ perSec: number; secs: number }>(async ({ perSec, secs }): Promise<EventsRun> => {
   const latencies: number[] = []
   const body = 'x'.repeat(200)

@@ -1,6 +1,6 @@
-// Yardsticks of the tunnel, and the source of its bytes. Forked by a bench. The first argument is the role: `source` is
-// the web server on the device. `hub` and `device` are the ends of a minimal tunnel over one WebSocket: it sends frames of
-// 16 KiB prefixed by the stream's number, and has no windows, half-closed streams or permissions.
+// Yardsticks for the tunnel, and the source of its bytes. Forked by a bench. The first argument is the role: `source` is the web
+// server on the device. `hub` and `device` are the ends of a minimal tunnel over one WebSocket. The tunnel sends frames of 16 KiB
+// prefixed by the stream's id, and has no windows, half-closed streams or permissions.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -13,9 +13,9 @@ import { generated } from './generated.ts'
 const [role, ...options] = process.argv.slice(2) as [string, ...string[]]
 const CHUNK = Buffer.alloc(128 * 1024, 'muster')
 const FRAME_BYTES = 16 * 1024
-/** Limit of buffered bytes of the WebSocket, above which streams are not read. */
+/** Limit of bytes buffered by the WebSocket. Above it, streams are not read. */
 const HIGH_WATER_BYTES = 1024 * 1024
-/** Number of the stream that carries the numbers of new streams. */
+/** Id of the stream that carries the ids of new streams. */
 const OPENINGS = 0
 
 process.on('disconnect', () => process.exit(0))
@@ -28,8 +28,8 @@ function ready(port: number): void {
 }
 
 /**
- * `/flat` sends a nearly endless stream, `/bytes/N` sends N bytes, a POST is answered with the SHA-256 of its body, and
- * any other path is a small page.
+ * Starts the web server. `/flat` sends a nearly endless stream, `/bytes/N` sends N bytes, a POST is answered with the SHA-256 of
+ * its body, and any other path is a small page.
  */
 function source(): void {
   const server = createHttpServer((request, response) => {
@@ -87,7 +87,7 @@ function hub([certPath, keyPath]: [string, string]): void {
 
 function device([devicePort, targetPort]: [string, string]): void {
   const streams = new Map<number, Socket>()
-  // The certificate that a real device presents makes no difference here.
+  // A real device presents a client certificate. It makes no difference here, so none is presented.
   const webSocket = new WebSocket(`wss://127.0.0.1:${devicePort}`, {
     perMessageDeflate: false,
     rejectUnauthorized: false,
@@ -109,7 +109,7 @@ function attach(webSocket: WebSocket, streams: Map<number, Socket>, id: number, 
   })
   socket.on('close', () => {
     if (streams.delete(id)) webSocket.send(frame(id, Buffer.alloc(0)))
-    // This stream may have been the one that paused the others.
+    // This stream may have paused the WebSocket until its socket drains, which cannot happen after the close.
     webSocket.resume()
   })
   socket.on('error', () => {})

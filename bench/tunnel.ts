@@ -15,7 +15,7 @@ import { report, reportGoal } from './yardsticks.ts'
 const ROUNDS = 3
 const SECS = 4
 const SMALL_PER_SEC = 50
-/** Event rate per device in goal P3. It is low because an executor channel answers one call after the other. */
+/** Events per second and device in goal P3. The rate is low because an executor channel answers one call after the other. */
 const EVENTS_PER_SEC = 5
 const EVENTS_SECS = 20
 const GIGABYTE = 1024 ** 3
@@ -23,8 +23,8 @@ const GIGABYTE = 1024 ** 3
 type Run = { megabytesPerSec: number; hubSecsPerGigabyte: number; evenness: number }
 
 /**
- * Web pages of devices (goals P9, P10, P11). Measures one stream and four streams through the hub and a mutual-TLS link,
- * alternating with a minimal tunnel over one WebSocket. Also measures small requests, direct and through the tunnel, and
+ * Bench for web pages of devices (goals P9, P10, P11). Measures one stream and four streams through the hub and a mutual-TLS
+ * link, alternating with a minimal tunnel over one WebSocket. Also measures small requests, direct and through the tunnel, and
  * events of a device that streams at full speed.
  */
 export async function tunnel(): Promise<void> {
@@ -110,7 +110,7 @@ export async function tunnel(): Promise<void> {
   ssh?.stop()
 }
 
-/** Reads endless pages for `secs`. `pid` is the process in the middle, whose CPU time is measured. */
+/** Reads endless pages for `secs` seconds. `pid` is the process of the measured tunnel, whose CPU time is counted. */
 async function stream(
   client: ChildProcess,
   target: Target,
@@ -130,9 +130,9 @@ async function stream(
   }
 }
 
-/** Opens a proxy link once, like a browser. Returns the address of a device's port and the cookie for it. */
+/** Issues a token for a port of a device and returns the hub's port, with the host name and cookie that a browser would send. */
 export async function openProxy(hub: BenchHub, deviceId: string, port: number): Promise<Target> {
-  // The certificate of this hub is self-signed.
+  // The hub's certificate is self-signed, so it is not verified.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   process.removeAllListeners('warning')
   const headers = { cookie: await signIn(hub), origin: hub.url }
@@ -143,7 +143,10 @@ export async function openProxy(hub: BenchHub, deviceId: string, port: number): 
   return { port: Number(new URL(hub.url).port), isTls, headers: { host: new URL(url).host, cookie } }
 }
 
-/** `ssh -R` from this machine to itself, if sshd is installed. */
+/**
+ * Starts sshd and `ssh -R` from this machine to itself. Returns undefined if sshd is not installed or this process does not run
+ * as root.
+ */
 async function startSsh(folder: string, targetPort: number) {
   const server = '/usr/sbin/sshd'
   if (!existsSync(server) || process.getuid?.() !== 0) return undefined

@@ -13,14 +13,14 @@ import type { ConnectRun, LoadCommand, PublishRun } from './load-client.ts'
 import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts'
 import type { RowLoad, RowRun } from './row-writer.ts'
 
-/** Limit of foreign load in cores. A round above it is repeated, at most `SPARE_ROUNDS` times in all. */
+/** Limit of foreign load in cores. If the load exceeds the limit, the round is repeated, at most `SPARE_ROUNDS` times in all. */
 const MAX_FOREIGN_CORES = 0.1
 const SPARE_ROUNDS = 2
-/** First event numbers of `measureRows` and of `measureCopy`, above those of a bench's devices. */
+/** Numbers of the first events of `measureRows` and of `measureCopy`, above the numbers that a bench's devices use. */
 export const FIRST_WRITTEN_EVENT = 2 ** 31
 const FIRST_COPIED_EVENT = 3 * 2 ** 30
 
-/** Node options of a process whose memory is measured (`residentAfterCollection`). */
+/** Node options for a process whose memory is measured (`residentAfterCollection`). */
 export const COLLECTS_GARBAGE = ['--expose-gc', '--import', join(import.meta.dirname, 'collect-garbage.ts')]
 
 /** A forked load client. */
@@ -32,8 +32,8 @@ export type LoadClient = {
 
 /** Starts a load client in its own process, so that its work is not counted as the hub's. */
 export function startLoadClient(): LoadClient {
-  // With this option the memory of thousands of TLS connections, which is outside the heap, does not trigger full
-  // garbage collections in the client.
+  // With this option memory outside the heap, such as that of thousands of TLS connections, does not trigger full garbage
+  // collections in the client.
   const execArgv = ['--external-memory-accounted-in-global-limit']
   const child = fork(join(import.meta.dirname, 'load-client.ts'), { execArgv })
   const gone = new Promise<never>((_done, failed) =>
@@ -63,8 +63,9 @@ export async function measureEcho(
 }
 
 /**
- * Measures idle connections to a plain WebSocket server: memory per connection in KiB, connections per second and CPU
- * time. Also measures over `pingSecs` the share of a core that answers a Ping of each connection every 5 s.
+ * Measures idle connections to a plain WebSocket server: memory per connection in KiB, connections per second and CPU time per
+ * connection. Then measures, over `pingSecs`, the share of a core that the server needs to answer a Ping on each connection every
+ * 5 s.
  */
 export async function measureIdleSockets(
   options: EchoOptions,
@@ -97,7 +98,7 @@ async function startEcho(options: EchoOptions): Promise<{ child: ChildProcess; p
   return { child, port }
 }
 
-/** Measures inserting rows by the driver alone, many per statement: CPU time of database and writer per row. */
+/** Measures inserting rows with the PostgreSQL driver alone, many rows per statement: CPU time of database and writer per row. */
 export async function measureRows(
   hub: BenchHub,
   load: RowLoad,
@@ -159,8 +160,8 @@ function line(deviceIds: string[], number: number, at: Date): string {
 }
 
 /**
- * Repeats a round until `count` of them were quiet, with at most `SPARE_ROUNDS` more, and keeps the `count` quietest. Also
- * returns the largest foreign load among those.
+ * Runs rounds until `count` of them had little foreign load, with at most `SPARE_ROUNDS` more than `count`. Returns the `count`
+ * rounds with the least foreign load, and the largest foreign load among the returned rounds.
  */
 export async function quietRounds<Row>(
   count: number,
@@ -179,9 +180,9 @@ export function middle<Row>(rows: Row[], figure: (row: Row) => number): number {
   return median(rows.map(figure))
 }
 
-/** Memory of a Node process in KiB after a garbage collection (`collect-garbage.ts`). */
+/** Resident memory of a Node process in KiB after a garbage collection (`collect-garbage.ts`). */
 export async function residentAfterCollection(pid: number): Promise<number> {
-  // Two collections: the first frees memory that the second can return to the system.
+  // The first collection frees memory that the second can return to the system.
   for (let time = 0; time < 2; time++) {
     process.kill(pid, 'SIGUSR2')
     await pause(1_500)
@@ -189,14 +190,14 @@ export async function residentAfterCollection(pid: number): Promise<number> {
   return residentKiB(pid)
 }
 
-/** Prints the row of a goal: measured value, limit, and whether it holds. */
+/** Prints an output row for a goal: measured value, limit, and whether the goal holds. */
 export function reportGoal(id: string, what: string, measured: string, gate: string, holds: boolean): void {
   process.stdout.write(
     `${id.padEnd(4)} ${what.padEnd(44)} ${measured.padEnd(34)} ${gate.padEnd(28)} ${holds ? 'holds' : 'MISSED'}\n`,
   )
 }
 
-/** Prints a row with a supporting figure. */
+/** Prints an output row with a supporting figure. */
 export function report(what: string, figure: string): void {
   process.stdout.write(`     ${what.padEnd(44)} ${figure}\n`)
 }
