@@ -6,7 +6,7 @@ const MAIN = join(import.meta.dirname, '../apps/agent/muster-agent.js')
 
 export type AgentChild = AsyncDisposable & { output: () => string }
 
-/** Starts the agent as users do: from the checkout, or from the packed file `main`. It is stopped when its scope ends. */
+/** Starts the agent as users do: from the checkout, or from the packed file `main`. The agent is stopped on disposal. */
 export function startAgent(options: string[], main = MAIN): AgentChild {
   const { child, output } = run(options, main)
   return {

@@ -9,7 +9,10 @@ const INSTALLED = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Starts an installed Chromium, else the one from npm. Where neither runs, `npm run test:setup` installs Debian's. */
+/**
+ * Starts an installed Chromium, or else the Chromium of an npm package. If neither runs, it throws; `npm run test:setup` installs
+ * Debian's Chromium.
+ */
 export async function launchBrowser(): Promise<Browser> {
   const failures: string[] = []
   for (const candidate of [installed, fromNpm]) {
@@ -30,7 +33,7 @@ function installed(): string | undefined {
 }
 
 async function fromNpm(): Promise<string> {
-  // The package unpacks the shared libraries that it needs only if this variable says that it runs on AWS Lambda.
+  // The npm package unpacks the shared libraries that Chromium needs only if this variable says that it runs on AWS Lambda.
   process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs22.x'
   const { default: packaged } = await import('@sparticuz/chromium')
   return packaged.executablePath()

@@ -7,14 +7,14 @@ import { type AgentChild, agentCommand, startAgent } from './agent-child.ts'
 import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, type Stage, signIn } from './people.ts'
 
-/** Port for which the console requests a link. The device's web server must listen on it. */
+/** Port in the console's request for an HTTP proxy URL. The device's web server must listen on it. */
 const WEB_PORT = 80
 const LONG_NAME = `crane.${'x'.repeat(200)}`
 
 let stage: Stage
 let page: Page
 let agent: AgentChild
-/** Last arguments of every agent command: they identify the hub and the device. */
+/** Last arguments of every agent command. They identify the hub and the device. */
 let device: string[]
 let deviceId: string
 const resources = new AsyncDisposableStack()
@@ -101,7 +101,7 @@ it('shows in its header that a part of the page could not be refreshed', async (
   // The page polls once a minute. A change makes it refetch at once.
   await invoke(page, 'devices_SetName', { deviceId, name: 'crane' })
   await head.getByText('Last update failed just now').waitFor()
-  // The earlier data stay on screen.
+  // The data of the last successful refresh stay on screen.
   await page.getByRole('heading', { level: 1, name: 'unnamed' }).waitFor()
   await expectGoodScreen(page, 'device-stale')
   await emit('Not seen')
@@ -118,7 +118,7 @@ it('marks the section of a clicked link, even if the page is too short to scroll
   for (const section of ['Recent Events', 'Connections', 'Danger Zone', 'Overview']) {
     await page.locator('.anchor').getByRole('link', { name: section }).click()
     await current.getByText(section).waitFor()
-    // The mark does not move to another section after scrolling has ended.
+    // The mark of the current section does not move to another section after scrolling has ended.
     await page.evaluate('new Promise(rest => setTimeout(rest, 200))')
     expect(await current.innerText()).toContain(section)
   }
@@ -156,7 +156,8 @@ it("shows the device's web page in the new window, without the console's cookies
   resources.defer(() => void service.close())
   const { opened } = await openProxy()
   await opened.getByRole('heading', { name: 'Pump station' }).waitFor()
-  // The browser has the console's session cookie but does not send it to the device's host. The device's cookies stay with its host.
+  // The browser has the console's session cookie but does not send it to the device's host. The device's cookies do not reach the
+  // console's host.
   const console = await page.context().cookies(page.url())
   const session = console.find(({ name }) => name === 'muster')!
   expect(session.value).toMatch(/^u_session_sk_/)
@@ -210,7 +211,10 @@ it('shows the whole id of a device in the audit log, with a copy button', async 
 
 const proxyButton = () => page.getByRole('button', { name: 'HTTP Proxy' })
 
-/** Clicks HTTP Proxy. Resolves to the input of the request, the link in its answer and the new window after it opened the link. */
+/**
+ * Clicks the button HTTP Proxy. Resolves to the input of the action, the URL in its answer, and the new window once it has opened
+ * that URL.
+ */
 async function openProxy(): Promise<{ asked: unknown; url: string; opened: Page }> {
   const [opened, response] = await Promise.all([
     page.waitForEvent('popup'),

@@ -139,7 +139,7 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
     .toBe(true)
   const [top] = await names()
   const seen = page.locator('tr[data-index] .nm').nth(20)
-  // Smooth scrolling may continue after the wheel event.
+  // Smooth scrolling may continue after the wheel event, so the name of the row is read until it stays the same.
   let name = ''
   await expect
     .poll(
@@ -161,7 +161,7 @@ it('keeps filter, order and position in the URL: a reload shows the same rows an
   await page.reload()
   await page.getByText('The list starts further down.').waitFor()
   const [topAgain] = await names()
-  // The numbers of these rows are unknown after a reload, so the table announces none.
+  // After a reload at a cursor, the row numbers are unknown, so the table announces none.
   expect(await table.getAttribute('aria-rowcount')).toBe('-1')
   expect(await table.locator('[aria-rowindex]').count()).toBe(0)
   // The list starts after the first page of 50 devices.
@@ -178,7 +178,7 @@ it('does not return to the list if a person opens a device before a typed filter
   await page.getByLabel('Filter devices').fill('gateway-00')
   await page.getByRole('link', { name: 'gateway-0001', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'gateway-0001' }).waitFor()
-  // Longer than the delay after which a typed filter takes effect.
+  // Waits longer than the delay after which a typed filter takes effect.
   await page.waitForTimeout(600)
   expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('gateway-0001')
 })
@@ -247,7 +247,7 @@ it('keeps rows in place when new devices belong before them, and shows those on 
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('button', { name: '1 new device, show', exact: true }).waitFor()
   await expectSame()
-  // Together with the first one, these are more than a page of 50.
+  // Together with the device of the first refresh, these 59 devices are more than a page of 50.
   await addDevices(1_002, 1_060)
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('button', { name: '60 new devices, show', exact: true }).waitFor()
@@ -296,7 +296,8 @@ it('keeps the table header visible, and never hides a focused element below it',
       .poll(
         async () => {
           await page.mouse.wheel(0, 3_000)
-          // At the top the last rendered row may be a focused one from far below, so its number does not count there.
+          // While the page is at the top, the last rendered row may be a focused row from far below, which stays rendered. So its
+          // number does not count there.
           return (await page.evaluate('scrollY')) === 0 ? 0 : numberOf((await names()).at(-1)!)
         },
         { timeout: 30_000 },
@@ -306,7 +307,7 @@ it('keeps the table header visible, and never hides a focused element below it',
     // The header sticks right below the top bar.
     expect(head).toMatchObject({ y: 56, height: 36 })
     const rows = page.locator('tr[data-index]')
-    // Smooth scrolling continues after the wheel events, and a row that leaves the viewport meanwhile has no box.
+    // Smooth scrolling continues after the wheel events, and a row that leaves the viewport meanwhile has no bounding box.
     await expect
       .poll(async () => {
         const view = await rows.nth(20).getByRole('link', { name: /^View/ }).boundingBox()
@@ -344,7 +345,7 @@ it('truncates names at the end of their column at any window width', async () =>
   expect(stage.faults).toEqual([])
 })
 
-/** Script: texts of elements in the first five rows that overflow their cell to the right. */
+/** Script that returns the texts of elements in the first five rows that overflow their cell to the right. */
 const OVERLAPS = `[...document.querySelectorAll('tr[data-index]')].slice(0, 5).flatMap(row =>
   [...row.cells].flatMap(cell =>
     [...cell.querySelectorAll('a, time, .idt, .row > *')]

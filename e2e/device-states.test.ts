@@ -29,7 +29,7 @@ beforeAll(async () => {
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name)
      select '${DEVICE}', project_id, 'd_pk_${'D'.repeat(22)}', sha256('D'), 'crane-gw-01' from project`,
   )
-  // Enough rows that a linked section can scroll to the top.
+  // Adds so many rows that a linked section can scroll to the top.
   for (let n = 1; n <= 15; n++) await set(`crane.limit-${n}`, String(n))
   for (let n = 1; n <= 14; n++)
     await changeDatabase(
@@ -58,7 +58,8 @@ it('shows and copies numbers exactly as the device wrote them', async () => {
   )
   await page.getByRole('button', { name: 'Copy value of crane.parts' }).click()
   await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain(`${SERIAL},`)
-  // The page compares the next answer with the shown one, which must work for such numbers too.
+  // The page compares the next answer with the shown one. That comparison must also work for integers beyond the precision of a
+  // double.
   await set('crane.serial', `${SERIAL}1`)
   await row('crane.serial').locator('pre').getByText(`${SERIAL}1`, { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Past values of crane.serial' }).click()
@@ -146,7 +147,7 @@ it.each([
   ['ev', 'Recent Events'],
   ['conn', 'Connections'],
 ])('scrolls to the section in the URL, #%s, when everything above it has loaded', async (id, title) => {
-  // The sections above load last.
+  // Delays the answers for the sections above, so that these sections load last.
   for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
     await page.route(`**/invoke/${action}`, async route => {
       await new Promise(later => setTimeout(later, 700))
@@ -182,7 +183,7 @@ it('shows every section again once its query succeeds', async () => {
   await page.goto(address)
   const again = page.getByRole('button', { name: 'Try again' })
   await expect.poll(() => again.count()).toBe(3)
-  // Requests in flight would fail too when the route is removed, so this waits until there are no more.
+  // Requests in flight when the route is removed would fail too, so this waits until none are in flight.
   let before = 0
   await expect
     .poll(
@@ -212,7 +213,8 @@ it('shows that the session has ended, with a link to sign in again', async () =>
     route.fulfill({ status: 401, json: { kind: 'Forbidden', message: 'Not logged in' } }),
   )
   const alert = page.getByRole('alert').filter({ hasText: 'Could not load the device.' })
-  // A request that was in flight before the route may answer a refresh as well.
+  // A refresh may still be answered by a request that was in flight before the route was set. So this refreshes until the alert
+  // appears.
   await expect
     .poll(
       async () => {
@@ -226,7 +228,7 @@ it('shows that the session has ended, with a link to sign in again', async () =>
   expect(await link.getAttribute('href')).toBe(
     `/login?redirect=${encodeURIComponent(new URL(address).pathname)}`,
   )
-  // The earlier data stay on screen.
+  // The data of the last successful refresh stay on screen.
   await page.getByText('crane.limit-15').waitFor()
   await expectGoodScreen(page, 'device-signed-out')
   await page.unrouteAll({ behavior: 'wait' })

@@ -56,7 +56,7 @@ it('a hub with a full disk acknowledges no events, stays alive, and recovers whe
         await publish()
         return true
       } catch {
-        // The failure of the database may have closed the link.
+        // The database failure may have closed the link, so the device reconnects.
         await device[Symbol.asyncDispose]()
         device = await connectDevice({ ...options, identity }).catch(() => device)
         return false

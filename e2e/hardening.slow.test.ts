@@ -12,14 +12,14 @@ import { HOSTILE_NAMES, HOSTILE_TEXTS } from './hostile-texts.ts'
 import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './hub-child.ts'
 import { openStage, type Stage, signIn } from './people.ts'
 
-/** Alarms about forbidden events on a page: scripts that ran, dialogs, and violations of the content security policy. */
+/** Alarms about forbidden events on a page: scripts that ran, dialogs, and violations of the Content-Security-Policy. */
 const alarms: string[] = []
 const resources = new AsyncDisposableStack()
 let stage: Stage
 /** A hub with a hostile banner and closed sign-up. */
 let other: HubChild
 let page: Page
-/** Another origin whose script the operator allows, and the paths requested from it. */
+/** Another origin, whose script the operator allows. `asked` lists the paths requested from it. */
 let site: { origin: string; asked: string[] }
 let place: { organizationId: string; projectId: string; deviceId: string }
 
@@ -76,7 +76,7 @@ async function watchedPage(): Promise<Page> {
   return watched
 }
 
-/** Returns and clears the alarms and page errors so far. */
+/** Returns the alarms and page errors since the last call, and clears them. */
 function noticed(): string[] {
   return [...alarms.splice(0), ...stage.faults.splice(0)]
 }
@@ -84,11 +84,11 @@ function noticed(): string[] {
 /** Waits until the page has loaded its data. */
 async function settled(): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor()
-  // Playwright's `waitForFunction` evaluates text in the page, which the policy forbids.
+  // Playwright's `waitForFunction` evaluates a string in the page, which the Content-Security-Policy forbids.
   await until('nothing loads', () => page.evaluate<boolean>(`!document.querySelector('[aria-busy=true]')`))
 }
 
-/** Script: scrolls the page and its scroll containers by a screen. Returns true if the page was at its end. */
+/** Script that scrolls the page and its scroll containers by a screen. Returns true if the page was at its end. */
 const SCROLL = `(() => {
   const before = scrollY
   scrollBy(0, innerHeight * 0.9)
@@ -98,7 +98,7 @@ const SCROLL = `(() => {
   return scrollY === before
 })()`
 
-/** Script: scrolls the page and its scroll containers to their tops. */
+/** Script that scrolls the page and its scroll containers to their tops. */
 const TO_TOP = `(() => {
   scrollTo(0, 0)
   for (const box of document.querySelectorAll('main *')) box.scrollTop = 0
@@ -111,13 +111,13 @@ async function shownNow(): Promise<string[]> {
 }
 
 /**
- * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. Waits first until
- * the page shows up to ten of the `least` expected ones.
+ * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. First
+ * waits until the page shows `least` of them, or ten if `least` is larger.
  */
 async function shownOn(path: string, least: number): Promise<number> {
   await page.goto(`${stage.hub.url}${path}`)
   await settled()
-  // Polls rarely, because reading hundreds of rows delays their rendering.
+  // Polls at long intervals, because reading hundreds of rows delays their rendering.
   const patience = { interval: 500, timeout: 60_000 }
   await expect
     .poll(async () => (await shownNow()).length, patience)
@@ -143,7 +143,8 @@ async function shownOn(path: string, least: number): Promise<number> {
     return shown.size
   }
   await scrollThrough()
-  // A busy browser renders virtual rows some frames after a scroll, so a screen may have been read without them.
+  // A busy browser renders virtual rows some frames after a scroll, so the loop above may have missed some. Scrolls again until
+  // all are seen.
   for (let pass = 0; pass < 20 && shown.size < least; pass++) {
     await page.evaluate(TO_TOP)
     await scrollThrough()
@@ -341,7 +342,8 @@ it('shows only the text and allowed tags of a hostile banner', async () => {
   await settled()
   expect((await bannerTags()).filter(tag => !/^(A|B|STRONG|EM|CODE|BR)$/.test(tag))).toEqual([])
   expect(await intruders()).toEqual([])
-  // The sanitizer parses the banner in a separate document, where the browser reports each script that it blocks.
+  // The sanitizer parses the banner in a separate document, where the browser blocks its scripts and reports them. These reports
+  // are expected.
   const isStopped = (what: string) => /^the policy stopped|Content Security Policy/.test(what)
   expect(noticed().filter(what => !isStopped(what))).toEqual([])
 })
@@ -412,7 +414,7 @@ it('redirects only to pages of this site after signing in', async () => {
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     const { origin, pathname } = new URL(page.url())
     expect({ redirect, origin }).toEqual({ redirect, origin: stage.hub.url })
-    // Paths of this site are kept, even if no page exists there. All other redirects lead to the start page.
+    // Redirects to paths of the hub are followed, even if no page exists there. All other redirects lead to the start page.
     if (!/^\/[%.]/.test(redirect))
       expect({ redirect, pathname }).toEqual({ redirect, pathname: expect.stringMatching(start) })
   }
@@ -431,7 +433,7 @@ it('shows hostile texts as plain text on every page', { timeout: 400_000 }, asyn
   const project = `${organization}/projects/${projectId}`
   await signIn(page, stage, stage.admin)
   await page.setViewportSize({ width: 1440, height: 4000 })
-  // Lowest expected number of texts per page. Virtualized tables show only some of their rows at a time.
+  // Paths of pages with the lowest expected number of hostile texts. Virtualized tables show only some of their rows at a time.
   const pages: [path: string, shown: number][] = [
     [`${organization}/projects`, 100],
     [`${project}/devices`, 50],

@@ -52,7 +52,7 @@ const SEEDS = [
   '{"__html":"<img src=x onerror=pwned()>"}',
 ]
 
-/** Encodings of a text that a filter may miss or a decoder may undo. */
+/** Encodings of a text that a filter may overlook or a decoder may undo. */
 const DISGUISES: ((text: string) => string)[] = [
   text => text,
   text => text.toUpperCase().replaceAll('PWNED', 'pwned'),
@@ -69,7 +69,7 @@ const DISGUISES: ((text: string) => string)[] = [
   text => `😀${text}ﷺ`,
 ]
 
-/** Several hundred distinct texts that do harm if they are interpreted. */
+/** Several hundred distinct texts that call `pwned` if they are interpreted as markup, a URL, a template or code. */
 export const HOSTILE_TEXTS: readonly string[] = [
   ...new Set(DISGUISES.flatMap(disguise => SEEDS.map(seed => disguise(seed).trim()))),
 ]

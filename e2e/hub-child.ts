@@ -11,7 +11,7 @@ import pg from 'pg'
 /** Entry file of the hub. */
 export const MAIN = join(import.meta.dirname, '../apps/hub/muster-hub.js')
 
-/** A temporary folder that every account may enter. It is removed when its scope ends. */
+/** A temporary folder that every account may enter. It is removed on disposal. */
 export type Folder = AsyncDisposable & { path: string }
 
 export type HubChild = AsyncDisposable & {
@@ -24,7 +24,7 @@ export type HubChild = AsyncDisposable & {
   stderr(): string
   /** Lines of the log with this message. */
   logged(message: string): Record<string, unknown>[]
-  /** Resolves when `/readyz` reports the hub as ready. Rejects if the process ends before. */
+  /** Resolves when `/readyz` reports the hub as ready. Rejects if the process ends earlier. */
   ready(): Promise<void>
   /** Resolves when the process has ended. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
@@ -39,7 +39,7 @@ export type HubChildOptions = {
   account?: { uid: number; gid: number }
   /** Shell command that runs before the shell is replaced by the hub. */
   shell?: string
-  /** Makes the hub the leader of its own process group, as a terminal does. */
+  /** Makes the hub the leader of its own process group, as an interactive shell does. */
   ownGroup?: boolean
 }
 
@@ -134,7 +134,7 @@ function textOf(stream: NonNullable<ChildProcess['stdout']>): () => string {
   return () => Buffer.concat(chunks).toString()
 }
 
-/** The first administrator, from the file that the first start wrote. */
+/** Credentials of the first administrator, from the file that the hub wrote at its first start. */
 export async function adminOf(
   dataDir: string,
 ): Promise<{ url: string; email: string; password: string; deploymentToken: string }> {
@@ -164,14 +164,17 @@ export function firstToken({ dataDir }: Pick<HubChild, 'dataDir'>): string {
   return JSON.parse(readFileSync(join(dataDir, 'initial-admin.json'), 'utf8')).deploymentToken
 }
 
-/** The folder of the embedded database of a data folder. The hub may have stored it elsewhere. */
+/**
+ * Folder of the embedded database that belongs to a data folder. If the hub stored it outside of the data folder, the file
+ * `elsewhere` has the path.
+ */
 export async function databaseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, 'postgres')
   const elsewhere = await readFile(join(home, 'elsewhere'), 'utf8').catch(() => undefined)
   return join(elsewhere?.trim() ?? home, '18')
 }
 
-/** Connects to the embedded database of a hub as its administrator. The connection is closed when its scope ends. */
+/** Connects to the embedded database of a hub as its PostgreSQL superuser. The connection is closed on disposal. */
 export async function databaseOf(dataDir: string): Promise<pg.Client & AsyncDisposable> {
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const host = await readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
@@ -181,7 +184,7 @@ export async function databaseOf(dataDir: string): Promise<pg.Client & AsyncDisp
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
 }
 
-/** Runs a statement in the embedded database of a hub, past the hub. */
+/** Runs a statement in the embedded database of a hub, bypassing the hub. */
 export async function changeDatabase(
   { dataDir }: Pick<HubChild, 'dataDir'>,
   statement: string,
@@ -224,7 +227,7 @@ export async function databaseProcesses(dataDir: string): Promise<{ server: numb
   const found = processes().filter(({ state, command }) => state !== 'Z' && command.includes(`-D ${data} `))
   const isShell = ({ command }: ProcessInfo): boolean => command.startsWith('/bin/sh')
   const servers = found.filter(one => !isShell(one))
-  // A newly forked child has the server's command line until it sets its own title.
+  // A newly forked child has the server's command line until it sets its own process title.
   const isForked = ({ parent }: ProcessInfo): boolean => servers.some(({ pid }) => pid === parent)
   return {
     server: servers.filter(one => !isForked(one)).map(({ pid }) => pid),

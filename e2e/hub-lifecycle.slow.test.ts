@@ -33,7 +33,10 @@ import {
 const MIB = 1024 * 1024
 const isRoot = process.getuid?.() === 0
 
-/** Starts a command that stays in flight: its audit row is committed, and its change waits for a lock of the returned session. */
+/**
+ * Starts a command that stays in flight: its audit row is committed, and its change waits for a lock that the returned session
+ * holds.
+ */
 async function waitingCommand(dataDir: string, invoke: Invoke) {
   const { projects } = await invoke('projects_Query', {})
   const { projectId } = projects[0]!
@@ -49,7 +52,7 @@ async function waitingCommand(dataDir: string, invoke: Invoke) {
   return { projectId, session, outcome }
 }
 
-/** A device that publishes events one after the other and records the ids of the acknowledged ones. */
+/** A device that publishes events one after the other and records the ids of acknowledged events. */
 class Ledger {
   readonly acknowledged: string[] = []
   readonly device: FakeDevice
@@ -184,7 +187,7 @@ describe('a hub that is stopped', () => {
     const { host, user, password, database } = other.access.owner as Record<string, string>
     const client = new pg.Client(other.access.owner)
     await client.connect()
-    // Holds the lock like another node with a long migration.
+    // Holds the migration lock, as another node does during a long migration.
     await client.query("select pg_advisory_lock(hashtext('muster.migrations'))")
     const url = `postgresql://${user}:${password}@${encodeURIComponent(host!)}/${database}`
     await using hub = await spawnHub({
@@ -223,7 +226,7 @@ it.runIf(process.platform === 'linux')('a hub keeps running when its log cannot 
   const isReady = async (): Promise<boolean> =>
     (await fetch(`${hub.url}/readyz`).catch(() => undefined))?.ok ?? false
   await until('it is ready', isReady, 60_000)
-  // Each refusal writes a line to the log.
+  // Each refused connection writes a line to the log, which fails here.
   await expect(connectDevice({ url: hub.url, token: newId('deployment') })).rejects.toThrow()
   expect(await isReady()).toBe(true)
   hub.kill('SIGTERM')
@@ -355,7 +358,7 @@ describe('a hub that is killed', () => {
       5_000,
     )
     expect(existsSync(join(await databaseHome(dataDir), 'data/postmaster.pid'))).toBe(false)
-    // The next start would remove this folder, but there is none in this test.
+    // The next start of the hub would remove this folder, but this test does not start the hub again.
     await rm(await socketDirOf(dataDir), { recursive: true })
   })
 
@@ -394,7 +397,7 @@ describe('a hub that is killed', () => {
       token ||= firstToken(hub)
       all.push(...(await ledgers(hub, token, 2)))
       const { server } = await databaseProcesses(dataDir)
-      // Alternates the order, because a real crash may end either process first.
+      // Alternates the order of the kills, because in a real crash either process may end first.
       for (const pid of round % 2 === 0 ? [hub.pid, ...server] : [...server, hub.pid])
         process.kill(pid, 'SIGKILL')
       await hub.exited
@@ -568,7 +571,8 @@ describe.runIf(isRoot)('as root', () => {
       expect(existsSync(await socketDirOf(dataDir))).toBe(true)
       await signedIn(running)
       await running[Symbol.asyncDispose]()
-      // The copy must not start with the original's database either when the original is stopped. With a copy of the database it starts.
+      // The copy must not start with the original's database after the original has stopped either. With its own copy of the
+      // database it starts.
       const instead = await spawnHub({ dataDir: copy })
       expect((await instead.exited).code).toBe(1)
       const copiedFiles = `${dirname(home)}.copy`
@@ -578,7 +582,8 @@ describe.runIf(isRoot)('as root', () => {
       expect(await databaseHome(copy)).toBe(join(copiedFiles, '18'))
       await signedIn(copied)
 
-      // A data folder may be moved. A new folder at the old path gets a new database and leaves the moved folder's alone.
+      // A data folder may be moved. A new data folder at the old path gets a new database and does not use the database of the
+      // moved folder.
       const moved = join(closed, 'moved')
       await rename(dataDir, moved)
       const mover = await startedHub({ dataDir: moved })
@@ -668,7 +673,7 @@ function commandOf(pid: number): string {
   }
 }
 
-/** Signs in as the first administrator through an agent that may reuse a connection. Resolves to the status of the answer. */
+/** Signs in as the first administrator through an HTTP agent that may reuse a connection. Resolves to the status of the answer. */
 async function signInOver(agent: Agent, { url, dataDir }: HubChild): Promise<number> {
   const { email, password } = await adminOf(dataDir)
   const headers = { 'content-type': 'application/json' }

@@ -39,7 +39,7 @@ describe('the first start', () => {
             answer => answer.status,
             () => undefined,
           )
-        // Sequential, because an action that is sent after `/readyz` reported readiness must succeed.
+        // These requests are sequential, because an action that is sent after `/readyz` reported readiness must succeed.
         const health = await statusOf('healthz')
         const ready = await statusOf('readyz')
         const action = await statusOf('api/v1/actions/invoke/actor_GetActor', 'POST')
@@ -173,7 +173,7 @@ describe('a start fails with one line', () => {
 
   it.runIf(isRoot)('O2: if an earlier start as root gave the database to another account', async () => {
     await using folder = await newFolder()
-    // The account `daemon`, because PostgreSQL needs a user id that has a name.
+    // Uses the account `daemon`, because PostgreSQL needs a user id that has a name.
     const account = { uid: 1, gid: 1 }
     const dataDir = join(folder.path, 'data')
     await mkdir(dataDir)
@@ -190,7 +190,7 @@ describe('a start fails with one line', () => {
       `${home}/data/PG_VERSION belongs to another account (user id ${uid}, the hub runs as 1): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R 1 ${dataDir}`,
     )
     expect(await readdir(home)).toEqual(before)
-    // The command in the message helps.
+    // Runs the command that the error message suggests. The hub then starts.
     spawnSync('chown', ['-R', '1', dataDir])
     await using again = await startedHub({ dataDir, account })
     expect(await adminOf(dataDir)).toEqual(admin)
@@ -201,7 +201,7 @@ describe('a start fails with one line', () => {
     await using disk = await smallDisk(40)
     if (!disk) return context.skip('needs the right to mount a file system')
     const dataDir = join(disk.path, 'data')
-    // The PostgreSQL programs do not fit on the disk.
+    // The disk is too small for the PostgreSQL programs.
     expect(await complaint({ dataDir })).toMatch(/^ENOSPC: no space left on device, copyfile .*$/)
     await writeFile(join(disk.path, 'filler'), Buffer.alloc(64 * MIB)).catch(() => {})
     expect(await complaint({ dataDir })).toBe('ENOSPC: no space left on device, write')
@@ -276,7 +276,7 @@ describe('a start fails with one line', () => {
     await using folder = await newFolder()
     const dataDir = join(folder.path, 'data')
     const port = await freePort()
-    // A server that accepts connections and never answers.
+    // Starts a server that accepts connections and never answers.
     const mute = createServer(() => {}).listen(0, '127.0.0.1')
     await until('it listens', () => mute.listening)
     const { port: mutePort } = mute.address() as { port: number }

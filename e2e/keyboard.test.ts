@@ -57,7 +57,7 @@ it('opens pages with a sequence of two keys, and the devices page only inside a 
   await keys('g', 'd')
   await page.waitForURL(`${project}/devices`)
   await heading('Devices')
-  // A second key after a second starts a new sequence.
+  // A key that follows `g` after more than a second does not complete the sequence.
   await page.keyboard.press('g')
   await page.waitForTimeout(1_200)
   await page.keyboard.press('p')
@@ -210,7 +210,7 @@ it('lists the shortcuts in a sheet, where they can be turned off permanently', a
   await keys('g', 'p')
   await heading('Projects')
 
-  // On a narrow screen the sheet is in the menu.
+  // On a narrow screen the list of shortcuts is opened from the menu.
   await page.setViewportSize({ width: 390, height: 844 })
   await page.getByRole('button', { name: 'Open menu' }).click()
   await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()

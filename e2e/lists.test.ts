@@ -11,7 +11,7 @@ import {
   signIn,
 } from './people.ts'
 
-/** A name of the maximal length without a break opportunity. */
+/** A name of the maximum length without a break opportunity. */
 const LONG = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbea'
 const PACKAGES = 250
 
@@ -65,7 +65,8 @@ it('keeps the list and the filter box in place while a filter without matches is
       const { filter } = route.request().postDataJSON() as { filter?: object }
       const isFiltered = Object.keys(filter ?? {}).length > 0
       if (isHeld && !isFiltered) await held
-      // The repository has no assets. Without an unfiltered list of one, the filter box would not be shown.
+      // The repository has no assets, and for an empty unfiltered list the page has no filter box. So the unfiltered list is
+      // answered with one asset.
       await (isFiltered || path !== `repositories/${repositoryId}/assets`
         ? route.continue()
         : route.fulfill({ json: { assets: [asset()], total: 1 } }))
@@ -75,7 +76,7 @@ it('keeps the list and the filter box in place while a filter without matches is
     await box.fill('nothing like it')
     await page.getByText(/^No \w+ match this filter\./).waitFor()
     isHeld = true
-    // Without a reload, the cached unfiltered list would be shown at once.
+    // Without a reload, the console would show the cached unfiltered list at once.
     await page.reload()
     await page.getByText(/^No \w+ match this filter\./).waitFor()
     await box.focus()
@@ -122,7 +123,7 @@ it('keeps the filter usable when its list cannot be loaded', async () => {
     await alert.getByRole('button', { name: 'Try again' }).click()
     await alert.waitFor({ state: 'detached' })
     expect(await box.inputValue()).toBe('first')
-    // Without a filter, the specified error page is shown.
+    // Without a filter, a failure shows the error page of docs/product.md instead of the list.
     const mend = await failAction(page, action, 'The index is on fire.')
     await page.goto(address)
     await page.getByRole('heading', { level: 1, name: 'Something went wrong!' }).waitFor()
@@ -317,7 +318,7 @@ it('C5: corrects the organization in the URL of a project and a repository', asy
     await page.waitForURL(`${stage.hub.url}/${organizationId}/${path}`)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     await expect.poll(() => current.innerText()).toBe(own)
-    // The wrong URL is not in the history.
+    // The wrong URL is not in the browser's history.
     await page.goBack()
     await page.waitForURL(`${stage.hub.url}/${elsewhere}/projects`)
   }
@@ -492,7 +493,7 @@ it('fits long names without break opportunities at any width', async () => {
   expect(stage.faults).toEqual([])
 })
 
-/** Script: texts of elements that overflow their card, or on a phone their row. */
+/** Script that returns the texts of elements that overflow their card, or on a phone their row. */
 const CUT = `[...document.querySelectorAll('.card, tbody tr')].flatMap(box =>
   [...box.querySelectorAll('a, .badge, .idt, .muted')]
     .filter(part => innerWidth < 821 || box.matches('.card'))

@@ -10,7 +10,7 @@ import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn
 
 const resources = new AsyncDisposableStack()
 let stage: Stage
-/** Last arguments of every agent command: they identify the hub and the device. */
+/** Last arguments of every agent command. They identify the hub and the device. */
 let agent: string[]
 let page: Page
 let organizationId: string
@@ -221,7 +221,7 @@ it('C17: sends each query once on a fresh load, even if the live stream opens la
   await page.goto(`${projectUrl}/tokens`)
   await page.getByRole('row').nth(1).waitFor()
   await isOpen
-  // Longer than the delay after which the console would repeat queries that were sent too early.
+  // Waits longer than the delay after which the console would repeat queries that were sent too early.
   await setTimeout(1_000)
   expect(asked.length).toBeGreaterThan(3)
   expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted())

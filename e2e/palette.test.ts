@@ -99,7 +99,7 @@ it('lists pages, with those of the project first', async () => {
   expect(await chosen()).toContain('Tokens')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Tokens' }).waitFor()
-  // Pages that are not in the navigation can be opened here.
+  // The palette also opens pages that are not in the navigation.
   await page.keyboard.press('Control+k')
   await box().fill('jobs')
   await page.keyboard.press('Enter')
@@ -124,7 +124,8 @@ it('opens the create dialog of a page, once', async () => {
   await page.goForward()
   await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
 
-  // Works on the dialog's own page too. Dialogs with the same name lead to different pages.
+  // The palette also opens a dialog while the dialog's own page is shown. `New Token` exists twice: for the project and for the
+  // account.
   for (const [text, name] of [
     ['connect a', 'Connect a device'],
     ['new token', 'New Token'],

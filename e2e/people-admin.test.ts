@@ -37,7 +37,7 @@ it('leads an administrator to the dashboard with its counters', async () => {
     .last()
   const first = await uptime.innerText()
   expect(first).toMatch(/^\d+ (s|m)$/)
-  // The uptime advances between two answers of the hub.
+  // The shown uptime increases from one answer of the hub to the next.
   await expect.poll(() => uptime.innerText(), { timeout: 90_000 }).not.toBe(first)
   await expect
     .poll(() => page.locator('.stats > div').allInnerTexts())
@@ -223,7 +223,7 @@ it('shows events with their actors in the event log, filters and exports them', 
     .first()
     .waitFor()
   await expectGoodScreen(page, 'admin-log')
-  // A click on a time switches all of them to absolute times, and a second click back to relative ones.
+  // A click on a time switches all times on the page to absolute times. A second click switches back to relative times.
   const time = created.getByRole('button').filter({ has: page.locator('time') })
   await time.click()
   await expect
@@ -251,7 +251,7 @@ it('shows events with their actors in the event log, filters and exports them', 
     'users_Created',
   ])
 
-  // A type that is not on screen can be typed.
+  // An event type that is not in the list can be typed into the filter.
   await page.getByLabel('Filter by type').fill('devices_Deleted')
   await page.getByLabel('Filter by type').press('Enter')
   await page.getByText('No entries match this filter.').waitFor()
@@ -323,7 +323,7 @@ it('shows the events of a project in its audit log', async () => {
   await page.route(url, route => route.fulfill({ status: 400, json: { kind: 'Invalid', message: 'No.' } }))
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('alert').getByText('Could not load entries.').waitFor()
-  // The earlier entries stay on screen.
+  // The entries of the last successful refresh stay on screen.
   expect(await types()).toContain('projects_DeploymentTokenCreated')
   await page.unroute(url)
   await page.route(url, route => route.fulfill({ json: { events: [], total: 0 } }))

@@ -334,7 +334,7 @@ async function openAccountMenu(page: Page) {
   await page.getByRole('button', { name: /Account menu/ }).click()
 }
 
-/** Checks an open menu. It closes when the window is resized, so it is opened again for each size. */
+/** Checks an open menu. The menu closes when the window is resized, so `open` opens it again for each size. */
 async function expectGoodMenu(page: Page, name: string, open: (page: Page) => Promise<void>) {
   await page.keyboard.press('Escape')
   await expectGoodScreen(page, `menu-${name}`, async () => {

@@ -64,7 +64,7 @@ it('shows the errors of all fields of the sign-up form at once, until they are c
 
   await page.getByLabel('Full name').fill('Mira Okafor')
   await page.getByLabel('Work email').fill(' mira@halden.example ')
-  // The password has eight characters only with its blanks, which are not trimmed.
+  // The password has eight characters only because its spaces are not trimmed.
   await page.getByLabel('Password (required)', { exact: true }).fill(' seven  ')
   await page.getByLabel('Confirm password (required)').fill(' seven  ')
   await page.getByLabel(/^I agree/).check()
@@ -141,7 +141,7 @@ it('leads a person from sign-up through the mailed link to an organization', asy
     await held
     await route.continue()
   })
-  // Measures with timers of the page, because a busy machine delays them together with the timer of the redirect.
+  // Measures with timers of the page. A busy machine delays them together with the timer of the redirect.
   await page.addInitScript(
     `new MutationObserver(() => {
       if (!globalThis.moment && document.querySelector('h1')?.textContent === 'Account Activated') {
@@ -211,7 +211,7 @@ it('shows why an activation failed and does not redirect', async () => {
 
 it('shows a completed activation with a link to sign in', async () => {
   page = await stage.newPage()
-  // Disables the redirect after 4 s, so that the screen can be checked.
+  // Disables the redirect that follows after 4 s, so that the screen can be checked.
   await page.addInitScript(`
     const later = window.setTimeout
     window.setTimeout = (run, ms, ...rest) => (ms === 4000 ? 0 : later(run, ms, ...rest))

@@ -29,7 +29,7 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 
-/** Starts a hub with these settings, and a browser. Both are closed when the scope ends. */
+/** Starts a hub with these environment variables, and a browser. Both are closed on disposal. */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   await using resources = new AsyncDisposableStack()
   const { path } = resources.use(await newFolder())
@@ -104,7 +104,10 @@ export async function signOut(page: Page) {
   await page.waitForURL(/\/login$/)
 }
 
-/** Waits for a mail to an address with a link to a path, and returns the newest such link. It must differ from `before`. */
+/**
+ * Waits for a mail to an address that contains a URL with this path, and returns the newest such URL. It must differ from
+ * `before`.
+ */
 export async function mailedLink(
   { hub }: Pick<Stage, 'hub'>,
   address: string,
@@ -126,12 +129,12 @@ export async function mailedLink(
  */
 export async function expectGoodScreen(page: Page, name: string, prepare = async (): Promise<void> => {}) {
   const before = page.viewportSize()
-  // A page in the background gets no animation frames.
+  // Brings the page to the front, because a page in the background gets no animation frames.
   await page.bringToFront()
   for (const colorScheme of ['light', 'dark'] as const) {
-    // Disables transitions, because axe would measure intermediate colours.
+    // Disables transitions. Otherwise axe would measure intermediate colours.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // The console gets the new theme in the next frame and renders it in the following one.
+    // The console receives the new theme in the next frame and renders it in the following one.
     await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
     await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
     for (const size of SIZES) {
@@ -151,19 +154,19 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
 }
 
-/** The violations that axe finds on the page, each with rule, element and reason. */
+/** Returns the violations that axe finds on the page, each with rule, element and reason. */
 export async function violations(page: Page): Promise<string[]> {
   // Moves the mouse away, because tooltips are not part of the screen.
   await page.mouse.move(0, 0)
   // Scrolls up, because a target that the sticky bar partly covers would count as too small.
   await page.evaluate('scrollTo(0, 0)')
   const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-  // Legacy mode needs no second page. It cannot check cross-origin frames, which the console does not have.
+  // The legacy mode of axe needs no second page. It cannot check cross-origin frames, which the console does not have.
   const { violations } = await new AxeBuilder({ page }).withTags(tags).setLegacyMode().analyze()
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
 }
 
-/** Counts the requests of a page for an action while `run` runs. */
+/** Returns the number of requests for an action that a page sends while `run` runs. */
 export async function countingRequests(
   page: Page,
   action: string,

@@ -17,22 +17,22 @@ import { firstToken, newFolder } from './hub-child.ts'
 import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
 
 const MIB = 1024 * 1024
-/** Size of a real image, in bytes. */
+/** Size of the update image in bytes, like that of a real image. */
 const IMAGE_BYTES = 1024 * MIB
 const ROOT = join(import.meta.dirname, '..')
 /** Timeout in milliseconds for downloading, hashing and installing a gigabyte. */
 const PATIENCE_MS = 300_000
 
-/** Skips the test if the programs that the update script needs are missing. */
+/** Defines a test that is skipped if programs which the update script needs are missing. */
 const scenario = it.skipIf(!hasPrograms('jq', 'curl'))
 
 let stage: Stage
 let page: Page
 /** Proxy in front of the hub's files, which can interrupt a download. */
 let proxy: CuttingProxy
-/** The command line that makes the releases. */
+/** The command-line client that makes the releases. */
 let cli: Muster
-/** The device's folder. */
+/** Folder on this machine that stands for the device. */
 let device: string
 let organizationId: string
 let projectId: string
@@ -70,7 +70,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-/** Creates the packed agent, its configuration and an installer as on a device. Returns the path of the configuration. */
+/** Creates the packed agent, its configuration and an installer as on a device. Returns the path of the configuration file. */
 async function deviceFiles(): Promise<string> {
   const config = join(device, 'agent.toml')
   await writeFile(
@@ -103,7 +103,7 @@ async function program(name: string, text: string): Promise<void> {
   await chmod(path, 0o755)
 }
 
-/** Runs the update script as its timer does. Resolves to its exit code and its error output. */
+/** Runs the update script as its systemd timer does. Resolves to its exit code and its standard error. */
 async function update(): Promise<{ code: number; err: string }> {
   const child = spawn(join(ROOT, 'apps/agent/examples/ota/ota-file'), {
     cwd: device,
@@ -120,7 +120,7 @@ async function update(): Promise<{ code: number; err: string }> {
   return { code: child.exitCode!, err }
 }
 
-/** Creates a file of random bytes in the folder of the command line and returns its SHA-256 digest. */
+/** Creates a file of random bytes in the folder of the command-line client and returns its SHA-256 digest. */
 async function newImage(name: string, bytes: number): Promise<string> {
   await using file = await open(join(cli.folder, name), 'w')
   for (let at = 0; at < bytes; at += MIB) await file.write(randomBytes(Math.min(MIB, bytes - at)))

@@ -19,7 +19,7 @@ const LONG_FILENAME = `boot/${'x'.repeat(60)}/überlanger name <b>fett 🚜.bin`
 
 let stage: Stage
 let page: Page
-/** Another tab of the same person, which shows the changes of the first one. */
+/** Second tab of the same person, which must show the changes made in the first tab. */
 let other: Page
 let organizationId: string
 let repositoryId: string
@@ -44,7 +44,7 @@ it('leads from the top bar to the repositories, with a hint how to begin', async
   await page.getByRole('heading', { level: 2, name: 'Create your first repository' }).waitFor()
   expect(await nav.getByRole('link', { name: 'Repositories' }).getAttribute('aria-current')).toBe('page')
   await expectGoodScreen(page, 'repositories-empty')
-  // The path without a trailing slash leads here too.
+  // The path without a trailing slash leads to the same page.
   await other.goto(`${stage.hub.url}/${organizationId}/repositories`)
   await other.getByRole('heading', { level: 2, name: 'Create your first repository' }).waitFor()
 })
@@ -52,7 +52,7 @@ it('leads from the top bar to the repositories, with a hint how to begin', async
 it('creates a repository by name, opens it and shows it in the other tab', async () => {
   const dialog = await openNewRepository()
   await dialog.getByRole('button', { name: 'Create Repository' }).click()
-  // The console has no rule for names. The hub's error is shown.
+  // The console itself does not validate the name. It shows the hub's error.
   await dialog.getByRole('alert').getByText('The repository was not created.').waitFor()
   await expectGoodScreen(page, 'new-repository-refused')
   await dialog.getByLabel('Name (required)').fill(' fleet-images ')
@@ -163,7 +163,7 @@ it('lists packages by name, shows new ones at once, and filters and sorts them o
   await page.getByRole('button', { name: 'Name' }).click()
   await until('the other order', async () => (await names())[0]!.startsWith('xyy'))
   expect(new URL(page.url()).searchParams.get('sort')).toBe('-name')
-  // The commands can be expanded by keyboard.
+  // The commands are hidden until a person clicks the sentence.
   await sentence().click()
   await command('muster packages create fleet-images PACKAGE').waitFor()
   await expectGoodScreen(page, 'packages-commands')
@@ -259,7 +259,7 @@ it('lists the files of a version, marks missing ones, and downloads available on
   expect(uploaded.status, await uploaded.text()).toBeLessThan(300)
   await row.getByText('Not uploaded').waitFor({ state: 'detached' })
   await expectGoodScreen(page, 'version')
-  // Each click requests a new link.
+  // Each click requests a new download URL.
   for (const filename of ['image.raw', LONG_FILENAME]) expect(await downloaded(filename)).toEqual(IMAGE)
 })
 
@@ -448,7 +448,7 @@ it('fills the form with the stored values, but never with a secret and never ove
   await section.getByText('Enter the secret again to save.', { exact: true }).waitFor()
   expect(await field('Prefix (optional)').inputValue()).toBe('muster/')
   expect(await field('Secret access key (required)').inputValue()).toBe('')
-  // Another person changes the configuration. An unedited form is updated, an edited one keeps its values.
+  // Simulates that another person changes the configuration. An unedited form is updated, an edited form keeps its values.
   stored.s3Bucket = 'fleet-2'
   await refetchedConfig()
   await expect.poll(() => field('Bucket (required)').inputValue()).toBe('fleet-2')
@@ -549,14 +549,14 @@ async function openNewRepository() {
 }
 
 async function fillS3() {
-  // The hub refuses endpoints on its own machine unless its operator allows them.
+  // The hub refuses S3 endpoints on loopback addresses unless its operator allows them.
   await page.getByLabel('Endpoint (required)').fill('http://127.0.0.1:9')
   await page.getByLabel('Bucket (required)').fill('fleet')
   await page.getByLabel('Region (required)').fill('eu-north-1')
   await page.getByLabel('Access key id (required)').fill('AKIAEXAMPLE')
 }
 
-/** Makes the page refetch the S3 configuration by a change of the repository, and waits for the answer. */
+/** Changes the repository, so that the page refetches the S3 configuration, and waits for the answer. */
 async function refetchedConfig() {
   const answered = page.waitForResponse('**/repositories_GetS3Config')
   await invoke(page, 'repositories_SetDisplayName', { repositoryId, displayName: 'fleet-images' })

@@ -48,7 +48,7 @@ it('a large file is uploaded and downloaded without buffering it in the hub’s 
   const repositoryId = await newRepository(invoke)
   const transfer = async (bytes: Buffer): Promise<void> =>
     upAndDown(invoke, await newAsset(invoke, repositoryId, bytes), bytes)
-  // A first transfer loads code and allocates buffers, which must not count.
+  // A first transfer loads code and allocates buffers. This memory must not count.
   await transfer(randomBytes(8 * MIB))
   const before = proportionalBytes([hub.pid])
   let most = before

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** Digest of bytes in the format of the wire: `sha256_…` by default. */
+/** Digest of bytes in the wire format: `sha256_…` by default. */
 export function digestOf(bytes: Uint8Array, algorithm = 'sha256'): string {
   return `${algorithm.replace('-', '_')}_${createHash(algorithm).update(bytes).digest('hex')}`
 }
 
-/** Sends bytes to an upload address, like the command line. */
+/** Uploads bytes to an upload URL, like the command-line client. */
 export function putBytes(
   url: string,
   bytes: Uint8Array,

@@ -8,18 +8,21 @@ const MAIN = join(import.meta.dirname, '../../apps/cli/muster.js')
 
 export type Ran = { code: number | null; out: string; err: string }
 
-/** The command line as a separate process. Its working folder is also its home and is removed on disposal. */
+/**
+ * The command-line client `muster`. Each command runs in a separate process. Its working folder is also its home and is removed
+ * on disposal.
+ */
 export type Muster = AsyncDisposable & {
   folder: string
-  /** Runs a command to its end. `input` is its standard input. */
+  /** Runs a command until it exits. `input` is its standard input. */
   run(argv: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ran>
-  /** Runs a command that must succeed, and parses its output of `--json`. */
+  /** Runs a command with `--json`, which must succeed, and parses its output. */
   json<T>(...argv: string[]): Promise<T>
   /** Starts a command that keeps running. */
   start(argv: string[]): { child: ChildProcess; out: () => string; err: () => string; ended: Promise<Ran> }
 }
 
-/** Makes a command line with these environment variables. */
+/** Prepares the command-line client. Its processes get these environment variables. */
 export async function muster(environment: Record<string, string> = {}): Promise<Muster> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-cli-'))
   const start = (argv: string[], env: Record<string, string> = {}) => {
@@ -39,7 +42,8 @@ export async function muster(environment: Record<string, string> = {}): Promise<
   }
   const run: Muster['run'] = ([...argv], { input = '', env } = {}) => {
     const { child, ended } = start(argv, env)
-    // A command that does not read its input closes it, which would emit an error here.
+    // A process that exits without reading its standard input causes an `EPIPE` error here. Without a listener, Node would throw
+    // it.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     return ended

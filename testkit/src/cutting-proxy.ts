@@ -7,11 +7,11 @@ export type CuttingProxy = Disposable & {
   port: number
   /** Sets the port that connections are forwarded to. */
   leadTo(port: number): void
-  /** Breaks the next connection that carries `afterBytes` bytes in that direction. */
+  /** Closes the next connection that has carried `afterBytes` bytes in this direction. */
   cutOnce(direction: 'up' | 'down', afterBytes: number): void
-  /** True breaks all connections and refuses new ones; false accepts new ones again. */
+  /** With true, closes all connections and refuses new ones. With false, accepts new connections again. */
   down(isDown: boolean): void
-  /** Bytes carried up and down so far, and number of cuts. */
+  /** Number of bytes carried up (to the hub) and down so far, and number of connections closed by `cutOnce`. */
   carried: { up: number; down: number; cuts: number }
 }
 
@@ -33,7 +33,7 @@ export async function cuttingProxy(): Promise<CuttingProxy> {
       socket.on('error', () => {})
       socket.once('close', () => {
         open.delete(socket)
-        // Bytes received before a cut are still delivered.
+        // Bytes that arrived before the connection was closed are still delivered.
         other.end()
       })
     }

@@ -10,7 +10,7 @@ export type DatabaseSession = AsyncDisposable & {
   release(): Promise<void>
   /** Resolves when `count` statements of other sessions wait for a lock. */
   waitingStatements(count: number): Promise<void>
-  /** Terminates every other session on this database, like a restart of the server; returns their number. */
+  /** Terminates every other session on this database, as a restart of the server would. Returns their number. */
   terminateOthers(): Promise<number>
 }
 
@@ -29,7 +29,7 @@ export async function databaseSession(hub: Pick<TestHub, 'pool'>): Promise<Datab
     release: async () => void (await query('rollback')),
     async waitingStatements(count) {
       await until(`${count} statements wait`, async () => {
-        // Within a transaction PostgreSQL repeats its first snapshot of the statistics.
+        // Within a transaction PostgreSQL would return its first snapshot of the statistics again.
         await query('select pg_stat_clear_snapshot()')
         const waiting = await query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

@@ -10,18 +10,18 @@ const SOCKET_NAME = '.s.PGSQL.5432'
 export type DatabaseWire = AsyncDisposable & {
   /** URL of the database through this proxy, for `MUSTER_DATABASE_URL`. */
   url: string
-  /** The same URL with another host name of this machine. */
+  /** The same URL with another host name for this machine. */
   urlAt(host: string): string
   /** Connection settings through this proxy. */
   connection: { host: string; port: number; user: string; password: string; database: string }
   /** Holds back all answers until release(). */
   hold(): void
   release(): void
-  /** Stops all traffic on the existing connections; later connections work. */
+  /** Stops all traffic on the existing connections. New connections work. */
   freeze(): void
   /** Resets all connections. */
   cut(): void
-  /** Drops the answer to the next `text` on a connection that has sent `after`, and resets that connection. */
+  /** Drops the answer to the next `text` on a connection over which `after` was sent, and resets that connection. */
   loseAnswer(text: string, after?: string): void
   /** Number of answers dropped by loseAnswer(). */
   lost: number

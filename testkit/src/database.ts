@@ -9,22 +9,24 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The test run's PostgreSQL. Its database `muster` is the migrated template. */
+    /** Access to the PostgreSQL server of the test run. Its database `muster` is the migrated template. */
     database: { host: string; user: string; password: string }
   }
 }
 
-/** Connection limit of the test server. Test files run in parallel, each with up to three hubs and its own sessions. */
+/**
+ * Maximum number of connections to the test server. Test files run in parallel, each with up to three hubs and its own sessions.
+ */
 const MAX_CONNECTIONS = 200
 
 /**
- * Global set-up of a test run: starts one real PostgreSQL with a migrated template, which the database of each test hub
- * is cloned from.
+ * Global set-up of a test run. Starts a real PostgreSQL server with a migrated template database, from which the database of each
+ * test hub is cloned.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'))
-  // As root the server runs under another account, which must be able to enter the folder. Otherwise it would use another
-  // folder, which would not be removed.
+  // When this runs as root, PostgreSQL runs under another account, which must be able to enter the folder. Otherwise PostgreSQL
+  // would use another folder, which would not be removed.
   await chmod(folder, 0o755)
   const log = createLog('error')
   const database = await startEmbeddedDatabase(folder, log, { maxConnections: MAX_CONNECTIONS })

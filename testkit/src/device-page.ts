@@ -9,12 +9,12 @@ import { until } from './until.ts'
 export type DevicePage = AsyncDisposable & {
   device: FakeDevice
   owner: TestUser
-  /** The device's own host name, and the cookie that grants access. */
+  /** Host name of the device's page. `cookie` grants access to it. */
   host: string
   cookie: string
   /**
-   * Requests the device's page through the hub on a keep-alive connection. Resolves with the head of the answer; `body`
-   * sends the request's body.
+   * Requests the device's page through the hub on a keep-alive connection. Resolves with status and headers of the answer. `body`
+   * sends the request body.
    */
   ask(
     path: string,
@@ -23,7 +23,7 @@ export type DevicePage = AsyncDisposable & {
   ): Promise<IncomingMessage>
 }
 
-/** Connects a device that forwards to a server of this process, and obtains access to its page. */
+/** Connects a device that forwards to a server in this process, and obtains access to that server's page. */
 export async function devicePage(hub: TestHub, server: Pick<Server, 'address'>): Promise<DevicePage> {
   const { owner, token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token, link: { onRequest: forwardLocally } })
@@ -62,8 +62,8 @@ export async function devicePage(hub: TestHub, server: Pick<Server, 'address'>):
 }
 
 /**
- * Handles a forward like an agent: connects to the port of this machine or rejects. Each direction ends independently and
- * has the pace of the slower side.
+ * Handles a TCP forward like an agent: connects to the requested port on this machine, or rejects the channel. Each direction
+ * ends independently and has backpressure.
  */
 export function forwardLocally(wish: ChannelRequest): void {
   const target = Number(/^forward\/tcp\/(\d+)$/.exec(wish.endpoint)?.[1])

@@ -19,16 +19,16 @@ export type FakeDeviceOptions = {
   url: string
   token: string
   identity?: DeviceIdentity
-  /** True registers the connection as the device's own; true by default. */
+  /** Whether the hub registers the connection as the device's own. True by default. */
   register?: boolean
-  /** Headers that replace those of an agent; `undefined` removes one. */
+  /** Headers that replace the default headers of an agent. The value `undefined` removes a header. */
   headers?: Record<string, string | undefined>
   link?: LinkOptions
   /** Certificate and key for TLS, if the hub uses TLS. */
   tls?: TlsCredentials
 }
 
-/** TLS settings of a device. A session of an earlier connection avoids the full handshake. */
+/** TLS settings of a device. The TLS session of an earlier connection avoids the full handshake. */
 export type TlsCredentials = { cert?: string; key?: string; session?: Buffer }
 
 export type FakeDevice = AsyncDisposable & {
@@ -40,7 +40,7 @@ export type FakeDevice = AsyncDisposable & {
   invoke(name: string, input: unknown): Promise<unknown>
 }
 
-/** The hub refused the upgrade with an HTTP status. */
+/** Error for an upgrade that the hub refused with an HTTP status. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused'
   readonly status: number
@@ -53,7 +53,7 @@ export class ConnectionRefused extends Error {
   }
 }
 
-/** Creates an identity with a self-signed P-256 certificate, in the form of the public agent's. */
+/** Creates an identity with a self-signed P-256 certificate like that of the published Nexigon agent. */
 export async function deviceIdentity(notAfter = new Date('4096-01-01T00:00:00Z')): Promise<DeviceIdentity> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
@@ -105,7 +105,7 @@ export async function openWebSocket(
     rejectUnauthorized: false,
     ...tls,
   })
-  // Keep messages that the hub sends right after its answer, before a listener is attached.
+  // Stores messages that the hub sends right after the upgrade, before a listener is attached.
   const early: [Buffer, boolean][] = []
   const keep = (data: Buffer, isBinary: boolean): number => early.push([data, isBinary])
   webSocket.on('message', keep)
@@ -137,7 +137,7 @@ export async function connectDevice(options: FakeDeviceOptions): Promise<FakeDev
   }
 }
 
-/** Opens the link of a command line, with a user token and without a device. Rejects with `ConnectionRefused`. */
+/** Opens a link like the command-line client, with a user token and without a device. Rejects with `ConnectionRefused`. */
 export async function connectPerson(url: string, userToken: string): Promise<Link & AsyncDisposable> {
   const opened = await openWebSocket(url, {
     authorization: `Bearer ${userToken}`,
@@ -160,7 +160,7 @@ function linkOver(
 ): Link {
   const link = new Link(
     {
-      // The send callback runs when a message has left, so queued frames can follow.
+      // The callback of `send` runs when a message has left, so that queued frames can follow.
       send: message => webSocket.send(message, () => link.drained()),
       get bufferedBytes() {
         return webSocket.bufferedAmount

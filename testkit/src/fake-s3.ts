@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { AwsV4Signer } from 'aws4fetch'
 
-/** A fault of the store, for all requests or those of one method. */
+/** A fault of the fake S3 server. It affects all requests, or only those with `method`. */
 type Fault = {
   method?: string
-  /** Number of faulty requests; all if absent. */
+  /** Number of requests that the fault affects. All requests if absent. */
   times?: number
 } & (
   | { does: 'answers'; status: number; code?: string; headers?: Record<string, string> }
@@ -16,17 +16,17 @@ type Fault = {
   | { does: 'cuts' }
   /** Accepts the request and never answers. */
   | { does: 'hangs' }
-  /** Handles the request correctly, but only after `until`. */
+  /** Handles the request correctly, but only after `until` has resolved. */
   | { does: 'hesitates'; until: Promise<unknown> }
-  /** Reads the object at once and sends it after `for`. */
+  /** Reads the object at once and sends it after `for` has resolved. */
   | { does: 'waits'; for: Promise<unknown> }
   /** Sends an endless body. */
   | { does: 'streams-forever' }
-  /** Stores other bytes than those sent, and answers with success. */
+  /** Stores other bytes than the request has, and answers with success. */
   | { does: 'spoils' }
 )
 
-/** An in-memory object store that checks signatures and hashes, with faults on request. */
+/** An in-memory S3 server that checks signatures and hashes, with faults on request. */
 export type FakeS3 = AsyncDisposable & {
   endpoint: string
   bucket: string
@@ -37,13 +37,13 @@ export type FakeS3 = AsyncDisposable & {
   objects: Map<string, Buffer>
   /** Methods and keys of all requests. */
   requests: string[]
-  /** Bytes sent as bodies of objects. */
+  /** Number of bytes sent as bodies of objects. */
   sentBytes(): number
   misbehave(fault: Fault): void
   behave(): void
 }
 
-/** Starts a fake object store on loopback with one bucket. */
+/** Starts a fake S3 server on a loopback address with one bucket. */
 export async function fakeS3({
   region = 'us-east-1',
   bucket = 'artifacts',
@@ -131,7 +131,7 @@ export async function fakeS3({
   }
 
   const server = createServer((request, response) => void handle(request, response))
-  // With `Expect: 100-continue` the answer is decided before the body is read.
+  // With `Expect: 100-continue` the server answers before it reads the body, so it can refuse early.
   server.on('checkContinue', (request, response) => void handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -158,7 +158,7 @@ export async function fakeS3({
 
 type Keys = { accessKeyId: string; secretAccessKey: string; region: string }
 
-/** Recomputes the request's signature and compares it (Signature Version 4, in the header or in the query). */
+/** Recomputes the request's signature (AWS Signature Version 4, in the header or in the query) and compares it. */
 async function signatureProblem(
   { method, headers, url: target }: IncomingMessage,
   url: URL,
@@ -198,7 +198,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** The same number of bytes with one byte changed. */
+/** Returns a copy in which the last byte differs. */
 function spoilt(bytes: Buffer): Buffer {
   const other = Buffer.from(bytes)
   if (other.length > 0) other[other.length - 1]! ^= 1

@@ -2,11 +2,14 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Range below the ephemeral ports, so that the system does not assign a port between the check and its use. */
+/**
+ * Range of ports below the ephemeral ports, from `FROM` up to but excluding `BEFORE`. The operating system assigns none of them
+ * to another socket between the check and the use.
+ */
 const FROM = 20_000
 const BEFORE = 32_000
 
-/** Finds a free port, for programs that cannot choose one. */
+/** Finds a free port, for programs that cannot choose a free port themselves. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FROM, BEFORE)

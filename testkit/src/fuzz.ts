@@ -3,9 +3,12 @@ import { HELLO, mutatedFrame, seededRandom } from '@muster/link/testing'
 import type { WebSocket } from 'ws'
 import { deviceHeaders, deviceIdentity, openWebSocket, socketOf } from './fake-device.ts'
 
-/** Frames sent together. The hub must read them before more are sent, because frames after a fatal one are never read. */
+/**
+ * Number of frames sent together. More are sent only after the hub has read them, because it never reads frames after a fatal
+ * frame.
+ */
 const FRAMES_PER_BATCH = 32
-/** A write in this many is junk below the level of WebSocket frames. */
+/** Average number of frames between two writes of junk bytes, which are not valid WebSocket frames. */
 const JUNK_EVERY = 2_000
 
 type FuzzOptions = {
@@ -16,17 +19,17 @@ type FuzzOptions = {
   parallel: number
   /** Total number of frames to send. */
   maxFrames: number
-  /** Stops after this many milliseconds, once `minFrames` frames were sent. */
+  /** Limit of the run time in milliseconds, which applies once `minFrames` frames were sent. */
   maxMs: number
   minFrames?: number
 }
 
-/** Frames that the hub read on connections still open afterwards, and the number of connections used. */
+/** `frames`: number of frames that the hub read without ending their connection. `connections`: number of connections opened. */
 export type Fuzzed = { frames: number; connections: number }
 
 /**
- * Sends mutated frames to a hub over real sockets, from devices known to it. The frames are determined by the seed,
- * their timing is not. Each connection lives until the hub ends it.
+ * Sends mutated frames to a hub over real sockets, from devices that the hub knows. The seed determines the frames but not their
+ * timing. Each connection is used until the hub closes it.
  */
 export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
   const { url, token, seed, parallel, maxFrames, maxMs, minFrames = 0 } = options
@@ -39,7 +42,7 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
     const random = seededRandom(seed + index)
     const identity = await deviceIdentity()
     while (!isOver()) {
-      // A tenth of the connections are registered. For the others the hub writes no rows.
+      // A tenth of the connections are registered. For the others the hub writes no database rows.
       const headers = deviceHeaders({ url, token, register: random(10) === 0 }, identity)
       const { webSocket } = await openWebSocket(url, headers)
       webSocket.on('error', () => {})
@@ -59,7 +62,10 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
   return total
 }
 
-/** True if the connection is still open after the hub has read everything so far, checked by a WebSocket ping. */
+/**
+ * Waits until the hub has read everything sent so far, by a WebSocket ping. Resolves to true if the connection is still open
+ * then.
+ */
 function hasTaken(webSocket: WebSocket): Promise<boolean> {
   return new Promise(resolve => {
     if (webSocket.readyState !== webSocket.OPEN) return resolve(false)

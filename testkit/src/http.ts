@@ -9,17 +9,17 @@ export type Answer = {
   json<T = Record<string, unknown>>(): T
 }
 
-/** Options of a request. By default JSON is sent with the cookie and origin of a person. */
+/** Options of a request. With `as`, the request has the cookie of that person and an `Origin` header. */
 export type AskOptions = {
   method?: string
-  /** Sent as JSON; strings and bytes are sent unchanged. */
+  /** Request body, sent as JSON. Strings and bytes are sent unchanged. */
   body?: unknown
   as?: TestUser
   token?: string
   headers?: Record<string, string>
 }
 
-/** Sends one HTTP request to the hub, for tests of status, headers and text. */
+/** Sends one HTTP request to the hub. For tests of the status, headers and text of the answer. */
 export async function ask(
   { url }: Pick<TestHub, 'url'>,
   path: string,

@@ -1,10 +1,10 @@
 import type { LiveChange } from '@muster/actions'
 import type { TestHub, TestUser } from './test-hub.ts'
 
-/** The live notices sent to a person's console. */
+/** The live updates that the hub has sent to a person. */
 export type LiveStream = AsyncDisposable & { changes: LiveChange[] }
 
-/** Opens the live stream of a person like the console; resolves after the hub's first event. */
+/** Opens the live stream of a person like the console. Resolves after the hub's first event. */
 export async function liveStream(hub: Pick<TestHub, 'url'>, { cookie }: TestUser): Promise<LiveStream> {
   const stop = new AbortController()
   const response = await fetch(`${hub.url}/api/v1/live`, { headers: { cookie }, signal: stop.signal })

@@ -3,31 +3,31 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { parseMail, type ReceivedMail } from './mail.ts'
 
-/** A mail with its SMTP envelope recipients. */
+/** A mail and the recipients in its SMTP envelope. */
 export type DeliveredMail = ReceivedMail & { envelope: string[] }
 
 /** A real SMTP server on a free port of this machine. */
 export type MailServer = AsyncDisposable & {
-  /** Address for `smtpUrl` of a hub. */
+  /** SMTP URL for the setting `smtpUrl` of a hub. */
   url: string
   /** Received mails, oldest first. */
   mails: DeliveredMail[]
-  /** Number of attempts to deliver a mail, accepted or refused. */
+  /** Number of recipients that clients tried to deliver a mail to, accepted or refused. */
   attempts(): number
-  /** Refuses the next `count` recipients with this status. */
+  /** Refuses the next `count` recipients with this SMTP status. */
   refuseNext(count: number, status: number): void
-  /** Accepts mails and never answers. */
+  /** Makes the server read mails without ever acknowledging them. */
   hang(): void
   /** Stops the server. Its port then refuses connections. */
   stop(): Promise<void>
 }
 
 type MailServerOptions = {
-  /** Port to listen on; any free one by default. */
+  /** Port to listen on. Any free port by default. */
   port?: number
-  /** TLS from the first byte, with a self-signed certificate. */
+  /** True for implicit TLS, with a self-signed certificate. */
   secure?: boolean
-  /** Password that clients have to authenticate with. */
+  /** Password with which clients have to authenticate. */
   password?: string
 }
 

@@ -10,7 +10,7 @@ export type ReceivedMail = {
   subject: string
   text: string
   html: string
-  /** First link in the text. */
+  /** First URL in the text. */
   link: string
   /** The fully parsed mail. */
   email: Email
@@ -18,7 +18,7 @@ export type ReceivedMail = {
   raw: string
 }
 
-/** Parses a mail. */
+/** Parses the source text of a mail. */
 export async function parseMail(raw: Buffer): Promise<ReceivedMail> {
   const email = await PostalMime.parse(raw)
   const text = email.text ?? ''
@@ -34,7 +34,7 @@ export async function parseMail(raw: Buffer): Promise<ReceivedMail> {
   }
 }
 
-/** Mails in the outbox folder of a hub without a mail server, oldest first. */
+/** Reads the mails in the outbox folder of a hub without a mail server, oldest first. */
 export async function mailsIn(dataDir: string): Promise<ReceivedMail[]> {
   const folder = join(dataDir, 'outbox')
   const names = await readdir(folder).catch(() => [])

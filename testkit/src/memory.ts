@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const EVERY_MS = 250
-/** Minimum share of time for the measured work, because each measurement stops the process. */
+/** Minimum share of the time that the measured work gets. A measurement blocks the process. */
 const WORK_SHARE = 0.75
 
 /**
@@ -23,7 +23,8 @@ export async function heldDuring<Result>(
   const before = inUse()
   let heldBytes = 0
   const look = (): void => {
-    // Buffers are freed in the background, and at the latest when the next collection begins.
+    // Memory of buffers is freed in the background, at the latest when the next collection begins. So a second measurement may be
+    // lower.
     if (inUse() - before > heldBytes) heldBytes = Math.max(heldBytes, inUse() - before)
   }
   let timer: NodeJS.Timeout

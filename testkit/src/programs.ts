@@ -7,7 +7,7 @@ type Program = {
   debian: readonly string[]
 }
 
-/** External programs that tests run. `npm run test:setup` installs them, tests never do. */
+/** External programs that tests run. `npm run test:setup` installs them. Tests never install programs. */
 export const PROGRAMS = {
   caddy: { path: '/usr/bin/caddy', debian: ['caddy'] },
   curl: { path: '/usr/bin/curl', debian: ['curl'] },
@@ -25,7 +25,7 @@ export const PROGRAMS = {
 /** Python environment that `npm run test:setup` makes for schemathesis, the fuzzer of OpenAPI documents. */
 export const SCHEMATHESIS_FOLDER = join(import.meta.dirname, '../../node_modules/.cache/schemathesis')
 
-/** True if all these programs are installed. Tests that need a missing one are skipped. */
+/** Returns whether all these programs are installed. Tests that need a missing program are skipped. */
 export function hasPrograms(...names: (keyof typeof PROGRAMS)[]): boolean {
   return names.every(name => existsSync(PROGRAMS[name].path))
 }

@@ -9,7 +9,7 @@ import {
   openWebSocket,
 } from './fake-device.ts'
 
-/** A device whose frames are sent by the test. It sends no automatic answers. */
+/** A device that sends only frames which the test asks for. It does not answer frames of the hub automatically. */
 export type RawDevice = AsyncDisposable & {
   identity: DeviceIdentity
   webSocket: WebSocket
@@ -18,11 +18,11 @@ export type RawDevice = AsyncDisposable & {
   send(...frames: Frame[]): void
   /** Sends Hello and requests an executor channel. Resolves to the channel's number on the hub's side. */
   openExecutor(senderId?: number): Promise<number>
-  /** Resolves when the connection was closed. */
+  /** Resolves when the connection is closed. */
   closed: Promise<void>
 }
 
-/** Connects a `RawDevice`. Rejects with `ConnectionRefused`. */
+/** Connects a `RawDevice` to the hub. Rejects with `ConnectionRefused`. */
 export async function rawDevice(options: FakeDeviceOptions): Promise<RawDevice> {
   const identity = options.identity ?? (await deviceIdentity())
   const { webSocket, early } = await openWebSocket(options.url, deviceHeaders(options, identity))

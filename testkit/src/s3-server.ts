@@ -10,7 +10,7 @@ import { until } from './until.ts'
 
 const START_MS = 60_000
 
-/** A real S3 server on loopback. */
+/** A real S3 server on a loopback address. */
 export type S3Server = AsyncDisposable & {
   endpoint: string
   bucket: string
@@ -19,13 +19,13 @@ export type S3Server = AsyncDisposable & {
   secretAccessKey: string
   /** Keys of all objects in the bucket. */
   keys(): Promise<string[]>
-  /** Bytes of a stored object; undefined if there is none. */
+  /** Bytes of a stored object. Undefined if the object does not exist. */
   object(key: string): Promise<Buffer | undefined>
-  /** Replaces an object without the hub's knowledge. */
+  /** Replaces an object directly in the store, without the hub. */
   replace(key: string, bytes: Uint8Array): Promise<void>
 }
 
-/** True if an S3 server can be started here: Debian's OpenStack Swift, which needs root. */
+/** Returns whether an S3 server can be started here: Debian's OpenStack Swift, which needs root. */
 export function hasS3Server(): boolean {
   return (
     process.getuid?.() === 0 && hasPrograms('swift-account', 'swift-container', 'swift-object', 'swift-proxy')
@@ -43,7 +43,7 @@ export async function s3Server(): Promise<S3Server> {
     freePort(),
   ])
   const backends = { account, container, object }
-  // Each port was free when it was checked, but the same port may have been returned twice. In that case, starts again.
+  // Each port was free when it was checked, but the same port may have been chosen twice. In that case, starts again.
   if (new Set([port, ...Object.values(backends)]).size < 4) return s3Server()
   writeFileSync(join(folder, 'swift.conf'), '[swift-hash]\nswift_hash_path_suffix = muster\n')
   for (const [kind, at] of Object.entries(backends)) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** A database without a hub. */
+/** Database for tests that need no hub. */
 export type ScratchDatabase = AsyncDisposable & {
   connection: pg.PoolConfig
   /** URL for `MUSTER_DATABASE_URL`. */
@@ -10,7 +10,7 @@ export type ScratchDatabase = AsyncDisposable & {
   query: (text: string) => Promise<unknown[]>
 }
 
-/** Creates a database that is dropped on disposal: an empty one, or with the template `muster` a migrated one. */
+/** Creates a database that is dropped on disposal. With the template `muster` it is migrated, otherwise empty. */
 export async function scratchDatabase(
   template: 'template0' | 'muster' = 'template0',
 ): Promise<ScratchDatabase> {

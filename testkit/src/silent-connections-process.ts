@@ -3,7 +3,7 @@ import { encodeFrame } from '@muster/link'
 import { HELLO } from '@muster/link/testing'
 import { openWebSocket } from './fake-device.ts'
 
-/** Job of the process. */
+/** Connections that the forked process has to open. */
 export type SilentOrder = { url: string; headers: Record<string, string>; count: number }
 /** Progress that the process reports repeatedly. */
 export type SilentState = { closed: number; failure?: string }

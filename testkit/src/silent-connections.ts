@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process'
 import type { SilentOrder, SilentState } from './silent-connections-process.ts'
 
-/** Connections that send Hello and no other frame. */
+/** Connections that send Hello and no other frame, so that the hub gets no answers on them. */
 export type SilentConnections = Disposable & {
-  /** Number of connections that the hub has closed. Throws when one was refused. */
+  /** Number of connections that the hub has closed. Throws when the hub refused a connection. */
   closed(): number
 }
 

@@ -17,28 +17,28 @@ const PASSWORD = 'correct horse battery'
 export type TestUser = { userId: string; email: string; password: string; invoke: Invoke; cookie: string }
 
 export type TestHub = Hub & {
-  /** Origin of the hub's listener, for sockets. */
+  /** Origin of the hub's listener. Tests connect here even if the public URL differs. */
   url: string
   dataDir: string
   /** Waits for `count` mails to an address in the outbox, and returns them, oldest first. */
   mailsTo(address: string, count?: number): Promise<ReceivedMail[]>
   /** Queues a job and waits until it has ended, successfully or not. */
   runJob<N extends JobName>(job: N, data: JobData[N]): Promise<ActionOutput<'jobs_Query'>['jobs'][number]>
-  /** Actions without credentials. */
+  /** Runs actions without credentials. */
   anonymous: Invoke
-  /** Actions with a bearer token. */
+  /** Returns a function that runs actions with a bearer token. */
   withToken(token: string): Invoke
-  /** Creates an account with a session. */
+  /** Creates an account and a session for it. */
   user(options?: { isAdmin?: boolean; displayName?: string }): Promise<TestUser>
   /** Creates a user token of an account. */
   userToken(user: Pick<TestUser, 'userId'>): Promise<string>
-  /** Creates an organization with its administrator. */
+  /** Creates an organization that `admin` administers. */
   organization(admin: TestUser, members?: TestUser[]): Promise<string>
   /** Creates a project. */
   project(owner: TestUser, organizationId: string, name?: string): Promise<string>
   /** Creates a deployment token. */
   token(owner: TestUser, projectId: string, autoAccept?: boolean): Promise<{ tokenId: string; token: string }>
-  /** Creates a repository, private by default, with a random path handle. */
+  /** Creates a repository, private by default, with a random slug. */
   repository(
     owner: TestUser,
     organizationId: string,
@@ -48,7 +48,7 @@ export type TestHub = Hub & {
   package(owner: TestUser, repositoryId: string, name?: string): Promise<string>
   /** Creates a version of a package, with unlocked tags. */
   version(owner: TestUser, packageId: string, ...tags: string[]): Promise<string>
-  /** Creates a person, an organization, a project and a token with automatic acceptance: the start of most tests. */
+  /** Creates a person, an organization, a project and a deployment token with automatic acceptance. Most tests start with it. */
   fleet(): Promise<{
     owner: TestUser
     organizationId: string
@@ -74,7 +74,7 @@ export async function testHub(
     log,
   )
   const url = `${settings.tls ? 'https' : 'http'}://127.0.0.1:${hub.address.port}`
-  // With an HTTPS public URL the hub accepts writes only from HTTPS origins, also behind a proxy that ends TLS.
+  // With an HTTPS public URL the hub accepts writes only from HTTPS origins, even behind a proxy that terminates TLS.
   const origin = hub.publicUrl.startsWith('https:') ? url.replace('http:', 'https:') : url
   const client = (headers: Record<string, string>): Invoke => createClient({ baseUrl: url, headers })
 
@@ -92,7 +92,7 @@ export async function testHub(
         display_name: displayName ?? null,
       })
       .execute()
-    // Opens a session without a sign-in request, whose password check takes up to a second per user on a busy machine.
+    // Opens a session without a sign-in request. Its password check would take up to a second per user on a busy machine.
     const session = await hub.sessions.open({ userId, isAdmin, passwordHash: hash }, 'test', false)
     const cookie = `${hub.publicUrl.startsWith('https:') ? '__Host-muster' : 'muster'}=${session!.token}`
     return { userId, email, password: PASSWORD, cookie, invoke: client({ cookie, origin }) }
@@ -181,7 +181,7 @@ export async function testHub(
 
 let hash: Promise<string> | undefined
 
-/** All test accounts share one password, which is hashed once. */
+/** Returns the hash of the password that all test accounts share. It is computed once. */
 function passwordHash(): Promise<string> {
   hash ??= hashed(PASSWORD)
   return hash

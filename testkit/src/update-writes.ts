@@ -1,7 +1,7 @@
 import { newDatedId } from '@muster/actions'
 import type { FakeDevice } from './fake-device.ts'
 
-/** States and events of one update in the order of the public scripts (protocol 9). */
+/** States and events of one update in the order of the published update scripts (protocol 9). */
 const STEPS = [
   ['installing', 'checking for updates'],
   ['installing', 'update available, installing'],
@@ -12,8 +12,8 @@ const STEPS = [
 ] as const
 
 /**
- * Writes the properties and events of one update like the public update scripts: the status before each step and an
- * event after it. Rejects at the first refused write, where the scripts stop. Resolves to the last stored state.
+ * Writes the properties and events of one update like the published update scripts: the status before each step and an event
+ * after it. Rejects at the first refused write, where the scripts would stop. Resolves to the last stored state.
  */
 export async function writeUpdate({ deviceId, invoke }: FakeDevice): Promise<unknown> {
   const name = 'dev.nexigon.ota.status'

@@ -7,13 +7,13 @@ export type UpgradeAnswer = {
   /** Error body of a refusal. */
   body: { kind: string; message: string } | undefined
   retryAfterSecs: number | undefined
-  /** Socket of a successful upgrade, without any frames sent. */
+  /** Socket of a successful upgrade. No frames have been sent on it. */
   socket: Socket | undefined
 }
 
 /**
- * Requests an upgrade with these headers, which is much cheaper than a whole device. The caller has to close the
- * socket.
+ * Requests a WebSocket upgrade with these headers and sends no frames, which is much cheaper than connecting a `FakeDevice`. The
+ * caller has to close the socket.
  */
 export function askUpgrade(url: string, headers: Record<string, string>): Promise<UpgradeAnswer> {
   return new Promise((done, failed) => {
@@ -30,7 +30,7 @@ export function askUpgrade(url: string, headers: Record<string, string>): Promis
     asked.once('error', failed)
     asked.once('upgrade', (_response, socket: Socket) => {
       socket.on('error', () => {})
-      // Reads and drops the hub's data. Otherwise the end of the socket would not be noticed.
+      // Reads and discards the hub's data. Otherwise Node would not report the end of the socket.
       socket.resume()
       done({ status: 101, body: undefined, retryAfterSecs: undefined, socket })
     })

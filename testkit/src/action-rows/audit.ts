@@ -54,7 +54,7 @@ export const auditRows: Rows<typeof audit> = {
   },
 }
 
-/** A list of audit events. `of` returns the columns that make an event part of the list. */
+/** Description of a list of audit events. `of` returns the columns by which an event belongs to the list, such as `project_id`. */
 function eventList(of: (world: World) => object): List {
   return {
     items: 'events',

@@ -1,7 +1,7 @@
 import { newId } from '@muster/actions'
 import type { Item, World } from './row.ts'
 
-/** Names of the items that are added to each list. */
+/** Names of the items that the tests add to each list. */
 export const NAMES = [
   'Gate',
   'gate',
@@ -26,16 +26,16 @@ export const NAMES = [
 
 /** Time of the first item in milliseconds: a day ago, so that retention does not delete the items. */
 export const FIRST_MS = Math.floor(Date.now() / 1000) * 1000 - 24 * 60 * 60 * 1000
-/** Every second item shares its time with the one before, so that ids decide their order. */
+/** Time of an item. Every second item has the same time as the item before it, so that ids decide their order. */
 export const timeOf = (index: number): Date => new Date(FIRST_MS + Math.floor(index / 2) * 1000)
 
 export const text = (field: string) => (item: Item) => (item[field] ?? '') as string
 export const time = (field: string) => (item: Item) => Date.parse(item[field] as string)
-/** Creation time of an item whose list does not show it. */
+/** Creation time in milliseconds of an item, for a list whose items have no such field. */
 export const createdAt = (idField: string) => (item: Item, world: World) =>
   world.createdAt.get(item[idField] as string)!
 
-/** Adds no item, for a list that shows the rows of another one. */
+/** Adds no item, for a list that shows the rows of another list. */
 export const addNothing = async (): Promise<void> => {}
 
 export async function addUser({ hub }: World, name: string, index: number): Promise<string> {

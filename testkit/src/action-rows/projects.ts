@@ -103,7 +103,6 @@ export const projectRows: Rows<typeof projects> = {
       defaultSort: 'name',
       hasText: true,
       add: async ({ hub, projectId, organizationId }) => {
-        // Links all repositories of the organization.
         await hub.pool.query(
           `insert into project_repository (project_id, repository_id)
          select $1, repository_id from repository where organization_id = $2 on conflict do nothing`,

@@ -78,7 +78,7 @@ export const repositoryRows: Rows<typeof repositories> = {
       hasText: false,
       add: async ({ hub, repositoryId }, _name, index) => {
         await assetRow(hub, repositoryId, {
-          // The sizes cross 10, because they must be sorted as numbers and not as texts. Some exceed 32 bits.
+          // The sizes cross 10, because they must be sorted as numbers and not as strings. Some exceed 32 bits.
           size: index % 3 ? 8 + index : 2 ** 40 + index,
           createdAt: timeOf(index),
         })
@@ -95,7 +95,6 @@ export const repositoryRows: Rows<typeof repositories> = {
       defaultSort: 'name',
       hasText: true,
       add: async ({ hub, repositoryId, organizationId }) => {
-        // Links all projects of the organization.
         await hub.pool.query(
           `insert into project_repository (project_id, repository_id)
          select project_id, $1 from project where organization_id = $2 on conflict do nothing`,

@@ -26,9 +26,9 @@ export const MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin', 'us
 export const READERS: readonly ActorName[] = [...MEMBERS, 'instanceAdmin']
 /** All callers who are signed in or use a user token. */
 export const PEOPLE: readonly ActorName[] = [...READERS, 'otherTenant']
-/** Callers who may manage the members of the organization. */
+/** Callers who may manage members of the organization. */
 export const KEEPERS: readonly ActorName[] = ['organizationAdmin', 'instanceAdmin']
-/** Readers of a private repository that is linked to the project. */
+/** Callers who may read a private repository that is linked to the project. */
 export const REPOSITORY_READERS: readonly ActorName[] = [...READERS, 'ownDevice', 'siblingDevice']
 export const ONESELF: readonly ActorName[] = ['member', 'userToken']
 export const ONESELF_OR_ADMIN: readonly ActorName[] = [...ONESELF, 'instanceAdmin']
@@ -48,7 +48,7 @@ export type World = RepositoryIds & {
   tokenId: string
   deviceId: string
   s3: FakeS3
-  /** Creation times in milliseconds by id, of records whose list does not show them. */
+  /** Creation times in milliseconds, by id, of records in lists whose items have no such field. */
   createdAt: Map<string, number>
 }
 
@@ -56,9 +56,11 @@ export type World = RepositoryIds & {
 export type AuditWorld = World & {
   /** Makes a secret that must be stored nowhere. */
   plant: () => string
-  /** Secrets that the hub made; they must be neither stored nor logged. */
+  /** Secrets that the hub generated. They must be neither stored nor logged. */
   generated: string[]
-  /** Secrets in mails. They must not be stored; without a mail server the log shows their links. */
+  /**
+   * Secrets in mailed links. They must not be stored. Without a mail server the hub logs the links, so the log may contain them.
+   */
   mailed: string[]
 }
 
@@ -77,13 +79,16 @@ export type List = {
   hasText: boolean
   /** Field of an item that holds its name; `name` by default. */
   named?: string
-  /** True for logs. They may have millions of rows, so they have no total. */
+  /** True for logs. They may have millions of rows, so their lists have no total. */
   hasNoTotal?: boolean
-  /** Adds an item. Does nothing if this list shows the rows of another one. */
+  /** Adds an item. Does nothing if this list shows the rows of another list. */
   add: (world: World, name: string, index: number) => Promise<void>
 }
 
-/** Requires `list` for actions whose input has `sort`. An input without fields has every string as a key, so that case comes first. */
+/**
+ * Requires `list` for actions whose input has `sort`. The first case is for inputs without fields: their type has every string as
+ * a key.
+ */
 type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
   ? { list?: never }
   : 'sort' extends keyof ActionInput<N>
@@ -98,9 +103,9 @@ export type Row<N extends ActionName> = ListOf<N> & {
    * and the organization succeeds with it. Records that the action deletes or changes irreversibly are created for each call.
    */
   input: (world: World, oneself: Person) => ActionInput<N> | Promise<ActionInput<N>>
-  /** Actors that may run it; all others are rejected. */
+  /** Actors that may run the action. All others are rejected. */
   may: readonly ActorName[]
-  /** Input for the audit test if it needs secrets, or a state that takes too long to create for the other tests. */
+  /** Input for the audit test, if that test needs secrets or a state that takes too long to create for the other tests. */
   audited?: (world: AuditWorld, oneself: TestUser) => ActionInput<N> | Promise<ActionInput<N>>
 }
 

@@ -10,25 +10,25 @@ type ReplayOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls
 }
 
 /**
- * Replays the calls of a device with public software over real links: the start of the service, each one-shot command,
- * and the update scripts (protocol 3.7, 3.8, 9). Rejects when the hub refuses a call, or answers with a value that
- * would stop a script.
+ * Replays the calls of a device with published Nexigon software over real links: the start of the agent service, each one-shot
+ * command, and the update scripts (protocol 3.7, 3.8, 9). Rejects when the hub refuses a call, or answers with a value that would
+ * stop a script.
  */
 export type DeviceReplay = AsyncDisposable & {
   agent: PublicAgent
   /** Runs each one-shot command once. */
   oneShots(): Promise<void>
-  /** The update script: finds the update, downloads the bundle, and reports until the reboot. */
+  /** Runs the update script up to the reboot: finds the update, downloads the bundle and reports. */
   install(): Promise<void>
-  /** The update script after the reboot: commits the update and reports. */
+  /** Runs the update script after the reboot: commits the update and reports. */
   commit(): Promise<void>
-  /** The update script when no newer version exists. */
+  /** Runs the update script when no newer version exists. */
   check(): Promise<void>
 }
 
 type Run = (action: string, input: object) => Promise<unknown>
 
-/** Property name of the update configuration, which changed on 2026-01-26. */
+/** Name of the property with the update configuration. The update scripts changed it on 2026-01-26. */
 const OTA_CONFIG: Record<Age, string> = {
   '2025': 'org.rugix.ota.config',
   '2026': 'dev.nexigon.ota.config',
@@ -37,7 +37,7 @@ const OTA_CATEGORY: Record<Age, string> = { '2025': 'org.rugix.ota', '2026': 'ot
 const OTA_STATUS = 'dev.nexigon.ota.status'
 const OLD_VERSION = '1.0.0'
 
-/** Starts the service of a device with public software; the other parts run on request. */
+/** Starts the agent service of a device with published Nexigon software. The returned functions run the other parts. */
 export async function deviceReplay({ age, update, ...options }: ReplayOptions): Promise<DeviceReplay> {
   const agent = await publicAgent({ age, ...options })
   await agent.started
@@ -73,7 +73,7 @@ export async function deviceReplay({ age, update, ...options }: ReplayOptions): 
       throw new Error(`the download of ${filename} was answered ${response.status}`)
     return Buffer.from(await response.arrayBuffer())
   }
-  /** Runs the first steps of every script. */
+  /** Runs the first steps that all update scripts have in common. */
   async function begin(): Promise<void> {
     await getProperty(OTA_CONFIG[age])
     const stored = (await getProperty(OTA_STATUS)) as Record<string, unknown> | undefined

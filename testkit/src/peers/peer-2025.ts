@@ -3,13 +3,13 @@ import { type FirstPing, type LegacyChannel, LegacyPeer } from '@muster/link/tes
 import type { WebSocket } from 'ws'
 import type { Peer, PeerChannel, PeerEnd, PeerRequest } from './peer.ts'
 
-/** Pause of a client between a Pong and its next Ping (protocol 2.9), in milliseconds. */
+/** Pause of a published client between a Pong and its next Ping (protocol 2.9), in milliseconds. */
 const PING_MS = 5_000
 
 /**
- * The link of a public client of 2025 over a real WebSocket. It sends Hello and Ping at once, in the order of
- * `firstPing`. It ignores text, does not check the magic, never times out, and crashes on the frames that crashed the
- * real clients.
+ * Simulates the link of a published Nexigon client of 2025 over a real WebSocket. It sends Hello and Ping at once, in the order
+ * of `firstPing`. It ignores text messages, does not check the magic of Hello, never times out, and crashes on the frames that
+ * crashed the real clients.
  */
 export function peer2025(
   { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },
@@ -64,7 +64,7 @@ export function peer2025(
     }
     legacy.receive(message)
     if (frame.type === 'ChannelRequest') {
-      // The client accepts before it reads the endpoint.
+      // A client of 2025 accepts a channel request before it reads the endpoint.
       const channel = [...legacy.channels.values()].at(-1)!
       const endpoint = Buffer.from(frame.endpoint).toString()
       onRequest({
@@ -112,7 +112,7 @@ export function peer2025(
   }
 }
 
-/** A channel of a public client of 2025. When the end arrives, unread data is lost (protocol 2.7). */
+/** A channel of a published client of 2025. When the end arrives, unread data is lost (protocol 2.7). */
 class StreamOf2025 implements PeerChannel {
   readonly #legacy: LegacyPeer
   readonly #channel: LegacyChannel

@@ -1,7 +1,7 @@
 import { RemoteActionError, type WireErrorKind } from '@muster/link'
 import type { Age, Peer, PeerChannel } from './peer.ts'
 
-/** The client could not parse an answer. Its command fails with this message (protocol 7.2). */
+/** Error for an answer that a published client could not parse. The client's command fails with this message (protocol 7.2). */
 export class MalformedOutput extends Error {
   override readonly name = 'MalformedOutput'
 }
@@ -27,8 +27,8 @@ export class PeerRpc {
   }
 
   /**
-   * Runs an action. Rejects with `RemoteActionError` for an error of the hub, and with `MalformedOutput` for an answer
-   * that this age cannot parse.
+   * Runs an action. Rejects with `RemoteActionError` for an error of the hub, and with `MalformedOutput` for an answer that
+   * clients of this age cannot parse.
    */
   async invoke(name: string, input: unknown): Promise<unknown> {
     const nameBytes = Buffer.from(name)
@@ -38,14 +38,14 @@ export class PeerRpc {
     const inputLength = Buffer.alloc(4)
     inputLength.writeUInt32BE(inputBytes.length)
     const parts = [nameLength, nameBytes, inputLength, inputBytes]
-    // Clients of 2025 write a request at once, those of 2026 field by field (protocol 2.6).
+    // Clients of 2025 write a request at once, clients of 2026 write it field by field (protocol 2.6).
     for (const bytes of this.#age === '2025' ? [Buffer.concat(parts)] : parts)
       await this.#channel.write(bytes)
     const length = (await this.#take(4)).readUInt32BE(0)
     return this.#parse((await this.#take(length)).toString())
   }
 
-  /** Drops the channel, as at the end of a command. */
+  /** Closes the channel, as at the end of a command. */
   close(): void {
     this.#channel.close()
   }
@@ -62,7 +62,7 @@ export class PeerRpc {
   }
 
   /**
-   * Parses the envelope as strictly as public clients: exactly two keys, and only error kinds known to this age
+   * Parses the envelope as strictly as published clients: exactly two keys, and only error kinds known to clients of this age
    * (protocol 0.2, 3.2).
    */
   #parse(text: string): unknown {

@@ -1,41 +1,41 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** Ages of public clients (protocol 0.1): November 2025 and August 2026. */
+/** Ages of published Nexigon clients (protocol 0.1): November 2025 and August 2026. */
 export type Age = '2025' | '2026'
 
-/** End of a public client's connection. The client itself never sends Close (protocol 2.8). */
+/** End of a published client's connection. The client itself never sends Close (protocol 2.8). */
 export type PeerEnd = {
   /**
-   * `Close`: the hub sent Close. `Bare`: the WebSocket closed without it, after which clients of 2025 hang. `Panic`: a
-   * frame that crashes this age.
+   * `Close`: the hub sent Close. `Bare`: the WebSocket closed without a Close frame, after which clients of 2025 hang. `Panic`:
+   * the hub sent a frame that crashes clients of this age.
    */
   how: 'Close' | 'Bare' | 'Panic'
   reason: string
 }
 
-/** A channel of a public client: a stream of bytes. `Channel` of packages/link matches it. */
+/** A channel of a published client, as a stream of bytes. `Channel` of packages/link is assignable to it. */
 export type PeerChannel = {
   /** Next bytes, or null at the end of the data. */
   read(): Promise<Uint8Array | null>
   write(bytes: Uint8Array): Promise<void>
-  /** Bytes written and not sent yet. */
+  /** Number of bytes written and not sent yet. */
   readonly queuedBytes: number
   /** Ends this side's data (0x17). */
   end(): void
-  /** Drops the channel. The frames sent for this depend on the age (protocol 2.7). */
+  /** Closes the channel. The frames sent for this depend on the age of the client (protocol 2.7). */
   close(): void
 }
 
 /** A channel request of the hub. */
 export type PeerRequest = { endpoint: string; accept(): PeerChannel; reject(reason: string): void }
 
-/** The link of a public client of either age. */
+/** The link of a published client of either age. */
 export type Peer = AsyncDisposable & {
-  /** Requests a channel from the hub; rejects with `ChannelRejectedError`. */
+  /** Requests a channel from the hub. Rejects with `ChannelRejectedError`. */
   open(endpoint: string): Promise<PeerChannel>
   ended: Promise<PeerEnd>
-  /** Disconnects without Close, like every public client. */
+  /** Disconnects without Close, like every published client. */
   drop(): void
   /** Crashes the client, as one of the fatal frames would. */
   panic(reason: string): void
@@ -55,7 +55,7 @@ export async function pipe(channel: PeerChannel, socket: Socket): Promise<void> 
       await channel.write(chunk as Buffer)
     channel.end()
   }
-  // A reset by the service, or a hub that stops reading, ends both directions.
+  // A reset by the socket's peer, or a hub that stops reading, ends both directions.
   await Promise.all([toSocket(), toChannel()]).then(
     async () => {
       // Waits for queued bytes, because dropping the channel would discard them.

@@ -14,20 +14,22 @@ import { PeerRpc } from './peer-rpc.ts'
 
 type PublicAgentOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls'> & {
   age: Age
-  /** Order of the first frames of clients of 2025. */
+  /** Order of the first frames. Used only for clients of 2025. */
   firstPing?: FirstPing | undefined
 }
 
-/** A public agent running as a service, with its one-shot commands. */
+/** Simulation of a published Nexigon agent that runs as a service, with its one-shot commands. */
 export type PublicAgent = AsyncDisposable & {
   deviceId: string
   identity: DeviceIdentity
   ended: Promise<PeerEnd>
-  /** Answers to the first update of the system information and to the other start-up actions of 2026. */
+  /**
+   * Answers to the actions that the agent runs at its start: the first update of the system information, and for 2026 two more.
+   */
   started: Promise<unknown[]>
-  /** Runs one action like a one-shot command (protocol 3.8). */
+  /** Runs one action as a one-shot command does (protocol 3.8). */
   oneShot(action: string, input: object): Promise<unknown>
-  /** Runs a one-shot command of several actions. The device's id is added to each input. */
+  /** Runs several actions as a one-shot command. The device's id is added to each input. */
   command<T>(work: (run: (action: string, input: object) => Promise<unknown>) => Promise<T>): Promise<T>
   /** Resets the connection, like a power failure. */
   drop(): void
@@ -74,8 +76,8 @@ const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
 }
 
 /**
- * Starts the public agent of an age: connects, queries its actor, and publishes its properties (protocol 3.7). Rejects
- * with `ConnectionRefused`, after which a real agent exits and is restarted by systemd.
+ * Starts the simulation of a published Nexigon agent: connects, queries the actor, and publishes properties (protocol 3.7).
+ * Rejects with `ConnectionRefused`. A real agent would then exit, and systemd would restart it.
  */
 export async function publicAgent(options: PublicAgentOptions): Promise<PublicAgent> {
   const { age } = options
@@ -87,7 +89,7 @@ export async function publicAgent(options: PublicAgentOptions): Promise<PublicAg
   async function start(): Promise<unknown[]> {
     const set = (on: PeerRpc, index: number): Promise<unknown> =>
       on.invoke('devices_SetProperty', { deviceId, ...STARTUP[age][index] })
-    // Agents of 2025 keep one executor. Agents of 2026 open a second one for telemetry and close the first.
+    // Agents of 2025 keep one executor channel. Agents of 2026 open further ones for telemetry and work, and close the first.
     if (age === '2025') return [await set(rpc, 0)]
     const telemetry = await PeerRpc.open(age, peer)
     const work = await PeerRpc.open(age, peer)
@@ -107,15 +109,15 @@ export async function publicAgent(options: PublicAgentOptions): Promise<PublicAg
       const id = await deviceIdOf(session)
       return await work((action, input) => session.invoke(action, { deviceId: id, ...input }))
     } finally {
-      // A one-shot process of 2025 exits without closing anything. In 2026 it uses the running agent's link and closes
-      // only its channel.
+      // A one-shot process of 2025 exits without closing anything. A one-shot command of 2026 uses the running agent's link and
+      // closes only its own channel.
       if (own) own.drop()
       else session.close()
     }
   }
 
   const started = start()
-  // An agent that is dropped early leaves these calls unanswered.
+  // An agent that is dropped early leaves these calls unanswered. Their rejection must not be unhandled.
   started.catch(() => {})
   return {
     deviceId,
@@ -145,7 +147,7 @@ async function deviceIdOf(rpc: PeerRpc): Promise<string> {
   return actor.deviceId
 }
 
-/** Handles a forward. Agents of 2025 accept before they connect, agents of 2026 connect first (protocol 3.3). */
+/** Handles a TCP forward. Agents of 2025 accept before they connect, agents of 2026 connect first (protocol 3.3). */
 function forward(age: Age, peer: Peer, request: PeerRequest): void {
   const port = Number(FORWARD.exec(request.endpoint)?.[1])
   if (!(port <= 65_535)) {

@@ -7,26 +7,29 @@ import { peer2025 } from './peer-2025.ts'
 import { peer2026 } from './peer-2026.ts'
 import { PeerRpc } from './peer-rpc.ts'
 
-/** The public command line during one of its commands. */
+/** Simulation of the published Nexigon command-line client while one of its commands runs. */
 export type PublicCommandLine = AsyncDisposable & {
   actor: Record<string, string>
   ended: Promise<PeerEnd>
-  /** Runs an action of the command. */
+  /** Runs an action as part of the command. */
   invoke(action: string, input: object): Promise<unknown>
-  /** `forward DEVICE LOCAL:REMOTE`: a local port that is forwarded to a port of a device (protocol 3.4). */
+  /** Runs `forward DEVICE LOCAL:REMOTE`: listens on a local port and forwards it to a port of a device (protocol 3.4). */
   forward(
     deviceId: string,
     remotePort: number,
   ): Promise<
     {
       localPort: number
-      /** Messages printed about connections that could not be opened. */
+      /** Error messages about connections that could not be opened. */
       errors: string[]
     } & Disposable
   >
 }
 
-/** Starts the public command line of an age with a user token (protocol 7.2). Rejects with `ConnectionRefused`. */
+/**
+ * Starts the simulation of the published command-line client of an age, with a user token (protocol 7.2). Rejects with
+ * `ConnectionRefused`.
+ */
 export async function publicCommandLine({
   age,
   url,
@@ -36,7 +39,7 @@ export async function publicCommandLine({
   age: Age
   url: string
   userToken: string
-  /** Order of the first frames of clients of 2025. */
+  /** Order of the first frames. Used only for clients of 2025. */
   firstPing?: FirstPing | undefined
 }): Promise<PublicCommandLine> {
   const opened = await openWebSocket(url, {
@@ -44,7 +47,7 @@ export async function publicCommandLine({
     'x-register-connection': 'true',
     'x-user-token': userToken,
   })
-  // Real command lines reject channel requests of the hub with an empty reason. The hub never sends any.
+  // The real command-line clients reject channel requests of the hub with an empty reason. The hub never sends any to them.
   const rejectAll = (request: PeerRequest): void => request.reject('')
   const peer = age === '2025' ? peer2025(opened, rejectAll, firstPing) : peer2026(opened, rejectAll)
   const rpc = await PeerRpc.open(age, peer)

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { digestOf, putBytes } from '../blob-upload.ts'
 import type { TestHub } from '../test-hub.ts'
 
-/** An update that the public update scripts of both ages can install. */
+/** An update that the published update scripts of both ages can install. */
 export type PublicUpdate = {
-  /** `repository/package/tag`, as configured on devices. */
+  /** Path `repository/package/tag`, as configured on devices. */
   path: string
-  /** System name, the prefix of the file names. */
+  /** Name of the system. File names begin with it. */
   system: string
   /** Version of the image. */
   version: string
@@ -14,7 +14,7 @@ export type PublicUpdate = {
 }
 
 /**
- * Publishes an update like the release scripts (protocol 9): a repository linked to the project, a package, a version
+ * Publishes an update like the published release scripts (protocol 9): a repository linked to the project, a package, a version
  * with files and their metadata, and a tag.
  */
 export async function publicUpdate(
