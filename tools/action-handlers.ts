@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export async function actionHandlers(folder: string): Promise<string> {
   const files = (await readdir(folder, { recursive: true }))
     .filter(file => file.includes('/') && file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    // The order in which Biome keeps imports.
+    // Biome keeps imports in this order.
     .sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1))
   const bound = await Promise.all(
     files.map(async file => {

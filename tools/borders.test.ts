@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Lints files of the given texts with this repository's rules for imports. Returns each violation as `file: rule`. */
+/** Lints files with the given texts by this repository's import rules. Returns each violation as `file: rule`. */
 function violationsIn(files: Record<string, string>): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'muster-borders-'))
   try {

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 it('O11: starts with a built console if Vite is installed and its plugin is not', async () => {
   const root = await mkdtemp(join(tmpdir(), 'muster-console-'))
   try {
-    // The state after `npm ci --omit=dev`: Vite is installed as a dependency of the test kit.
+    // Creates the state after `npm ci --omit=dev`: Vite is installed as a dependency of the test kit.
     for (const folder of [
       'tools',
       'node_modules/vite',

@@ -11,7 +11,8 @@ const stamp = join(dist, '.sources')
 
 const hash = hashOf(['apps/console', 'packages/actions/src', 'packages/concurrency/src', 'package-lock.json'])
 const isBuilt = existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
-// Vite may be installed as a dependency of the test kit. Its React plugin is a development package of the console only.
+// A production installation has Vite as a dependency of the test kit, but not Vite's React plugin, which only the console's
+// development dependencies contain.
 const canBuild = existsSync(join(root, 'node_modules/vite')) && existsSync(join(root, 'node_modules/@vitejs'))
 if (!isBuilt) {
   if (canBuild) {
@@ -50,7 +51,10 @@ function filesIn(path: string): string[] {
   }
 }
 
-/** Assets have content-based names, so they are compressed once with the strongest settings. */
+/**
+ * Compresses the built assets with the strongest settings. Their names contain content hashes, so each file is compressed only
+ * once.
+ */
 function compress(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!/\.(js|css|svg|json|html)$/.test(name)) continue

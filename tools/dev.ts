@@ -14,7 +14,7 @@ const HUB_PORT = 6878
 const CONSOLE_PORT = 5173
 const HUB_URL = `http://localhost:${HUB_PORT}`
 const SOURCES = ['apps/hub/src', 'packages/actions/src', 'packages/concurrency/src', 'packages/link/src']
-/** Quiet time after a change before the hub starts again, in milliseconds: editors write several files at once. */
+/** Time without further changes before the hub is restarted, in milliseconds. Editors write several files at once. */
 const SETTLE_MS = 200
 /** Deadline for the hub to stop, in milliseconds. */
 const STOP_TIMEOUT_MS = 20_000
@@ -61,7 +61,7 @@ async function startHub(): Promise<ChildProcess> {
   const ready = Promise.withResolvers<void>()
   let output = ''
   child.stdout!.on('data', (chunk: Buffer) => {
-    // Log lines after the startup banner are written to the terminal. The banner itself is replaced by the one above.
+    // Only log lines after the hub's startup banner are written to the terminal. The text above replaces the banner.
     if (output.includes('Stop with')) process.stdout.write(chunk)
     else output += chunk.toString()
     if (output.includes('Stop with')) ready.resolve()

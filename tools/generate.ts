@@ -60,7 +60,7 @@ async function auditEvents(): Promise<string> {
 
 async function schemaOfMigrations(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-generate-'))
-  // The database's account must be able to enter the folder.
+  // If this runs as root, PostgreSQL runs under another account, which must be able to enter the folder.
   await chmod(folder, 0o755)
   const log = createLog('error')
   try {

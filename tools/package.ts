@@ -1,5 +1,5 @@
-// Bundles the agent and the command line into one file each, muster-agent and muster, which need only Node 24.
-// Argument: the output folder, `dist` by default.
+// Bundles the agent and the command-line client into one file each, muster-agent and muster, which need only Node 24. The
+// argument is the output folder, `dist` by default.
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'vite'
@@ -17,16 +17,17 @@ for (const [name, app] of [
     root,
     configFile: false,
     logLevel: 'warn',
-    // Bundle all packages, because the target machine has no node_modules.
+    // Bundles all packages, because the target machine has no node_modules.
     ssr: { noExternal: true },
     build: {
       ssr: join(root, 'apps', app, 'src/main.ts'),
       outDir,
       emptyOutDir: false,
-      // Emits syntax that Node 20 can parse, so that the version check runs there.
+      // Emits syntax that Node 20 can parse. Otherwise Node 20 would report a syntax error instead of the version check's
+      // message.
       target: 'node20',
       rolldownOptions: {
-        // Optional native modules of ws; it works without them.
+        // Optional native modules of the package ws, which works without them.
         external: ['bufferutil', 'utf-8-validate'],
         output: { entryFileNames: name, banner: `#!/usr/bin/env node\n${requireNode}`, codeSplitting: false },
       },

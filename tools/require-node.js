@@ -1,5 +1,5 @@
-// First import of all programs: checks the Node version before any code that an older Node cannot parse. `tools/package.ts`
-// prepends this text to packed files, so the block keeps its names out of their scope.
+// First import of all programs. Checks the Node version before any code that an older Node cannot parse. `tools/package.ts`
+// prepends this text to packed files, so a block keeps its variables out of their scope.
 {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 24) {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** Runs an entry file as an older Node would: with that version, and without the missing functions. */
+/** Runs an entry file as if in an older Node: with that version number, and without functions that the older Node lacks. */
 function run(entry: string, version: string, env: NodeJS.ProcessEnv = {}) {
   const older = `
     import tls from 'node:tls'

@@ -18,7 +18,7 @@ if (!hasBrowser) packages.push('chromium')
 
 if (packages.length > 0 && process.getuid?.() === 0 && existsSync(APT)) {
   run(APT, 'update', ...LOCK, '-qq')
-  // Installed one by one, so that a package missing in this release of Debian does not prevent the others.
+  // Packages are installed one by one, so that a package missing in this Debian release does not prevent the others.
   for (const name of packages) run(APT, 'install', ...LOCK, '-y', '-qq', '--no-install-recommends', name)
 }
 const schemathesis = join(SCHEMATHESIS_FOLDER, 'bin/schemathesis')

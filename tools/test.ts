@@ -1,6 +1,6 @@
-// Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and all tests of
-// behaviour. `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `nightly`
-// runs the fuzz tests with a random seed. With several arguments, all are run even if an earlier one fails.
+// Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and all tests of behaviour.
+// `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `nightly` runs the fuzz tests
+// with a random seed. With several of these arguments, all are run even if an earlier one fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** The members of a report by vitest's JSON reporter that are used here. */
+/** The fields of a report by vitest's JSON reporter that are used here. */
 type Report = { testResults: FileReport[] }
 type FileReport = {
   name: string
@@ -23,10 +23,10 @@ const count = { passed: 0 }
 const skipped: string[] = []
 const failures: string[] = []
 
-/** Runs by name. Each runs projects of vitest.config.ts, one after the other or beside the checks. */
+/** Test runs by name. Each runs projects of vitest.config.ts sequentially, or in parallel with the checks. */
 const RUNS: Record<string, () => Promise<void>> = {
   async gate() {
-    // Checks and the build keep about one core busy, unit tests the other.
+    // The checks and the build keep about one core busy, so the unit tests run in parallel on another.
     await Promise.all([checks(), tests('unit')])
     await tests('hub')
     await tests('isolated')
@@ -37,7 +37,7 @@ const RUNS: Record<string, () => Promise<void>> = {
     await tests('slow')
     await tests('e2e-slow')
   },
-  /** The fuzz tests with another seed each time. */
+  /** Runs the fuzz tests with a random seed. */
   async nightly() {
     const seed = randomInt(1, 2 ** 31)
     process.env.MUSTER_FUZZ_SEED = String(seed)
@@ -64,7 +64,7 @@ for (const name of names) {
 }
 
 rmSync(results, { recursive: true, force: true })
-// Repeats the failures at the end, because long logs are often cut at their start.
+// Repeats the failures at the end, because the start of a long log is often truncated.
 for (const failure of failures) process.stdout.write(`\n✗ ${failure}\n`)
 if (skipped.length > 0) process.stdout.write(`\n${skipped.length} skipped:\n  ${skipped.join('\n  ')}\n`)
 process.stdout.write(`\n${secondsSince(startedAt)} s\n${count.passed} passed, ${failures.length} failed\n`)
@@ -124,7 +124,7 @@ function readReport(file: string): Report {
   }
 }
 
-/** The failures of a test file, each with its reason; a file that could not be loaded fails without a test. */
+/** Returns the failures of a test file, each with its reason. A file that could not be loaded counts as one failure. */
 function failuresOf(file: FileReport): string[] {
   const name = relative(root, file.name)
   const failed = file.assertionResults.filter(test => test.status === 'failed')
@@ -132,7 +132,7 @@ function failuresOf(file: FileReport): string[] {
   return failed.map(test => `${name}: ${test.fullName}\n${test.failureMessages.join('\n')}`)
 }
 
-/** Exit code of a process; null when a signal ended it or it could not start. */
+/** Resolves to the exit code of a process, or null when a signal ended it or it could not start. */
 function statusOf(child: ReturnType<typeof spawn>): Promise<number | null> {
   return new Promise(resolve => {
     child.once('error', () => resolve(null))
