@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await actionWorld(hub)
   for (const [, list] of lists)
     for (const [index, name] of NAMES.entries()) await list.add(world, name, index)
-  // Records of another tenant, which no list may contain.
+  // Creates records of another tenant, which no list may contain.
   const { otherTenant } = world.people
   const foreignProjectId = await hub.project(otherTenant, await hub.organization(otherTenant), 'Gate')
   await hub.token(otherTenant, foreignProjectId)

@@ -86,7 +86,10 @@ const VERBS = [
   'Validate',
 ]
 
-/** Roles of each actor towards the records of the test world. Its repository is private, and the user token is the member's. */
+/**
+ * Roles of each actor towards the records of the test world. The repository of the test world is private. The user token is the
+ * member's.
+ */
 const ACTOR_ROLES: Record<ActorName, readonly Role[]> = {
   unauthenticated: ['anyone'],
   expiredSession: ['anyone'],
@@ -109,7 +112,7 @@ const WITHOUT_CREDENTIALS: readonly ActorName[] = [
   'endedSession',
   'revokedToken',
 ]
-/** Test world with two connected devices of the project and one of another organization. */
+/** Test world with two connected devices of the project and one connected device of another organization. */
 type ConnectedWorld = World & {
   devices: Record<'ownDevice' | 'siblingDevice' | 'foreignDevice', FakeDevice>
 }
@@ -125,13 +128,16 @@ let open: RepositoryIds
 let expiredToken: string
 let endedToken: string
 let revokedToken: string
-/** Ids and email addresses that no answer to the other tenant may contain: the organization's, its people's, the instance's own. */
+/**
+ * Ids and email addresses that no answer to the other tenant may contain. They belong to the organization, to its people, or to
+ * records that the hub itself created.
+ */
 let hiddenFromOtherTenant: string[]
-/** One id of the other tenant for each id prefix. */
+/** Ids of records of the other tenant, one for each id prefix. */
 let foreign: Record<string, string>
 
 beforeAll(async () => {
-  // With a trusted proxy each call can have its own client address, so that no rate limit per address applies.
+  // With a trusted proxy each call can have its own client IP, so that no rate limit per client IP applies.
   const settings = { trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }
   const { limits } = loadConfig({})
   // Many rows add certificates to the same device, so its limit is raised.
@@ -234,7 +240,7 @@ describe('permission to run', () => {
         const expected = ACTION_ROWS[name].may.includes(actor) ? '200' : refused
         expect(outcome.result, `${actor} runs ${name}`).toBe(expected)
         if (permission === 'anyone') expect(outcome.result).toBe('200')
-        // An answer to the other tenant contains nothing of the organization, not even in lists.
+        // An answer to the other tenant contains no ids or email addresses of the organization, not even in lists.
         if (actor === 'otherTenant')
           for (const one of hiddenFromOtherTenant) expect(outcome.text, name).not.toContain(one)
       }
@@ -446,8 +452,8 @@ type PermittedPerson = Person & { isAdmin: boolean; sessionId: string }
 const personByIsAdmin = new Map<boolean, PermittedPerson>()
 
 /**
- * Returns an administrator of the organization, and of the instance too if the action needs that. An action with a rate limit
- * gets a new person for each call, so that the limit does not hide its outcome.
+ * Returns an administrator of the organization, who is also an administrator of the instance if the action needs that. An action
+ * with a rate limit gets a new person for each call, so that the limit does not hide its outcome.
  */
 async function permittedPerson(name: ActionName): Promise<PermittedPerson> {
   const { permission, rateLimit, recentSignIn } = actions[name] as Action
@@ -475,7 +481,7 @@ type Outcome = { result: string; text: string }
 
 let calls = 0
 
-/** Runs an action over the transport of the actor: the link, in process, or HTTP with a new client address each time. */
+/** Runs an action over the transport of the actor: the link, in process, or HTTP with a new client IP each time. */
 async function run(actor: ActorName, name: ActionName, input: unknown): Promise<Outcome> {
   const { hub, devices } = world
   if (actor === 'clusterNode') {
@@ -488,7 +494,7 @@ async function run(actor: ActorName, name: ActionName, input: unknown): Promise<
   if (actor === 'ownDevice' || actor === 'siblingDevice' || actor === 'foreignDevice') {
     return devices[actor].invoke(name, input).then(
       output => ({ result: '200', text: JSON.stringify(output) }),
-      // An error over the link has no status. Its message is the same as over HTTP.
+      // An error over the link has no HTTP status. Its message is the same as over HTTP.
       (error: { kind: string; message: string }) => ({ result: `403 ${error.kind}`, text: error.message }),
     )
   }
@@ -523,7 +529,7 @@ async function credentialsOf(
       // Creates a user token for each call, because setting the person's password ends all of them.
       return { authorization: `Bearer ${await hub.userToken(people.member)}` }
     default:
-      // Creates a session for each call, because setting a password ends the others.
+      // Creates a session for each call, because setting a password ends the person's other sessions.
       return { cookie: `muster=${await newSession(hub, people[actor].userId)}` }
   }
 }
@@ -540,7 +546,10 @@ function prefixOf(id: string): string {
   return id.slice(0, id.lastIndexOf('_'))
 }
 
-/** Creates a valid id that no record has. An id that is the public part of a secret is derived from a new secret. */
+/**
+ * Creates a valid id that no record has. If ids with this prefix are the public part of a secret, the id is derived from a new
+ * secret.
+ */
 function missingId(prefix: string): string {
   const secret = { deployment_id: 'deployment', u_pk: 'u_sk', u_session_pk: 'u_session_sk' }[prefix]
   return secret === undefined ? newId(prefix as 'd') : publicIdOf(newId(secret as 'u_sk'))
@@ -555,7 +564,7 @@ function idFieldsOf(input: z.ZodType): IdField[] {
   return Object.entries(properties).flatMap(([field, schema]) =>
     [schema, ...(schema.anyOf ?? [])].flatMap(({ pattern, items }) => {
       const prefix = /^\^([a-z_]+)_\[/.exec(pattern ?? items?.pattern ?? '')?.[1]
-      // A fingerprint (`d_sk`) identifies a device within its project only, so none of them is foreign.
+      // A fingerprint (`d_sk`) identifies a device within its project only, so a fingerprint is never foreign.
       return prefix === undefined || prefix === 'd_sk' ? [] : [{ field, prefix, isList: items !== undefined }]
     }),
   )

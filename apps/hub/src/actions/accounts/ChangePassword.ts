@@ -22,7 +22,7 @@ export const users_ChangePassword = handler('users_ChangePassword', {
         .select('password_hash')
         .forNoKeyUpdate()
         .executeTakeFirstOrThrow()
-      // Another password was set since `prepare` verified the current one.
+      // The password changed after `prepare` verified the current one, so that verification no longer counts.
       if (account.password_hash !== stored) return WRONG
       await setPassword(context, {
         userId,

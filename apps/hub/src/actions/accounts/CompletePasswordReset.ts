@@ -6,8 +6,8 @@ import { handler } from '../../handler.ts'
 const INVALID = { result: 'InvalidToken' as const }
 
 /**
- * Sets a password by the JWT of a mailed link. Ends every session and user token of the account.
- * `InvalidToken` stands for an expired, used or void link and for a deleted account.
+ * Sets a new password with the JWT of a mailed link. Ends every session and user token of the account. The result is
+ * `InvalidToken` for an expired, used or voided JWT and for the JWT of a deleted account.
  */
 export const users_CompletePasswordReset = handler('users_CompletePasswordReset', {
   prepare: async ({ db, services }, { resetToken, password }) => {

@@ -7,8 +7,8 @@ import { createOwnOrganization } from '../../database/queries/organizations/orga
 import { handler } from '../../handler.ts'
 
 /**
- * Activates an account by the JWT of a mailed link and creates its own organization. An account without a password also gets a mail
- * with a link to set one.
+ * Activates an account with the JWT of a mailed activation link and creates an organization for it. An account without a password
+ * also gets a mail with a link to set one.
  */
 export const users_CompleteRegistration = handler(
   'users_CompleteRegistration',

@@ -4,7 +4,10 @@ import { FIRST_PASSWORD_SECS, mailLink } from '../../database/queries/accounts/m
 import { createOwnOrganization } from '../../database/queries/organizations/organizations.ts'
 import { handler } from '../../handler.ts'
 
-/** Creates an active account with its own organization. Without a password, its owner gets a mail with a link to set one. */
+/**
+ * Creates an active account and an organization for it. Without a password, the owner of the account gets a mail with a link to
+ * set one.
+ */
 export const users_Create = handler('users_Create', {
   prepare: async ({ services }, { email, displayName, name, password, isAdmin = false }) => {
     if (password !== undefined) refuseGuessable(password, email)

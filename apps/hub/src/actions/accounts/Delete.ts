@@ -7,7 +7,7 @@ import { handler } from '../../handler.ts'
 /**
  * Deletes an account. Foreign keys with `on delete cascade` delete its tokens, sessions and memberships. An organization that
  * loses its only administrator keeps its members and devices. No member is promoted: an administrator of the instance can name a
- * new one.
+ * new administrator.
  */
 export const users_Delete = handler('users_Delete', async ({ tx, events, caller, changed }, { userId }) => {
   if (personOf(caller)?.userId === userId)

@@ -9,7 +9,7 @@ export const users_QueryOrganizations = handler('users_QueryOrganizations', asyn
     .select(eb => [
       'o.organization_id as organizationId',
       'o.name',
-      // Newer clients require this field. Muster has no subscriptions (docs/api.md 2.1).
+      // Newer clients require this field. It is always false, because Muster has no subscriptions (docs/api.md 2.1).
       eb.lit(false).as('requiresSubscription'),
     ])
     .orderBy('o.name')

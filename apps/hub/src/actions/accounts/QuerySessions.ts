@@ -3,7 +3,7 @@ import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Lists the unexpired sessions of an account. `isCurrent` marks the caller's own session. */
+/** Lists the unexpired sessions of an account. `isCurrent` marks the session that makes the call. */
 export const users_QuerySessions = handler(
   'users_QuerySessions',
   async ({ db, caller }, { userId, filter: _, ...page }) => {

@@ -7,8 +7,8 @@ import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 /**
- * Signs a person up. The account is inactive until the mailed link is opened.
- * Throws `Forbidden` when sign-up is closed or needs an invitation that the address does not have.
+ * Signs a person up. The account is inactive until the mailed activation link is opened. Throws `Forbidden` when sign-up is
+ * closed, or is by invitation only and the email address has no open invitation.
  */
 export const users_Register = handler('users_Register', {
   prepare: async ({ db, services }, { email, displayName, password, ...consent }) => {
@@ -20,8 +20,8 @@ export const users_Register = handler('users_Register', {
     const known = await accountOf(db, email)
     if (known) {
       const { userId, passwordHash, answer } = known
-      // A person who signs up for an address need not own it. When a second sign-up before activation has another password,
-      // neither password counts, and activation mails a link to set one (decisions, Accounts).
+      // Anybody can sign up for an email address that they do not own. When a second sign-up before activation has another
+      // password, neither password counts, and activation mails a link to set one (decisions, Accounts).
       const isContested =
         answer.result === 'Pending' && !(await services.passwords.verify(password, passwordHash))
       return async ({ tx }) => {
@@ -30,7 +30,7 @@ export const users_Register = handler('users_Register', {
             .updateTable('user')
             .set({ password_hash: null })
             .where('user_id', '=', userId)
-            // An account that was activated meanwhile keeps its password.
+            // The account may have been activated meanwhile. An active account keeps its password.
             .where('is_active', '=', false)
             .execute()
         return answer
@@ -68,7 +68,10 @@ export const users_Register = handler('users_Register', {
   },
 })
 
-/** Existing account of an address, activated or not, with the answer to another sign-up. Undefined for an unknown address. */
+/**
+ * Finds the account of an email address, activated or not, and the answer that a repeated sign-up gets. Undefined for an unknown
+ * address.
+ */
 async function accountOf(db: Db, email: string) {
   const account = await db
     .selectFrom('user as u')

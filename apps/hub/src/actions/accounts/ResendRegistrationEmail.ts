@@ -2,7 +2,9 @@ import { hasEmail } from '../../database/queries/accounts/accounts.ts'
 import { ACTIVATION_SECS, mailLink } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
-/** Mails another activation link. The answer is always `{}`, so that it does not reveal whether an account exists. */
+/**
+ * Mails another activation link. The answer is always `{}`, so that it does not reveal whether the email address has an account.
+ */
 export const users_ResendRegistrationEmail = handler(
   'users_ResendRegistrationEmail',
   async (context, { email }) => {

@@ -6,7 +6,9 @@ import {
 } from '../../database/queries/accounts/mailed-tokens.ts'
 import { handler } from '../../handler.ts'
 
-/** Mails a link to set a password. The answer is always `{}`, so that it does not reveal whether an account exists. */
+/**
+ * Mails a link to set a password. The answer is always `{}`, so that it does not reveal whether the email address has an account.
+ */
 export const users_ResetPassword = handler('users_ResetPassword', async (context, { email }) => {
   const { tx, events } = context
   const account = await tx
@@ -17,7 +19,8 @@ export const users_ResetPassword = handler('users_ResetPassword', async (context
     .executeTakeFirst()
   if (account) {
     const { user_id: userId, password_hash: hash } = account
-    // The owner of an account without a password may not have asked for this mail, so its link works for 7 days.
+    // An account without a password was created by another person or has contested sign-ups. Its owner may not expect this mail,
+    // so the mailed link works for 7 days instead of one hour.
     const validForSecs = hash === null ? FIRST_PASSWORD_SECS : PASSWORD_RESET_SECS
     if (await mailLink(context, 'PasswordReset', userId, validForSecs))
       await events.emit('users_PasswordResetRequested', { userId })

@@ -26,7 +26,7 @@ export const users_SetIsActive = handler('users_SetIsActive', async (context, { 
     .where('u.user_id', '=', userId)
     .select(['u.is_active', 'r.status'])
     .executeTakeFirstOrThrow()
-  // Enabling it would give the account to a person who has not proved that the address is theirs.
+  // A pending account must not be enabled here: its owner has not proved control of the email address.
   if (account.status === 'Pending')
     throw new ActionError(
       'Invalid',

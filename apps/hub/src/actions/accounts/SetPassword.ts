@@ -4,7 +4,7 @@ import { refuseGuessable } from '../../credentials/guessable-password.ts'
 import { emailOf, setPassword } from '../../database/queries/accounts/accounts.ts'
 import { handler } from '../../handler.ts'
 
-/** Sets the password of an account and ends its sessions except the calling one. */
+/** Sets the password of an account and ends its sessions except the session that makes the call. */
 export const users_SetPassword = handler('users_SetPassword', {
   prepare: async ({ db, caller, services }, { userId, password, endTokens = false }) => {
     const email = await emailOf(db, userId)
@@ -19,7 +19,8 @@ export const users_SetPassword = handler('users_SetPassword', {
         passwordHash,
         by: isOwner ? 'owner' : 'administrator',
         keptSessionId: caller.actor === 'User' ? caller.sessionId : undefined,
-        // An administrator sets another person's password when the owner lost it or lost control of the account, so tokens end.
+        // An administrator sets another person's password when the owner lost it or lost control of the account. So the user
+        // tokens end too.
         endTokens: endTokens || !isOwner,
       })
       await context.events.emit('users_SetPassword', { userId })

@@ -1,6 +1,6 @@
 import { handler } from '../../handler.ts'
 
-/** Ends a session. Each request reads its session from the database, so the next one is anonymous. */
+/** Ends a session. Each request reads its session from the database, so the next request with this session is anonymous. */
 export const users_TerminateSession = handler(
   'users_TerminateSession',
   async ({ tx, events }, { sessionId }) => {

@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 
 /**
- * Runs an action and returns `ok`, or the paths of the issues in the input. A call in process has no client address, so rate limits
- * per address do not apply.
+ * Runs an action and returns `ok`, or the paths of the issues in the input. A call in process has no client IP, so rate limits
+ * per client IP do not apply.
  */
 async function outcomeOf(name: ActionName, input: unknown): Promise<string> {
   const caller = name.startsWith('users_Create') ? admin : ANONYMOUS

@@ -31,12 +31,15 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(() => clearAudit(hub))
 
-/** Asks for a link in process, where no client address is known. Rate limits per address do not apply and are tested elsewhere. */
+/**
+ * Requests a mailed link in process. Such a call has no client IP, so rate limits per client IP do not apply. They are tested
+ * elsewhere.
+ */
 const askForLink = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
 const reset = (resetToken: string, password: string) =>
   hub.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password })
 
-/** Signs a person in once more and returns the cookie. */
+/** Signs a person in again and returns the session cookie. */
 async function sessionOf({ email, password }: TestUser): Promise<string> {
   return (await signIn(hub, email, password)).headers.getSetCookie()[0]!.split(';')[0]!
 }
@@ -46,7 +49,7 @@ async function isSignedIn(cookie: string): Promise<boolean> {
   return caller.actor === 'User'
 }
 
-/** Moves a person's sign-ins into the past. */
+/** Moves the sign-in times of a person's sessions into the past. */
 async function age({ userId }: TestUser, minutes: number): Promise<void> {
   await hub.db
     .updateTable('session')
@@ -62,7 +65,7 @@ async function passwordsThatWork({ email, password }: TestUser): Promise<boolean
   ]
 }
 
-/** Waits until at least `many` statements wait for a lock. */
+/** Waits until at least `many` SQL statements wait for a lock. */
 async function waiting(many: number): Promise<void> {
   await until(`waiting of ${many} statements for a lock`, async () => {
     const { rows } = await hub.pool.query<{ count: number }>(
@@ -358,7 +361,7 @@ describe('a mailed link to set a password', () => {
     })
     expect(await isSignedIn(ada.cookie)).toBe(false)
     expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
-    // C7: the audit row shows that the second use failed, with the result.
+    // C7: the audit row of the second use of the link shows that it failed, with the result.
     expect(await auditRows(hub, 'users_CompletePasswordReset')).toMatchObject([
       { status: 'Succeeded', data: {} },
       { status: 'Failed', data: { result: 'InvalidToken' } },
@@ -404,7 +407,7 @@ describe('a mailed link to set a password', () => {
     const jwt = await mailedJwt(hub, 'PasswordReset', email)
     const calls: Promise<unknown>[] = []
     await hub.db.transaction().execute(async tx => {
-      // Both calls wait for the row lock of the account, the reset first.
+      // Both calls wait for the row lock of the account. The reset waits first.
       await tx.selectFrom('user').where('user_id', '=', userId).select('user_id').forUpdate().execute()
       calls.push(reset(jwt, NEW_PASSWORD))
       await waiting(1)

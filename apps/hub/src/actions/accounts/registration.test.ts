@@ -29,7 +29,7 @@ beforeEach(() => clearAudit(hub))
 
 const freshEmail = (): string => `Grace.${++count}@Example.test`
 
-/** Signs up in process, where no client address is known. Rate limits per address do not apply and are tested elsewhere. */
+/** Signs up in process. Such a call has no client IP, so rate limits per client IP do not apply. They are tested elsewhere. */
 function register(more: Partial<ActionInput<'users_Register'>> & { email: string }, at = hub) {
   return at.pipeline.run(ANONYMOUS, 'users_Register', {
     displayName: 'Grace Hopper',
@@ -172,7 +172,8 @@ describe('users_Register', () => {
       await Promise.all([register({ email, password: 'what a stranger knows' }), activate(jwt)])
       const { password_hash: hash, is_active: isActive } = (await accountOf(email))!
       expect(isActive).toBe(true)
-      // Either call may have been first. An account without a password has a link to set one.
+      // The second sign-up removes the password only if it ran before the activation. Then the activation has mailed a link to
+      // set one.
       const links = (await linksOf(email)).filter(({ purpose }) => purpose === 'PasswordReset')
       expect(links).toHaveLength(hash === null ? 1 : 0)
     }
@@ -259,7 +260,7 @@ describe('users_CompleteRegistration', () => {
     const [link] = await linksOf(email)
     expect(link!.expires_at.getTime() - link!.created_at.getTime()).toBeCloseTo(24 * 60 * 60 * 1000, -4)
     const jwt = await mailedJwt(hub, 'Activation', email)
-    // The JWT itself has not expired yet. The expiry in its row has priority.
+    // The JWT itself has not expired yet, but the earlier expiry in its database row counts.
     await hub.db
       .updateTable('mailed_token')
       .set({ expires_at: new Date(Date.now() - 1) })

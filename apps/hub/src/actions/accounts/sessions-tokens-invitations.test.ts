@@ -112,7 +112,7 @@ describe('tokens', () => {
     expect(await ada.invoke('users_QueryTokens', { userId })).toEqual({
       tokens: [{ tokenId, name: 'Backup script', createdAt: expect.stringMatching(/Z$/) }],
     })
-    // A token works for every action of its person and needs no `Origin` header.
+    // A user token works for every action of its person and needs no `Origin` header.
     const { organizationId } = await byToken('organizations_Create', { name: 'By token' })
     await byToken('organizations_Delete', { organizationId })
     expect(await byToken('users_DeleteToken', { tokenId })).toEqual({})

@@ -3,15 +3,15 @@ import { addCertificate, lockDevice } from '../../database/queries/devices/devic
 import { handler } from '../../handler.ts'
 import { requireRoomForCertificate } from '../../limits/pending.ts'
 
-/** Registers a certificate by hand. Only administrators may add a rejected or revoked one again. */
+/** Registers a certificate by hand. Only administrators may register a rejected or revoked certificate again. */
 export const devices_AddCertificate = handler(
   'devices_AddCertificate',
   async ({ tx, events, scope, caller, changed, services }, { deviceId, fingerprint, status = 'Pending' }) => {
     const { organizationId, projectId } = scope
     const ids = { ...(organizationId && { organizationId }), ...(projectId && { projectId }) }
     const { pendingCertificates } = await lockDevice(tx, deviceId)
-    // A tombstone means that the certificate was rejected or revoked, then deleted. Only administrators may undo that
-    // (decisions, "Certificates"). The error below rolls the deletion of the tombstone back.
+    // A tombstone means that the certificate was rejected or revoked, then deleted. Only administrators may undo that (decisions,
+    // "Certificates"). For other callers the error below also rolls back the deletion of the tombstone.
     const tombstone = await tx
       .deleteFrom('device_certificate_tombstone')
       .where('device_id', '=', deviceId)

@@ -13,7 +13,7 @@ type Row = RefusalColumns & {
   first_seen: Date
   is_connected: boolean
   last_connected_at: Date | null
-  /** Times are ISO 8601 texts, because `jsonb_agg` renders them. */
+  /** Times in this list are ISO 8601 strings and not `Date`, because PostgreSQL renders them in `jsonb_agg`. */
   certificates: {
     certificateId: string
     status: CertificateStatus
@@ -25,7 +25,7 @@ type Row = RefusalColumns & {
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
 
-// A single statement, because the device page in the console refetches it at every change of the device.
+// A single statement, because the console refetches the details at every change of the device on the page.
 const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count,
@@ -49,7 +49,7 @@ const DETAILS = `
                from limit_hit h where h.subject_id = d.device_id), '[]') as limit_hits
       from device d where d.device_id = $1`
 
-/** Answers one device with its certificates, open connections and exceeded limits. */
+/** Returns a device with its certificates, open connections and exceeded limits. */
 export const devices_GetDetails = handler('devices_GetDetails', async ({ db, services }, { deviceId }) => {
   const [device] = await select<Row>(db, DETAILS, [deviceId])
   // The device was deleted after the permission check.

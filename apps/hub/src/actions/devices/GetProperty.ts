@@ -1,7 +1,7 @@
 import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
 
-/** Answers the current value of a property. */
+/** Returns the current value of a property. */
 export const devices_GetProperty = handler('devices_GetProperty', async ({ db }, { deviceId, name }) => {
   const row = await db
     .selectFrom('device_property')

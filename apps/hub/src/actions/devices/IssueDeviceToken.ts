@@ -5,10 +5,10 @@ import type { CommandContext } from '../../command-context.ts'
 import { handler } from '../../handler.ts'
 
 const DEFAULT_SECS = 3_600
-/** Longest validity of a JWT that a device issues for itself: 24 h, in seconds. Bounds the use of a stolen device key. */
+/** Longest validity of a JWT that a device issues for itself: 24 h, in seconds. Limits the use of a stolen device key. */
 const MAX_SECS_BY_DEVICE = 24 * 60 * 60
 
-/** Signs a JWT with claims of the caller, by which other systems can recognize the device. */
+/** Signs a JWT that contains claims from the caller. With it the device can identify itself to other systems. */
 export const devices_IssueDeviceToken = handler('devices_IssueDeviceToken', {
   byDevice: issue,
   byOthers: issue,
@@ -20,7 +20,8 @@ async function issue(
 ): Promise<{ jwt: string }> {
   const claims = new RawJson(memberText(inputText, 'claims') ?? 'null')
   const { certificateId } = caller.actor === 'Device' ? caller : {}
-  // Scripts with public agents request a year. A refusal would break them, so longer times are shortened.
+  // Scripts on devices with published Nexigon agents request a validity of a year. A refusal would break them, so the hub
+  // shortens it.
   const secs = caller.actor === 'Device' ? Math.min(validForSecs, MAX_SECS_BY_DEVICE) : validForSecs
   const expiresAt = new Date(Date.now() + secs * 1000)
   const jwt = await services.jwts.signDevice({ deviceId, certificateId, claims }, expiresAt)

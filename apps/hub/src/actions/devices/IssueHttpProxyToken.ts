@@ -2,7 +2,7 @@ import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Longest validity of a link, in seconds. Longer requests are shortened (decisions, "HTTP proxy"). */
+/** Longest validity of an HTTP proxy URL, in seconds. A longer requested validity is shortened (decisions, "HTTP proxy"). */
 const MAX_SECS = 7_200
 const DEFAULT_PORT = 80
 
@@ -15,7 +15,7 @@ export const devices_IssueHttpProxyToken = handler(
   ) => {
     const { hosts, tokens, publicUrl } = services.proxy
     const person = personOf(caller)
-    // A link needs a person, because it expires with their session, user token or membership.
+    // The URL needs a person, because it expires with their session, user token or membership.
     if (!person) throw new ActionError('Invalid', 'A link to a device is issued to a person.')
     const host = hostname?.toLowerCase() ?? hosts.defaultHost(deviceId)
     if (hostname !== undefined) await tokens.claimHost(tx, hosts, host, deviceId)

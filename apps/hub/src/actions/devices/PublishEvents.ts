@@ -3,7 +3,7 @@ import { type DeviceEvent, eventRow, insertEvents } from '../../database/queries
 import { handler } from '../../handler.ts'
 import { writeSubject } from '../../limits/write-budgets.ts'
 
-/** Matches numbers that `JSON.parse` may change: 16 or more digits, or an exponent of three or more digits. */
+/** Matches numbers that `JSON.parse` may round: 16 or more digits, or an exponent of three or more digits. */
 const INEXACT = /(?<![\d.])[\d.]{16}|\de[+-]?\d{3}/i
 
 /** Stores events of a device. A call by the device is telemetry, stored in batches; any other call is an audited command. */
@@ -23,7 +23,7 @@ export const devices_PublishEvents = handler('devices_PublishEvents', {
   },
 })
 
-/** Replaces bodies and attributes by their JSON texts if a number in the input may lose digits. Agents send 64-bit integers. */
+/** Replaces bodies and attributes with their JSON texts if a number in the input may lose digits. Agents send 64-bit integers. */
 function exactly(events: DeviceEvent[], inputText: string): DeviceEvent[] {
   if (!INEXACT.test(inputText)) return events
   const texts = elementTexts(memberText(inputText, 'events')!)

@@ -7,17 +7,23 @@ import { CLAIMED_AT, DAY_MS, MAX_DAYS_LATE, NO_DAY } from '../../database/querie
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Default page size. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
+/** Default page size, in events. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
 const DEFAULT_LIMIT = 100
-/** Limit of bodies and attributes in a longer page, in bytes. The other half of the answer is for the remaining fields. */
+/**
+ * Largest total size of bodies and attributes in a page of more than `DEFAULT_LIMIT` events, in bytes. The other half of the
+ * largest answer is for the remaining fields.
+ */
 const MAX_BODIES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const ORDER = '-emittedAt'
-/** Days that the first query covers. Most devices have enough events in them. */
+/** Number of days that the first query covers. For most devices these days contain enough events for a page. */
 const FIRST_DAYS = 2
-/** Earliest time that `latestMs` returns. `FIRST_DAYS` before it is still in the year 1; PostgreSQL has no year 0. */
+/**
+ * Earliest time that `latestMs` returns, in milliseconds since 1970. `FIRST_DAYS` before it is still in the year 1; PostgreSQL
+ * has no year 0.
+ */
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
-/** Largest page that is read over the shared look-up connection. Ten events have at most 640 KiB. */
+/** Largest page, in events, that is read over the shared look-up connection. Ten events have at most 640 KiB. */
 const MAX_LOOK_UP = 10
 
 type Row = {
@@ -87,7 +93,8 @@ async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: Page
       sql<number>`octet_length(e.body::text) + octet_length(e.attributes::text)`.as('bytes'),
     )
     const { rows: measured } = await queryPage(sizes, page, sorts, sql`e.event_id`, ORDER)
-    // Shortens the page when its events would not fit into one answer. The next page continues there.
+    // Shortens the page when its events would not fit into one answer. The next page begins with the first event that was left
+    // out.
     page.limit = Math.max(DEFAULT_LIMIT, rowsWithin(MAX_BODIES_BYTES, measured))
   }
   const columns = events.select([
@@ -102,7 +109,7 @@ async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: Page
   return queryPage(columns, page, sorts, sql`e.event_id`, ORDER)
 }
 
-/** Time of the event at which the cursor stands, or now without a cursor, in milliseconds since 1970. */
+/** Time of the event that the cursor points to, in milliseconds since 1970. Without a cursor, the current time. */
 function latestMs(cursor: string | undefined): number {
   if (cursor === undefined) return Date.now()
   const [time] = readCursor(cursor, ORDER)
@@ -112,8 +119,8 @@ function latestMs(cursor: string | undefined): number {
 }
 
 /**
- * Returns whether the query from `fromMs` on covers every event emitted at `emittedAt` or later. The partition of an event is at most
- * `MAX_DAYS_LATE` days older than the event, or it is the default partition, which every query reads.
+ * Returns whether a query over the days since `fromMs` reads every event emitted at `emittedAt` or later. The partition of an
+ * event is at most `MAX_DAYS_LATE` days older than the event, or it is the default partition, which every query reads.
  */
 function isSettled(emittedAt: Date, fromMs: number): boolean {
   return emittedAt.getTime() >= fromMs + MAX_DAYS_LATE * DAY_MS

@@ -7,13 +7,13 @@ import { PROPERTY_COLUMNS, propertyOf } from '../../database/queries/devices/dev
 import { handler } from '../../handler.ts'
 import { PROPERTY_OVERHEAD_BYTES } from '../../limits/property-totals.ts'
 
-/** Limit of the values in a page, in bytes. The other half of the largest answer is for names and other fields. */
+/** Largest total size of the values in a page, in bytes. The other half of the largest answer is for names and other fields. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
 const SORTS = { name: { by: sql`name`, type: 'text' } } as const
 /** Size of a value's JSON text in bytes. Rows of early versions have no `value_bytes`, so their text is measured. */
 const VALUE_BYTES = sql<number>`coalesce(value_bytes, octet_length(value::text))`
 
-/** Answers the properties of a device, keyed by name. */
+/** Returns the properties of a device, keyed by name. */
 export const devices_QueryProperties = handler(
   'devices_QueryProperties',
   async ({ db }, { deviceId, limit, cursor, maxValueBytes }) => {
@@ -24,7 +24,7 @@ export const devices_QueryProperties = handler(
   },
 )
 
-/** Reads the whole list. Throws `Invalid` if an answer cannot hold it, as after a raised limit. */
+/** Reads all properties of a device. Throws `Invalid` if they do not fit into one answer, which a raised limit makes possible. */
 async function allProperties(db: Db, deviceId: string) {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
   // The size is checked before the values are read into memory.
@@ -67,7 +67,7 @@ async function propertyPage(
     'version',
     'last_updated',
     VALUE_BYTES.as('value_size'),
-    // A cut value is a string with the beginning of the JSON text.
+    // A value of more than `maxValueBytes` is replaced by a string: the truncated JSON text.
     sql<RawJson>`case when ${VALUE_BYTES} > ${maxValueBytes}::integer then to_json(left(value::text, ${maxValueBytes}::integer)) else value end`.as(
       'value',
     ),

@@ -6,7 +6,7 @@ import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 const DEFAULT_LIMIT = 100
-/** Limit of the values in a page, in bytes. The other half of the largest answer is for the remaining fields. */
+/** Largest total size of the values in a page, in bytes. The other half of the largest answer is for the remaining fields. */
 const MAX_VALUES_BYTES = MAX_ACTION_BODY_BYTES / 2
 
 const SORTS = { changedAt: { by: sql`c.changed_at`, type: 'timestamptz' } } as const
@@ -22,7 +22,8 @@ export const devices_QueryPropertyHistory = handler(
     const page = { limit, cursor, sort, countTotal: false }
     const sizes = changes.select(sql<number>`coalesce(octet_length(c.value::text), 0)`.as('bytes'))
     const { rows: measured } = await queryPage(sizes, page, SORTS, sql`c.version`, '-changedAt')
-    // Shortens the page when its values would not fit into one answer. The next page continues there.
+    // Shortens the page when its values would not fit into one answer. The next page begins with the first change that was left
+    // out.
     page.limit = rowsWithin(MAX_VALUES_BYTES, measured)
     const columns = changes.select([
       'c.version',

@@ -41,7 +41,10 @@ export const devices_SetProperty = handler('devices_SetProperty', {
   },
 })
 
-/** Returns the JSON text of the value, because properties are stored unchanged. Throws `Invalid` if missing or too large. */
+/**
+ * Returns the JSON text of the value, because properties are stored unchanged. Throws `Invalid` if the value is missing or too
+ * large.
+ */
 function sentValue(inputText: string): { text: string; sizeBytes: number } {
   const text = memberText(inputText, 'value')
   if (text === undefined) throw new ActionError('Invalid', 'value: required')

@@ -10,7 +10,7 @@ export const devices_ValidateDeviceToken = handler(
     const certificate = await db
       .selectFrom('device_certificate')
       .innerJoin('device', 'device.device_id', 'device_certificate.device_id')
-      // Rows of devices remain until the sweep job after their project was deleted. The join excludes them.
+      // After a project was deleted, rows of its devices remain until the sweep job. The join excludes them.
       .innerJoin('project', 'project.project_id', 'device.project_id')
       .where('device.device_id', '=', verified.deviceId)
       .where('status', '=', 'Active')

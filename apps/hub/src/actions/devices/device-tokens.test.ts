@@ -79,7 +79,7 @@ describe('device token', () => {
         ...certificate,
       })
     }
-    // The device's own call is telemetry. The person's call is audited, without the claims.
+    // The device's own call is telemetry and has no audit row. The person's call is audited, without the claims.
     expect(await auditRows(hub, 'devices_IssueDeviceToken')).toMatchObject([
       { actor: { actor: 'User', userId: owner.userId }, data: { deviceId }, status: 'Succeeded' },
     ])

@@ -154,7 +154,7 @@ describe('devices_PublishEvents', () => {
     for (const [at, late] of days.entries())
       await publish({ ...one, body: at, emittedAt: daysLater(late) }, event({ body: 'other' }))
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
-    // Events that a person publishes are stored by another statement.
+    // Events that a person publishes are stored by a different SQL statement than those of the device.
     const events = days.map(late => ({ ...one, body: 'by a person', emittedAt: daysLater(late) }))
     await owner.invoke('devices_PublishEvents', { deviceId, events })
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
@@ -246,7 +246,7 @@ describe('devices_PublishEvents', () => {
     expect(Date.parse(stored!.emittedAt)).toBeGreaterThanOrEqual(Date.parse(emittedAt) - 1)
     expect(Date.parse(stored!.emittedAt)).toBeLessThanOrEqual(Date.parse(emittedAt) + 1)
     if (read) expect(stored!.emittedAt).toBe(read)
-    // Pages of up to ten events are read by another query.
+    // Pages of up to ten events are read by a different SQL query than longer pages.
     expect((await eventsNow({ limit: 1 })).events).toHaveLength(1)
   })
 
@@ -326,7 +326,8 @@ describe('devices_QueryEvents', () => {
   })
 
   it('ends a page early when events are large, and continues there', async () => {
-    // Newest first. The first 100 events have the largest size, and a page of 100 always fits into one answer.
+    // The list begins with the newest event. The first 100 events have the largest size, and a page of 100 always fits into one
+    // answer.
     const sizes = [...Array(100).fill(MAX_EVENT_BYTES - 4), ...Array(160).fill(30_000)] as number[]
     const sent = sizes.map((size, at) => event({ body: 'x'.repeat(size), emittedAt: daysLater(-at / 1000) }))
     await publish(...sent.slice(0, 100))
@@ -366,7 +367,7 @@ describe('devices_QueryEvents', () => {
         emittedAt: at(daysAgo).toISOString(),
       }),
     )
-    // The device's clock was set between the creation of the id and the event, so their days differ.
+    // The id and the time of these events have different days, because the device's clock was set after the id was created.
     sent.push(event({ body: 0.1, eventId: newDatedId('d_ev', at(40)), emittedAt: at(0.1).toISOString() }))
     sent.push(event({ body: 20, eventId: newDatedId('d_ev'), emittedAt: at(20).toISOString() }))
     await publish(...sent)

@@ -30,7 +30,7 @@ let deviceId: string
 let asDevice: Caller
 
 beforeAll(async () => {
-  // These tests check totals. The default pace limit of 1 MiB per second would delay large values.
+  // These tests check total sizes. The default rate limit of 1 MiB per second would delay large values.
   hub = await testHub({ limits: { ...loadConfig({}).limits, 'device-bytes-per-second': 1024 ** 3 } })
   const fleet = await hub.fleet()
   ;({ owner, organizationId, projectId } = fleet)
@@ -466,7 +466,7 @@ describe('devices_QueryProperties', () => {
         /^Limit device-property-bytes: found \d+, expected at most 6881280 bytes\. Remove properties or write smaller values\.$/,
       ),
     })
-    // The last eighth of the limit is for small values, so that a full device can still report its state.
+    // The last eighth of the limit is for small values, so that a device that has used up the rest can still report its state.
     for (let at = 0; at < 200; at++) await set(`small.${at}`, 'x'.repeat(4000))
     await expect(
       Promise.all(Array.from({ length: 300 }, (_, at) => set(`more.${at}`, 'x'.repeat(4000)))),
@@ -488,7 +488,7 @@ describe('devices_QueryProperties', () => {
     const { token } = await hub.token(owner, projectId)
     await using large = await connectDevice({ url: hub.url, token })
     const { deviceId } = large
-    // 10,001 properties, one over the limit, which early versions allowed.
+    // Inserts 10,001 properties, one more than the limit. Early versions allowed that.
     await sql`insert into device_property (device_id, name, value)
       select ${deviceId}, n::text, to_json(repeat('x', 800)) from generate_series(1, 10001) n`.execute(hub.db)
     const set = (name: string, length: number) =>
@@ -508,7 +508,7 @@ describe('devices_QueryProperties', () => {
 
   it('S7: returns pages by name with cut values, even if the whole list exceeds an answer', async () => {
     const large = await deviceRow(hub, projectId)
-    // 12 MB, more than an answer may have, which early versions allowed.
+    // Inserts properties of 12 MB in total, more than fit into an answer. Early versions allowed that.
     await sql`insert into device_property (device_id, name, value)
       select ${large}, 'p' || lpad(n::text, 4, '0'), to_json(repeat('x', case n % 10 when 0 then 100000 else 10 end))
         from generate_series(1, 1200) n`.execute(hub.db)

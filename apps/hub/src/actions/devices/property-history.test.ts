@@ -31,7 +31,7 @@ afterAll(async () => {
   await device[Symbol.asyncDispose]()
   await hub[Symbol.asyncDispose]()
 })
-// Resets the version floor: new properties begin above the versions of removed ones.
+// Resets the version floor of the device. Otherwise new properties would begin above the versions of removed ones.
 beforeEach(() => hub.db.updateTable('device').set({ property_version_floor: 0 }).execute())
 
 describe('devices_QueryPropertyHistory', () => {
@@ -129,8 +129,8 @@ describe('property history under concurrent changes', () => {
     owner.invoke('devices_SetProperty', { deviceId, ...input })
 
   /**
-   * Starts a person's command, holds it before its commit, and starts `other`, which waits for the row lock of the command. Then
-   * lets both finish. Resolves with the result of `other`.
+   * Starts a person's command and blocks it before its commit. Then starts `other`, which waits for a row lock that the command
+   * holds. Lets both finish and resolves to the result of `other`.
    */
   async function meanwhile<T>(command: () => Promise<unknown>, other: () => Promise<T>): Promise<T> {
     await using session = await databaseSession(hub)
@@ -231,7 +231,8 @@ describe('property history under concurrent changes', () => {
     await byDevice({ name, value: 'A' })
     await using session = await databaseSession(hub)
     await session.query('begin')
-    // Blocks the person's write, which locks the row with `for update`. The device's write takes the weaker `for no key update`.
+    // The share lock blocks the person's write, which locks the row with `for update`. It does not block the device's write,
+    // which takes the weaker `for no key update`.
     await session.query('select from device_property where name = $1 for key share', [name])
     const later = byOwner({ name, value: 'C' })
     await session.waitingStatements(1)

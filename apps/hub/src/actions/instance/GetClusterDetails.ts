@@ -2,7 +2,7 @@ import { runningNodes } from '../../cluster/node.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Lists the running nodes of the hub. `status` is always `Active`, because clients of April 2026 require the field. */
+/** Lists the running nodes of the hub. `status` is always `Active`. Nexigon clients of April 2026 require this field. */
 export const cluster_GetDetails = handler('cluster_GetDetails', async ({ db }) => ({
   nodes: (await runningNodes(db)).map(node => ({
     nodeId: node.node_id,

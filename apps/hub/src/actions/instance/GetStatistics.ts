@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 
-/** Counts the accounts, projects and devices of the instance. The number of devices comes from a summary that triggers keep. */
+/**
+ * Counts the accounts, projects and devices of the instance. The number of devices comes from a summary table that triggers
+ * maintain.
+ */
 export const instance_GetStatistics = handler('instance_GetStatistics', async ({ db }) =>
   db
     .selectNoFrom(({ selectFrom, fn }) => [

@@ -4,7 +4,7 @@ import { queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Columns of the table `pgboss.job` that the list uses. */
+/** Columns of the table `pgboss.job` that the list of jobs uses. */
 type JobRow = {
   id: string
   name: string
@@ -20,8 +20,8 @@ type JobRow = {
 }
 
 /**
- * Status of a job as docs/product.md 4 names it. pg-boss has one state for every failure. A failed job is `Expired` when its last
- * attempt lasted until its deadline.
+ * Status of a job with the names of docs/product.md 4. pg-boss has one state for every failure, so a failed job counts as
+ * `Expired` when its last attempt lasted until its deadline.
  */
 const jobStatus = sql<JobStatus>`case j.state
   when 'completed' then 'Completed'
@@ -30,7 +30,7 @@ const jobStatus = sql<JobStatus>`case j.state
     case when j.completed_on >= j.started_on + j.expire_seconds * interval '1 second' then 'Expired' else 'Failed' end
   else 'Pending' end`
 
-/** Lists background jobs, newest first. A call without `limit` gets the newest 1,000 without a total. */
+/** Lists background jobs, newest first. A call without `limit` gets the newest 1,000 jobs and no total. */
 export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, ...page }) => {
   let query = db
     .withTables<{ 'pgboss.job': JobRow }>()

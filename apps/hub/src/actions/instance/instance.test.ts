@@ -8,7 +8,10 @@ const LONG_AGO_SECS = 60 * 60
 /** Kind of job that only these tests queue. The hub runs jobs of other kinds a few seconds after its start. */
 const JOB = 'users_SendPasswordEmail'
 
-/** Inserts rows into the table of pg-boss, one second apart, the last one newest. Returns their job ids. */
+/**
+ * Inserts rows into the job table of pg-boss. Their times are one second apart, and the last row is the newest. Returns their job
+ * ids.
+ */
 async function jobRows(hub: TestHub, rows: Record<string, unknown>[]): Promise<string[]> {
   const ids: string[] = []
   for (const [index, row] of rows.entries()) {
@@ -64,7 +67,7 @@ it('I2: lists running nodes, without those that left or whose heartbeat is stale
     { nodeId: other, name: 'other node' },
     { nodeId: hub.nodeId, name: 'first node' },
   ])
-  // Clients of April 2026 fail without `status`.
+  // Nexigon clients of April 2026 fail without `status`.
   expect(nodes.map(({ status }) => status)).toEqual(['Active', 'Active'])
   expect(nodes[0]!.uptimeSecs).toBeGreaterThanOrEqual(90)
   expect(nodes[0]!.uptimeSecs).toBeLessThan(120)

@@ -4,8 +4,8 @@ import { lockMembers } from '../../database/queries/organizations/organization-m
 import { handler } from '../../handler.ts'
 
 /**
- * Adds an account to an organization without an invitation and deletes an open invitation of its address.
- * Throws `Invalid` for an absent account (404) and for an existing member (409).
+ * Adds an account to an organization without an invitation and deletes an open invitation to its email address. Throws `Invalid`
+ * for an absent account (404) and for an existing member (409).
  */
 export const organizations_AddMember = handler(
   'organizations_AddMember',

@@ -8,8 +8,8 @@ import { requireRoom } from '../../limits/require-room.ts'
 import type { Services } from '../../services.ts'
 
 /**
- * Creates an organization. The caller becomes its administrator unless an administrator of the instance names others.
- * Throws `LimitReached` when the caller already administers the maximal number of organizations.
+ * Creates an organization. The caller becomes its administrator unless an administrator of the instance names others. Throws
+ * `LimitReached` when the caller already administers the maximum number of organizations.
  */
 export const organizations_Create = handler(
   'organizations_Create',
@@ -37,7 +37,7 @@ export const organizations_Create = handler(
   },
 )
 
-/** Throws `LimitReached` when a person administers the maximal number of organizations. Locks the account until the commit. */
+/** Throws `LimitReached` when a person administers the maximum number of organizations. Locks the account until the commit. */
 async function requireOrganizationsLeft(tx: Tx, userId: string, services: Services): Promise<void> {
   await lockAccount(tx, userId)
   const { count } = await tx

@@ -6,8 +6,8 @@ import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
 /**
- * Invites an email address by mail. An open invitation of the same address is returned again.
- * Throws `Invalid` (409) for the address of a member, and `LimitReached` for too many open invitations.
+ * Invites an email address by mail. If the address already has an open invitation, returns that invitation. Throws `Invalid`
+ * (409) for the address of a member, and `LimitReached` for too many open invitations.
  */
 export const organizations_InviteMember = handler(
   'organizations_InviteMember',
@@ -29,7 +29,7 @@ export const organizations_InviteMember = handler(
       .where(hasEmail(email))
       .select('invitation_id')
       .executeTakeFirst()
-    // Queues no second mail, so that repeated invitations cannot flood a mailbox.
+    // Queues no second mail for an open invitation, so that repeated calls cannot flood a mailbox.
     if (open) return { invitationId: open.invitation_id }
     const { count } = await tx
       .selectFrom('organization_invitation')

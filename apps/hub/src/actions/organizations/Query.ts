@@ -3,7 +3,7 @@ import { isVisibleTo } from '../../access/visible.ts'
 import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
-/** Lists the caller's organizations, and all organizations for administrators of the instance. */
+/** Lists the organizations that the caller is a member of. Administrators of the instance see all organizations. */
 export const organizations_Query = handler(
   'organizations_Query',
   async ({ db, caller }, { filter, ...page }) => {

@@ -4,7 +4,7 @@ import { matchesText, partPattern } from '../../database/client/page.ts'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Results of each kind in an answer to a call without `limit`. */
+/** Number of results of each kind (project, repository, device) in an answer to a call without `limit`. */
 const DEFAULT_LIMIT = 8
 
 /** Finds projects, repositories and devices of an organization by a part of their name, host name or id. */
@@ -12,7 +12,7 @@ export const organizations_Search = handler(
   'organizations_Search',
   async ({ db }, { organizationId, text, limit = DEFAULT_LIMIT }) => {
     const part = partPattern(text)
-    /** Order in which names that begin with the text come first, because they are the likelier match. Ties are sorted by name. */
+    /** SQL sort order. Names that begin with the text come first, because they are the likelier match. Ties are sorted by name. */
     const bestFirst = (name: RawBuilder<string>, id: RawBuilder<string>) =>
       sql`(lower(${name}) like lower(${part.slice(1)})) desc, lower(${name}), ${id}`
     const projects = await db

@@ -234,7 +234,7 @@ describe('organizations_DeleteInvitation', () => {
           ),
         ),
       )
-      // Either call deletes the invitation. The other one finds none and is refused.
+      // Exactly one of the two calls deletes the invitation. The later call finds no invitation and is refused.
       expect([withdrawn, accepted].sort()).toEqual(['Forbidden', 'ok'])
       expect(['ok', 'Invalid']).toContain(again)
       const { members } = await ada.invoke('organizations_QueryMembers', { organizationId })

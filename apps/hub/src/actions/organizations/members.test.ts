@@ -14,7 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const LAST = 'This is the last administrator of the organization: make another member an administrator first.'
 const NOT_PERMITTED = { kind: 'Forbidden', status: 403, message: 'You are not permitted to do this.' }
-/** Unusual but valid names: markup, right-to-left and invisible characters, SQL, templates, maximal length. */
+/** Unusual but valid names: markup, right-to-left and invisible characters, SQL, templates, maximum length. */
 const ODD_NAMES = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -307,7 +307,7 @@ describe('organizations_RemoveMember', () => {
     await until('the notice of the removal', () =>
       console.changes.some(({ topic }) => topic === 'organizations'),
     )
-    // The stream unsubscribes from the organization before it delivers a later change of another one.
+    // The live stream unsubscribes from the organization before it delivers a later change of another organization.
     console.changes.length = 0
     await until('a later change in the other organization', async () => {
       await hub.project(ada, organizationId)
@@ -454,7 +454,7 @@ function outcomesOf(count: number, call: () => Promise<unknown>): Promise<string
   return Promise.all(Array.from({ length: count }, () => outcomeOf(call())))
 }
 
-/** Asserts the same answer for a member of another organization and for an absent account. */
+/** Asserts that calls for a member of another organization and for an absent account get the same answer. */
 async function expectNoMember(
   name: 'organizations_SetMemberIsAdmin' | 'organizations_RemoveMember',
   more: object,

@@ -3,7 +3,7 @@ import { lockMembers } from '../../database/queries/organizations/organization-m
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
-/** Creates a project. Throws `LimitReached` when the organization has the maximal number of projects. */
+/** Creates a project. Throws `LimitReached` when the organization has the maximum number of projects. */
 export const projects_Create = handler(
   'projects_Create',
   async ({ tx, events, changed, services }, { organizationId, name }) => {

@@ -2,19 +2,22 @@ import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Default number of bins: the number of ticks that fit into the widest strip of the console. */
+/** Default number of bins: as many ticks as fit into the widest device strip of the console. */
 const DEFAULT_MAX_BINS = 60
 
-/** Digits, one for each device: 1 connected, 2 with pending certificates, 3 both, 0 neither. */
+/** String with one digit for each device: 1 connected, 2 with pending certificates, 3 both, 0 neither. */
 const STATES = sql<string | null>`string_agg(
   (is_connected::integer + 2 * (pending_certificates > 0)::integer)::text, '' order by first_seen, device_id)`
 
-/** Returns the counts of a project and its devices as a strip of bins, in the order of first seen. */
+/**
+ * Returns the device counts of a project and its devices grouped into bins, ordered by the time when they were first seen. The
+ * console draws the bins as a strip.
+ */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
   async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS }) => {
     // `STATES` is in the order of `first_seen`, so that a device keeps its place in the strip. Window functions would take three
-    // times as long as this one string.
+    // times as long as aggregating this one string.
     const { states } = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)
@@ -46,7 +49,7 @@ export const projects_GetSummary = handler(
   },
 )
 
-/** Groups neighbouring devices evenly into at most `maxBins` bins. Each device has its own bin while they fit. */
+/** Groups neighbouring devices evenly into at most `maxBins` bins. Up to that number, each device has its own bin. */
 function binsOf(states: string, maxBins: number): { devices: number; connected: number; pending: number }[] {
   const count = Math.min(states.length, maxBins)
   const bins = Array.from({ length: count }, () => ({ devices: 0, connected: 0, pending: 0 }))

@@ -3,8 +3,8 @@ import { repositoryToLink } from '../../database/queries/repositories/repository
 import { handler } from '../../handler.ts'
 
 /**
- * Lets the devices of a project read a repository. Anybody may link a public one. Members of its organization may link a private
- * one. An existing link stays as it is.
+ * Lets the devices of a project read a repository. Anybody may link a public repository. Only members of its organization may
+ * link a private repository. An existing link stays unchanged.
  */
 export const projects_LinkRepository = handler(
   'projects_LinkRepository',
@@ -20,7 +20,7 @@ export const projects_LinkRepository = handler(
       .returning('project_id')
       .executeTakeFirst()
     if (!inserted) return {}
-    // A link from another tenant to a public repository does not appear in the repository's log.
+    // A link from another tenant to a public repository does not appear in the repository's audit log.
     const isForRepository = isOwn || !isPublic
     await events.emit('projects_RepositoryAdded', { projectId, repositoryId }, { isForRepository })
     changed('links', { repositoryId })

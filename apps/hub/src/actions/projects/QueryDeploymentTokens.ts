@@ -5,7 +5,10 @@ import { budgetUsed, tokenLimitsOf } from '../../database/queries/projects/token
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Lists the deployment tokens of a project without their secrets. `budget` has the limits in force, `limits` the token's own. */
+/**
+ * Lists the deployment tokens of a project without their secrets. `limits` are those set on the token. `budget` has the effective
+ * limits, including defaults of the instance.
+ */
 export const projects_QueryDeploymentTokens = handler(
   'projects_QueryDeploymentTokens',
   async ({ db, services }, { projectId, filter, ...page }) => {

@@ -37,9 +37,10 @@ export const projects_QueryDevices = handler(
     else if (filter?.status) query = query.where('d.is_connected', '=', filter.status === 'connected')
     if (filter?.text) query = query.where(sql<boolean>`d.search_text like lower(${partPattern(filter.text)})`)
     for (const condition of filter?.properties ?? []) query = query.where(matchesProperty(condition))
-    // Matching a text or a property reads each row, so the total is counted in the same pass. An index can count other totals.
+    // Matching a text or a property reads each row, so the total is counted in the same pass. Without these filters an index can
+    // count the total.
     const counting = filter?.text || filter?.properties?.length ? 'along' : true
-    // Without filter and sort, one index has the page in order.
+    // Without filter and sort, an index returns the page in order. Such a cheap query can use the shared look-up connection.
     const isLookUp = !filter && page.sort === undefined && (page.limit ?? Infinity) <= MAX_LOOK_UP
     const { rows, ...rest } = await queryPage(
       query,
@@ -74,7 +75,7 @@ export const projects_QueryDevices = handler(
   },
 )
 
-/** Status of a device. A connected device that reports no health, or an unknown one, counts as healthy (protocol 4.3). */
+/** Status of a device. A connected device that reports no health or an unknown health counts as healthy (protocol 4.3). */
 function statusOf(isConnected: boolean, health: string | null): 'healthy' | 'warning' | 'error' | 'offline' {
   if (!isConnected) return 'offline'
   if (health === 'degraded') return 'warning'

@@ -7,7 +7,7 @@ export const projects_UnlinkRepository = handler(
   'projects_UnlinkRepository',
   async ({ tx, caller, events, changed }, { projectId, repositoryId }) => {
     const repository = await repositoryToLink(tx, caller, repositoryId)
-    // An absent repository and an absent link get the same refusal.
+    // An absent repository and an absent link get the same refusal, so that callers cannot find out which repositories exist.
     if (!repository) throw refusal()
     await tx
       .deleteFrom('project_repository')

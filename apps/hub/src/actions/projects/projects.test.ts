@@ -155,7 +155,7 @@ describe('projects_GetSummary', () => {
        select 'd_bin' || $3 || '-' || i, $1, 'd_pk_' || i, convert_to($3 || '-' || i, 'UTF8'), i % 2 = 0 from generate_series(1, $2) i`,
       [projectId, count, projectId.slice(2, 12)],
     )
-    // The answer validates the id of the newest device, so that one gets a valid id.
+    // The answer's schema validates the id of the newest device, so that device gets a valid id.
     const newest = newId('d')
     await hub.pool.query(
       `update device set device_id = $2, first_seen = now() + interval '1 hour' where project_id = $1 and device_id like '%-1'`,

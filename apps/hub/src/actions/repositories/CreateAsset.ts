@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 
 /**
- * Registers a blob before its upload, or returns the blob with this digest. When two calls register a digest concurrently, the unique
- * index rejects the later insert. That call is retried and finds the row.
+ * Registers a blob before its upload, or returns the existing blob with the same digest. When two calls register a digest
+ * concurrently, the unique index rejects the later insert. That call is retried and finds the row.
  */
 export const repositories_CreateAsset = handler(
   'repositories_CreateAsset',
@@ -40,8 +40,8 @@ export const repositories_CreateAsset = handler(
       changed('packages')
       return { result: 'Created', assetId: newAssetId }
     }
-    // The blob was registered but never uploaded. It moves to the repository's present store, since the earlier one may no longer
-    // work. Its key contains a new id, so no upload in flight writes to the same key.
+    // The blob was registered but never uploaded. It moves to the current store of the repository, because the store in its row
+    // may no longer work. Its new key contains a new id, so no upload in flight writes to the same key.
     const { asset_id: assetId, store_id: storeId, object_key: objectKey } = known
     const isElsewhere = storeId !== place.storeId
     if (isElsewhere && storeId !== null)
@@ -49,7 +49,7 @@ export const repositories_CreateAsset = handler(
         values (${assetId}, ${storeId}, ${objectKey}, now() + interval '3 hours')`.execute(tx)
     await tx
       .updateTable('asset')
-      // The sweep deletes blobs that were not uploaded for a day. The day starts again here.
+      // The sweep job deletes blobs that were registered a day ago and never uploaded. A new `created_at` restarts that day.
       .set({
         created_at: sql<Date>`now()`,
         ...(isElsewhere && { store_id: place.storeId, object_key: place.objectKey }),

@@ -6,7 +6,7 @@ import { handler } from '../../handler.ts'
 export const repositories_DeleteAsset = handler(
   'repositories_DeleteAsset',
   async ({ tx, scope, events, changed }, { assetId }) => {
-    // The row lock makes a concurrent call that adds the blob to a version or package wait, or waits for that call.
+    // This row lock and a concurrent call that adds the blob to a version or package exclude each other: the later one waits.
     await tx
       .selectFrom('asset')
       .where('asset_id', '=', assetId)

@@ -5,7 +5,7 @@ import {
 } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Answers size, digest, status and use count of a blob. */
+/** Returns size, digest, status and use count of a blob. */
 export const repositories_GetAssetDetails = handler(
   'repositories_GetAssetDetails',
   async ({ db, scope }, { assetId }) => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { repositoryNamesOf } from '../../database/queries/repositories/repositories.ts'
 import { handler } from '../../handler.ts'
 
-/** Answers names, visibility and counts of a repository. */
+/** Returns names, visibility and counts of a repository. */
 export const repositories_GetDetails = handler(
   'repositories_GetDetails',
   async ({ db }, { repositoryId }) => {

@@ -3,7 +3,7 @@ import { metadataOf } from '../../database/queries/repositories/metadata.ts'
 import { filesOf } from '../../database/queries/repositories/repository-files.ts'
 import { handler } from '../../handler.ts'
 
-/** Answers name, kind, version count, metadata and files of a package. */
+/** Returns name, kind, version count, metadata and files of a package. */
 export const repositories_GetPackageDetails = handler(
   'repositories_GetPackageDetails',
   async ({ db, scope }, { packageId }) => {

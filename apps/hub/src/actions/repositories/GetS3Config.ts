@@ -1,6 +1,6 @@
 import { handler } from '../../handler.ts'
 
-/** Answers the object store of a repository without its secret. All texts are empty if the repository has none. */
+/** Returns the object store of a repository without its secret. All strings are empty if the repository has no object store. */
 export const repositories_GetS3Config = handler(
   'repositories_GetS3Config',
   async ({ db, services }, { repositoryId }) => {

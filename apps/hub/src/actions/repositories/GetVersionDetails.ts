@@ -4,7 +4,7 @@ import { tagsOf } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Answers files, tags and metadata of a version. */
+/** Returns files, tags and metadata of a version. */
 export const repositories_GetVersionDetails = handler(
   'repositories_GetVersionDetails',
   async ({ db, scope }, { versionId }) => {

@@ -4,8 +4,8 @@ import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
 /**
- * Lists the projects that are linked to a repository. While it is public, projects that the caller cannot see are left out: anybody
- * may link a public repository, and such links are not disclosed.
+ * Lists the projects that are linked to a repository. Anybody may link a public repository. So for a public repository, projects
+ * that the caller cannot see are left out.
  */
 export const repositories_QueryLinkedProjects = handler(
   'repositories_QueryLinkedProjects',

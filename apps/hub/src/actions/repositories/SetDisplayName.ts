@@ -1,7 +1,9 @@
 import { keepFormerName } from '../../database/queries/repositories/former-names.ts'
 import { handler } from '../../handler.ts'
 
-/** Sets the display name of a repository. Without a name, sets its slug or else its id. */
+/**
+ * Sets the display name of a repository. Without `displayName`, the slug becomes the display name, or the id if there is no slug.
+ */
 export const repositories_SetDisplayName = handler(
   'repositories_SetDisplayName',
   async ({ tx, events, changed }, { repositoryId, displayName: name }) => {

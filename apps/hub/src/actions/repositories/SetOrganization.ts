@@ -2,7 +2,9 @@ import { requireRoomForRepository } from '../../database/queries/repositories/re
 import { unlinkOtherOrganizations } from '../../database/queries/repositories/repository-links.ts'
 import { handler } from '../../handler.ts'
 
-/** Moves a repository to another organization. A private one loses links to projects outside of the new one. */
+/**
+ * Moves a repository to another organization. A private repository loses its links to projects outside of the new organization.
+ */
 export const repositories_SetOrganization = handler(
   'repositories_SetOrganization',
   async (context, { repositoryId, organizationId }) => {

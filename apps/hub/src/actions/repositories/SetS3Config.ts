@@ -13,7 +13,8 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
     const before = await stores.ofRepository(db, repositoryId)
     const { secret, ...wanted } = settingsOf(input)
     const { secretAccessKey, ...place } = normalS3Settings({ ...wanted, secretAccessKey: secret ?? '' })
-    // The stored secret is kept only for the same endpoint and key id. Otherwise a member could have it used at any host.
+    // The stored secret is kept only for the same endpoint and key id. Otherwise a member could make the hub use it with any
+    // host.
     const mayKeep = before?.endpoint === place.endpoint && before.accessKeyId === place.accessKeyId
     const kept = secretAccessKey || (mayKeep ? stores.secretOf(before) : undefined)
     if (!kept)
@@ -34,8 +35,8 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
         throw new ActionError('Invalid', message, { status: 409, cause: error })
       })
     return async ({ tx, events, changed }) => {
-      // For the same bucket the row of the store is updated, so its blobs are read with the new keys. Another bucket gets a new row,
-      // and blobs in the earlier bucket keep the earlier keys.
+      // For the same bucket the row of the store is updated, so its blobs are read with the new keys. Another bucket gets a new
+      // row, and blobs in the earlier bucket are still read with the earlier keys.
       const isSamePlace = before?.endpoint === place.endpoint && before.bucket === place.bucket
       const savedId = await stores.save(tx, {
         ...settings,

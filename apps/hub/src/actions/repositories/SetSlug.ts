@@ -1,7 +1,7 @@
 import { isSlugTaken, keepFormerName, lockSlugs } from '../../database/queries/repositories/former-names.ts'
 import { handler } from '../../handler.ts'
 
-/** Sets the slug of a repository. The former slug stays reserved for the repository and keeps leading to it. */
+/** Sets the slug of a repository. The former slug stays reserved for the repository and still resolves to it. */
 export const repositories_SetSlug = handler(
   'repositories_SetSlug',
   async ({ tx, events, changed }, { repositoryId, slug }) => {

@@ -15,7 +15,8 @@ export const repositories_SetVisibility = handler(
     if (before.visibility === visibility) return {}
     await tx.updateTable('repository').set({ visibility }).where('repository_id', '=', repositoryId).execute()
     await events.emit('repositories_VisibilityChanged', { repositoryId, visibility })
-    // While the repository was public, other organizations could link it without any right to it. These links must not give access.
+    // While the repository was public, any organization could link it. After the change to private, the links of other
+    // organizations must not give access.
     if (visibility === 'Private') await unlinkOtherOrganizations(context, repositoryId, scope.organizationId!)
     changed('repositories')
     return {}

@@ -1,7 +1,7 @@
 import { addTags, lockTags } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
-/** Gives tags to a version, all or none. */
+/** Adds tags to a version. Either all tags are added or none. */
 export const repositories_TagVersion = handler(
   'repositories_TagVersion',
   async (context, { versionId, tags }) => {

@@ -1,7 +1,7 @@
 import { lockTags, removeTags } from '../../database/queries/repositories/repository-tags.ts'
 import { handler } from '../../handler.ts'
 
-/** Removes tags from a version, all or none. */
+/** Removes tags from a version. Either all tags are removed or none. */
 export const repositories_UntagVersion = handler(
   'repositories_UntagVersion',
   async (context, { versionId, tags }) => {

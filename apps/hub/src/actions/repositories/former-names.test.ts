@@ -35,8 +35,8 @@ async function release(names: { name?: string; displayName?: string }, visibilit
 }
 
 /**
- * Lets the attacker create two public repositories with a version, with the name as slug and as display name. Returns the result for
- * the slug.
+ * Lets the attacker create two public repositories, each with a version: one with `name` as slug, the other with `name` as
+ * display name. Returns the result of creating the first.
  */
 async function take(name: string) {
   const bySlug = await attacker.invoke('repositories_Create', {
@@ -93,7 +93,8 @@ describe('S21: path with a former name of a repository', () => {
 
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'plant-9' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: 'plant-10' })
-    // Display names are not reserved, so the other tenant gets the slug. The path still leads to the own repository.
+    // Former display names are not reserved, so the other tenant gets the slug. The path still resolves to the owner's
+    // repository.
     expect(await take('plant-9')).toBe('Created')
     expect(await follow('plant-9')).toMatchObject({ versionId })
   })

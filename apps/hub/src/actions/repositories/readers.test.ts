@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '../../caller.ts'
 
-/** Runs an action as a certain caller: people over HTTP, devices over their link. */
+/** Runs an action as a certain caller. People use HTTP, devices use their link. */
 type Reader = (name: string, input: object) => Promise<unknown>
 
 let hub: TestHub
@@ -270,7 +270,7 @@ describe('path', () => {
       organizationId: theirs,
       displayName: name,
     })
-    // The private repository of the other tenant does not count.
+    // The private repository of the other tenant is not visible to the owner, so it does not match.
     expect(await find(owner)).toEqual({ result: 'NotFound' })
     const repositoryId = await hub.repository(owner, organizationId)
     await owner.invoke('repositories_SetDisplayName', { repositoryId, displayName: name })
@@ -290,7 +290,8 @@ describe('path', () => {
     expect(await find()).toEqual({ result: 'Found', repositoryId: named })
     const handled = await hub.repository(owner, organizationId, { name: 'wanted' })
     expect(await find()).toEqual({ result: 'Found', repositoryId: handled })
-    // The slug of another tenant hides display names, so that a path means one repository to everybody, or none.
+    // The slug of another tenant takes precedence over display names. So a path resolves to one repository for every caller, or
+    // to none.
     await hub.repository(otherTenant, await hub.organization(otherTenant), { name: 'theirs' })
     await owner.invoke('repositories_SetDisplayName', { repositoryId: named, displayName: 'theirs' })
     expect(await owner.invoke('repositories_ResolveName', { repository: 'theirs' })).toEqual({
@@ -411,7 +412,7 @@ describe('link', () => {
     await link(otherTenant, theirs, other.repositoryId)
     await link(owner, projectId, other.repositoryId)
     expect(await linksOf(otherTenant, theirs)).toEqual([other.repositoryId])
-    // The link of the other tenant is not disclosed.
+    // The list does not disclose the link of the other tenant.
     expect(await projectsOf(owner, other.repositoryId)).toEqual([projectId])
     const visible = (visibility: 'Public' | 'Private') =>
       owner.invoke('repositories_SetVisibility', { repositoryId: other.repositoryId, visibility })

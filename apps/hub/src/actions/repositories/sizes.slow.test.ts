@@ -2,7 +2,7 @@ import type { ActionInput, ActionName } from '@muster/actions'
 import { assetRow, type TestHub, type TestUser, testHub } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-/** Sizes of a large repository: its packages (and as many blobs), versions of one package, files of one version. */
+/** Numbers of records in a large repository: packages (and as many blobs), versions of one package, files of one version. */
 const PACKAGES = 10_000
 const VERSIONS = 10_000
 const FILES = 1_000
