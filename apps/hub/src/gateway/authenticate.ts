@@ -22,7 +22,7 @@ import { Refusal, type RefusalSubject, refuseWhenCrowded } from './refusal.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** An authenticated peer: a device with its certificate, or a person's command line. */
+/** An authenticated peer: a device with its certificate, or a person's command-line client. */
 export type Connected =
   | { kind: 'device'; caller: DeviceCaller; certificateId: string }
   | { kind: 'person'; caller: Caller & { actor: 'UserToken' }; userToken: string }
@@ -33,7 +33,7 @@ type AuthenticatorOptions = {
   db: Db
   sessions: Sessions
   readCertificate: (request: IncomingMessage) => string
-  /** Address of a request, for limits. */
+  /** Returns the client IP of a request, for rate limits. */
   remoteOf: (request: IncomingMessage) => string
   budget: EnrolmentBudget
   limits: LimitValues
@@ -68,12 +68,13 @@ type Enrolling = {
 /** Project and organization of a deployment token. */
 type Place = { tokenId: string; organizationId: string; projectId: string }
 
-/** Limit of cached places, one per token. A full cache is cleared. */
+/** Maximum number of cached places, one per token. A full cache is cleared. */
 const MAX_PLACES = 10_000
 
 /**
- * Limits of concurrent enrolments on a node. Without the limit per token, a device that keeps sending new fingerprints raised the p99
- * of other devices' events fourfold (`npm run bench -- hostile-device`). A single token still enrols 50 to 100 devices a second.
+ * Limits of concurrent enrolments on a node. Without the limit per token, a device that keeps sending new fingerprints raised the
+ * p99 latency of other devices' events fourfold (`npm run bench -- hostile-device`). A single token still enrols 50 to 100 devices
+ * a second.
  */
 const ENROLMENTS = { max: 8, maxPerOwner: 1, maxWaiting: 20_000, waitMs: 30_000 }
 
@@ -89,7 +90,7 @@ const LOOK_UP = `
 
 /**
  * Creates the function that authenticates an upgrade request before it is accepted (protocol 1.4): token, then fingerprint, then
- * certificate. It stores unknown devices and certificates, and releases its admission permit before that. It throws `Refusal`.
+ * certificate. It stores unknown devices and certificates, but releases its admission permit before that. It throws `Refusal`.
  */
 export function createAuthenticator({
   db,
@@ -100,7 +101,7 @@ export function createAuthenticator({
   limits,
   onEnrolled,
 }: AuthenticatorOptions) {
-  /** Places by token id. All connections of a fleet share these strings, which saves memory while they live. */
+  /** Places by token id. All connections of a token share the strings of its place, which saves memory while they live. */
   const places = new Map<string, Place>()
 
   function placeOf(
@@ -205,7 +206,7 @@ export function createAuthenticator({
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
-      // Either another connection of the same device enrolled it first, or the enrolment failed.
+      // Either another connection of the same device enrolled it first, or the enrolment failed. Neither may use up the budget.
       if (!isNewDevice) await budget.giveBack({ tokenId, address })
     }
   }
@@ -255,8 +256,8 @@ export function createAuthenticator({
         .select('certificate_id')
         .limit(1)
         .executeTakeFirst()
-      // Only the first certificate that a device ever had is accepted automatically. A later one needs a person (decisions,
-      // "Certificates").
+      // Only the first certificate that a device ever had is accepted automatically. A person must accept each later certificate
+      // (decisions, "Certificates").
       const status: CertificateStatus = token.auto_accept && !before ? 'Active' : 'Pending'
       if (status === 'Pending' && !isNewDevice) {
         const subject = { ...scope, tokenId }
@@ -288,7 +289,10 @@ export function claimsOf(request: IncomingMessage): { tokenId?: string; fingerpr
   }
 }
 
-/** Returns the token of `Authorization`. Throws `Refusal` when an older header differs from it (protocol 1.2, section 10 row 25). */
+/**
+ * Returns the token of `Authorization`. Throws `Refusal` when a legacy token header differs from it (protocol 1.2, section 10 row
+ * 25).
+ */
 function bearerOf(request: IncomingMessage): string {
   const match = BEARER.exec(request.headers.authorization ?? '')
   if (!match) throw new Refusal(401, 'Forbidden', 'no bearer token')
@@ -318,7 +322,10 @@ function refusedCertificate(status: CertificateStatus, about: RefusalSubject): R
   return new Refusal(403, 'Forbidden', `certificate is ${status.toLowerCase()}`, about)
 }
 
-/** Returns a refusal instead of throwing it. No answer refers to the certificate before the token is verified (protocol 1.4). */
+/**
+ * Returns a refusal instead of throwing it, so that it can be thrown after the token is verified. Earlier, no answer may refer to
+ * the certificate (protocol 1.4).
+ */
 function attempt(
   read: () => string,
 ): { value: string; refusal?: undefined } | { value?: undefined; refusal: Refusal } {

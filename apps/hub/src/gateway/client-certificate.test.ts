@@ -15,7 +15,7 @@ const SECRET = 'a secret of sixteen'
 const PUBLIC = { publicUrl: 'https://hub.example' }
 const { certificatePem } = await deviceIdentity()
 
-/** Reads the certificate of a request that came from an address. */
+/** Reads the certificate fingerprint of a simulated request that comes from `remoteAddress`. */
 function read(
   settings: Partial<Config>,
   remoteAddress: string,

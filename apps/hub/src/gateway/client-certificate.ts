@@ -6,14 +6,17 @@ import type { Config } from '../config.ts'
 import { remoteAddress, trustedProxy } from '../net/trusted-proxy.ts'
 import { Refusal } from './refusal.ts'
 
-/** Limit of `X-Client-Cert`, enough for a chain of several certificates. Node answers 431 when all headers exceed 16 KiB. */
+/**
+ * Maximum length of `X-Client-Cert` in bytes, enough for a chain of several certificates. Node answers 431 when all headers exceed
+ * 16 KiB.
+ */
 const MAX_HEADER_BYTES = 12 * 1024
 
 /**
- * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from `X-Client-Cert`. The
- * header is believed from a trusted proxy, with MUSTER_ALLOW_PLAINTEXT_DEVICES, or over plain HTTP from loopback while
- * MUSTER_PUBLIC_URL is a loopback address (R-2). Throws `Refusal` with 403 for a missing, unbelieved or expired certificate, and with
- * 400 for a header that is too long or does not parse.
+ * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from `X-Client-Cert`.
+ * The header is trusted if it comes from a trusted proxy, with MUSTER_ALLOW_PLAINTEXT_DEVICES, or over plain HTTP from loopback
+ * while MUSTER_PUBLIC_URL is a loopback address (R-2). Throws `Refusal` with 403 for a missing, untrusted or expired certificate,
+ * and with 400 for a header that is too long or does not parse.
  */
 export function certificateReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)

@@ -278,7 +278,7 @@ describe('the presence of a device', () => {
     await session.release()
     const typesOf = (type: Frame['type']) => device.received.filter(frame => frame.type === type)
     await until('the others are served', () => typesOf('ChannelAccept').length === 32)
-    // Towards the device the hub has 16 requests in flight, although 20 opens are wanted.
+    // 20 opens are requested, but the hub has only 16 requests to the device in flight.
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     const connection = hub.devices.get(devices[0]!.deviceId)!
     for (let n = 0; n < 20; n++) connection.open('forward/tcp/80').catch(() => {})
@@ -313,7 +313,7 @@ describe('a node taken for dead', () => {
     await gone[Symbol.asyncDispose]()
     await until('it is offline', async () => !(await isShownConnected(owner, gone.deviceId)))
 
-    // Rows of a node that was killed a minute ago, of one that left the cluster with an action in flight, and of a live one.
+    // Rows of three nodes: one was killed a minute ago, one left the cluster with an action in flight, and one is alive.
     const dead = newId('cluster_node')
     const left = newId('cluster_node')
     const alive = newId('cluster_node')
@@ -330,7 +330,7 @@ describe('a node taken for dead', () => {
       node_id,
       request_id: 'test',
     }))
-    // In one transaction, because the hub checks for dead nodes every few seconds and evicts each only once.
+    // In one transaction, because the hub checks for dead nodes every few seconds and evicts each dead node only once.
     await hub.db.transaction().execute(async tx => {
       await tx
         .insertInto('cluster_node')
@@ -366,7 +366,7 @@ describe('a node taken for dead', () => {
     expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
     const reasons = await endReasonsOf(owner, gone.deviceId)
     expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', 'NodeCrashed', undefined])
-    // They ended with the last heartbeat of the node, not when another node noticed, and never before they began.
+    // The connections ended with the last heartbeat of their node, not when another node noticed, and never before they began.
     const ended = new Map((await connectionsOf(owner, gone.deviceId)).map(one => [one.connectionId, one]))
     expect(ended.get(connectionId)).toMatchObject({ endedAt: minuteAgo.toISOString(), durationSecs: 540 })
     expect(ended.get(lateId)).toMatchObject({ endedAt: ended.get(lateId)!.connectedAt, durationSecs: 0 })

@@ -27,12 +27,12 @@ import type { Presence } from './presence.ts'
 export const MAX_PING_INTERVAL_MS = 60_000
 
 /**
- * Limits of links to devices (protocol 2.10). Each one-shot command of a 2026 agent opens a channel on the link of its service
- * (protocol 3.8). Scripts may run many of them in a second, so the request rate is high enough not to end the link. The limits of open
- * channels and of frames in a second bound them as well.
+ * Limits of links to devices (protocol 2.10). Each one-shot command of a 2026 agent opens a channel on the link of the agent's
+ * service (protocol 3.8). Scripts may run many commands per second, so the limit of requests per second is high enough not to end
+ * the link. The limits of open channels and of frames per second also apply to such commands.
  *
- * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (R-17). The sum
- * leaves room for channels that the agent has closed and the hub has not yet.
+ * A 2026 agent may have 32 requests pending and 32 channels open. The hub adds the 16 channels that it may open itself (R-17). The
+ * sum leaves room for channels that the agent has closed and the hub has not yet closed.
  */
 const LIMITS = {
   requestsPerSecond: 1024,
@@ -62,8 +62,8 @@ export type DeviceServices = {
 }
 
 /**
- * The connection of a device from its first frame to its end. There is one for each device, mostly idle, so memory counts: the object
- * is also the options of its link, stores nothing twice, and keeps no promise pending for its end.
+ * The connection of a device from its first frame to its end. Each device has one, which is mostly idle, so memory counts: the
+ * object is also the options of its link, stores nothing twice, and keeps no promise pending for its end.
  */
 export class DeviceConnection implements DeviceSession, LinkOptions {
   readonly certificateId: string
@@ -71,9 +71,9 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   readonly #caller: DeviceCaller
   readonly #remote: string
   #link: Link | undefined
-  /** Pending until the device is admitted or refused. Its channel requests wait for that. */
+  /** Promise that is pending until the device is admitted or refused. Channel requests of the device wait for it. */
   #admission: Promise<boolean> | undefined
-  /** Id of the connection's row. Undefined until it is written, and for unregistered connections. */
+  /** Id of the connection's row. Undefined until the row is written, and for unregistered connections. */
   #connectionId: string | undefined
   /** Shared by all executor channels of the connection, and created with the first of them. */
   #executorOptions: ExecutorOptions | undefined
@@ -120,8 +120,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   /** Admits the device or closes the link. Resolves when that is decided and, for a registered connection, recorded. */
   async begin(link: Link, isRegistered: boolean): Promise<void> {
     this.#link = link
-    // Adding the session comes before `#admit` reads the rights again. A right that ends later closes the session; a right that
-    // ended earlier is found by that read.
+    // The session is added before `#admit` reads the rights again, so that no ended right is missed. A right that ends after the
+    // addition closes the session. A right that ended earlier is found by `#admit`.
     this.#services.devices.add(this)
     this.#admission = this.#admit(link, isRegistered)
     await this.#admission

@@ -22,7 +22,7 @@ it('acknowledges an event only after the database has confirmed the commit', asy
   const { deviceId } = device
   const event = { eventId: newDatedId('d_ev'), severity: 'Info', body: 1, attributes: {} }
   const events = [{ ...event, emittedAt: new Date().toISOString() }]
-  // The first event does the one-time work, so that the second one only needs its insert.
+  // The first event does the one-time work, so that the second event only needs its insert.
   await device.invoke('devices_PublishEvents', {
     deviceId,
     events: [{ ...events[0]!, eventId: newDatedId('d_ev') }],
@@ -91,7 +91,7 @@ it('reports the success of a command whose commit reply was lost, after reading 
   expect(wire.lost).toBe(2)
   expect(await device.link.ended).toMatchObject({ kind: 'PeerClose' })
 
-  // Here the connection breaks before the commit is sent, so the command did not happen.
+  // Here the connection breaks before the commit is sent, so the command has no effect.
   wire.loseAnswer('projects_Created', 'Never made')
   await expect(owner.invoke('projects_Create', { organizationId, name: 'Never made' })).rejects.toMatchObject(
     {

@@ -8,14 +8,14 @@ import { hasTwoHosts, twoHostsError } from '../net/served-hosts.ts'
 type Upgrade = (request: IncomingMessage, socket: Socket, head: Buffer) => void
 type Held = { request: IncomingMessage; socket: Socket; head: Buffer; deadline: NodeJS.Timeout }
 
-/** Longest wait for a starting hub, in milliseconds. The same as for authentication (decisions, "Tokens and enrolment"). */
+/** Maximum wait for the hub to start, in milliseconds. The same as for authentication (decisions, "Tokens and enrolment"). */
 const MAX_HELD_MS = 30_000
-/** Limit of held upgrades. */
+/** Maximum number of held upgrade requests. */
 const MAX_HELD = 20_000
 
 /**
- * Holds upgrade requests until the hub has started. After a restart the whole fleet reconnects at once, and a refused public agent
- * returns only after a minute.
+ * Holds upgrade requests until the hub has started. After a restart the whole fleet reconnects at once, and a refused published
+ * Nexigon agent retries only after a minute.
  */
 export class EarlyUpgrades implements Disposable {
   readonly #headers: Record<string, string>
@@ -36,7 +36,7 @@ export class EarlyUpgrades implements Disposable {
     })
   }
 
-  /** Passes the held upgrades, and every later one, to `serve`. */
+  /** Passes the held upgrade requests, and every later request, to `serve`. */
   open(serve: Upgrade): void {
     this.#serve = serve
     for (const held of this.#held) {
@@ -54,7 +54,7 @@ export class EarlyUpgrades implements Disposable {
   }
 
   #hold(request: IncomingMessage, socket: Socket, head: Buffer): void {
-    // The held socket has no other 'error' listener. Without one a reset would crash the process.
+    // The held socket has no other 'error' listener. Without this listener a reset would crash the process.
     socket.on('error', ignore)
     if (this.#held.size >= MAX_HELD) {
       this.#refuse(socket, startingError())

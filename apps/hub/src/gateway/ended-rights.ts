@@ -5,7 +5,7 @@ import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** Interval in which a node polls for rights that ended at other nodes, in milliseconds. */
+/** Interval at which a node polls for rights that ended at other nodes, in milliseconds. */
 const LOOK_MS = 5_000
 
 type Options = { db: Db; pool: pg.Pool; devices: DeviceRegistry; log: Logger }
@@ -26,9 +26,10 @@ const ENDED = {
 
 /**
  * Closes connections whose token or certificate lost its right at another node, because nodes do not notify each other (decisions,
- * "Storage, cluster, operations"). Also closes those of devices that have connected to another node since: the newest connection wins
- * (decisions, "Connections"). Checking tokens and certificates is enough, since deleting a project or organization deletes its tokens,
- * and deleting a device its certificates. The query is skipped while no other node had a heartbeat within the last minute.
+ * "Storage, cluster, operations"). Also closes connections of devices that have connected to another node since: the newest
+ * connection wins (decisions, "Connections"). Checking tokens and certificates is enough, since deleting a project or organization
+ * deletes its tokens, and deleting a device deletes its certificates. The query is skipped while no other node had a heartbeat
+ * within the last minute.
  */
 export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
   const look = async (): Promise<void> => {

@@ -35,14 +35,17 @@ const hub = await testHub(
 )
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Certificate of all devices here. Their fingerprints distinguish them, and generating a key for each would take long. */
+/**
+ * Certificate of all devices in these tests. Only their fingerprints differ, because generating a key for each device would take
+ * long.
+ */
 let certificate: DeviceIdentity
 beforeAll(async () => {
   certificate = await deviceIdentity()
 })
 
 let addresses = 0
-/** Returns an address that no other test uses. */
+/** Returns a client IP that no other test uses. */
 const newAddress = (): string => `198.51.${Math.floor(++addresses / 250)}.${addresses % 250}`
 
 const newFingerprint = (): string => `d_sk_${randomBase58(44)}`
@@ -94,7 +97,8 @@ describe('the budget of a token for new devices', () => {
     const answers = statuses(await attempts(250, token, { address: newAddress() }))
     expect(answers[101]).toHaveLength(100)
     expect(answers[429]).toHaveLength(150)
-    // The first 100 refusals of an address within a minute name the limit. The rest get the general error for too many requests.
+    // The first 100 refusals of a client IP within a minute name the limit. Further refusals have the general error for too many
+    // requests.
     const refused = answers[429]!.filter(({ body }) => body!.message.startsWith('Limit '))
     expect(refused).toHaveLength(100)
     for (const { body, retryAfterSecs } of refused) {
@@ -190,7 +194,8 @@ describe('the limit of new devices of an address', () => {
     const address = newAddress()
     const { owner, projectId, tokenId, token } = await hub.fleet()
     const second = await hub.token(owner, projectId)
-    // A token with a larger budget raises the limit of the address for its devices, because a factory behind NAT has one address.
+    // A token with a larger budget raises the limit per client IP for its devices, because all devices of a factory behind NAT have
+    // the same client IP.
     const factory = await hub.token(owner, projectId)
     await owner.invoke('projects_SetDeploymentTokenLimits', {
       tokenId: factory.tokenId,

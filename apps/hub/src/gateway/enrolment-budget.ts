@@ -7,7 +7,7 @@ import type { LimitValues } from '../limits/limits.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { Refusal, type RefusalSubject } from './refusal.ts'
 
-/** A new device that asks to enrol. `about` holds the ids that its refusal is recorded for. */
+/** A new device that requests enrolment. `address` is its client IP. `about` holds the ids under which its refusal is recorded. */
 export type NewDevice = {
   tokenId: string
   address: string
@@ -30,7 +30,7 @@ type TokenRow = {
   granted: number
 }
 
-// The row lock serializes the statements of several nodes. Each reads the newest version of the row.
+// The row lock serializes the statements of several nodes. Each statement reads the newest version of the row.
 const TAKE = {
   name: 'enrolment-take',
   text: `
@@ -61,19 +61,22 @@ const GIVE_BACK = {
      where token_id = $1`,
 }
 
-/** Window in which the new devices of an address are counted, in seconds. */
+/** Window in which the new devices of a client IP are counted, in seconds. */
 const ADDRESS_WINDOW_SECS = 3600
-/** Longest `Retry-After`, in seconds. Our agent waits no longer than this (protocol 1.6). */
+/** Maximum `Retry-After`, in seconds. Muster's agent waits no longer than this (protocol 1.6). */
 const MAX_RETRY_AFTER_SECS = 3600
-/** Random part of `Retry-After` beyond the first device that a statement refuses, in seconds. Devices of other statements get other times. */
+/**
+ * Upper bound of the random time that is added to `Retry-After`, in seconds. The first device that a statement refuses gets no
+ * addition.
+ */
 const SPREAD_SECS = 60
 /** Minimum time between two statements, in milliseconds. Refused devices of a fleet then share one update of the token's row. */
 const LINGER_MS = 20
 
 /**
  * Budget for new devices, taken before any row of a device is written. The row of the deployment token holds a token bucket, so the
- * budget survives restarts and is shared by all nodes. Requests that arrive while a statement is in flight share the next one. New
- * devices of an address are counted in memory.
+ * budget survives restarts and is shared by all nodes. Requests that arrive while a statement is in flight share the next
+ * statement. New devices of a client IP are counted in memory.
  */
 export class EnrolmentBudget {
   readonly #pool: pg.Pool
@@ -98,7 +101,7 @@ export class EnrolmentBudget {
     })
   }
 
-  /** Takes one new device from the budgets of its address and its token. Throws `Refusal` when either is used up. */
+  /** Takes one new device from the budgets of its client IP and its token. Throws `Refusal` when either budget is used up. */
   async take(newDevice: NewDevice): Promise<void> {
     const { address, ownBudget, about } = newDevice
     const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = this.#values
@@ -163,8 +166,8 @@ export class EnrolmentBudget {
 }
 
 /**
- * Creates the refusal of the device at position `index` beyond the budget. Its `Retry-After` is the time until the budget has refilled
- * for it and for those before it, and a random part.
+ * Creates the refusal of the device at position `index` beyond the budget. Its `Retry-After` is the time until the budget has
+ * refilled for this device and the devices before it, plus a random time.
  */
 function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusal {
   if (row.is_expired)

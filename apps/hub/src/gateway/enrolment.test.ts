@@ -27,7 +27,7 @@ function fingerprintOf({ certificatePem }: DeviceIdentity): string {
   return new X509Certificate(certificatePem).fingerprint256
 }
 
-/** Returns the same device with another certificate, as after its disk was replaced. */
+/** Returns the same device with another certificate. Such a device occurs after its disk was replaced. */
 async function withNewCertificate({ fingerprint }: DeviceIdentity): Promise<DeviceIdentity> {
   return { ...(await deviceIdentity()), fingerprint }
 }

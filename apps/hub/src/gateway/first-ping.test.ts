@@ -29,7 +29,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 const REPLAYS = inject('replays')
 /** Connections at a time. Few, because the hub and all clients share this process. */
 const CONCURRENT = 25
-/** Sizes in bytes around the limits of frames and windows, and one above the largest window of 1 MiB. */
+/** Sizes in bytes around the limits of frames and windows, and a size above the largest window of 1 MiB. */
 const SIZES = [0, 1, 6, 511, 512, 8_191, 8_192, 16_384, 16_385, 65_536, 1_048_576, 5_000_000]
 const LARGEST = 64 * 1024 * 1024
 
@@ -76,7 +76,7 @@ afterAll(async () => {
 
 type Ends = { agent: PublicAgent; cli: PublicCommandLine }
 
-/** Connects a new agent and a new command line. */
+/** Connects a new agent and a new command-line client. */
 async function newEnds(cli: readonly [Age, FirstPing?], agent: readonly [Age, FirstPing?]) {
   const identity = await deviceIdentity()
   const ends: Ends = {

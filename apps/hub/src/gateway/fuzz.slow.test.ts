@@ -44,7 +44,7 @@ it(`survives mutated frames over sockets while other devices are served (seed ${
       parallel: 8,
       maxFrames: Infinity,
       maxMs: (BUDGET_MS * 4) / 5,
-      // On a busy machine, sending this many frames takes longer than `maxMs`.
+      // On a busy machine, sending this many frames takes longer than `maxMs`, so the run may last longer.
       minFrames: 6_000,
     }),
   )

@@ -48,13 +48,14 @@ const PATH = '/api/v1/connect/ws'
 /** Largest WebSocket message in bytes: the longest frame of a link (protocol 2.10). */
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
 /**
- * Limits of links to command lines, above the defaults (protocol 2.10). A command line opens one channel for each connection to its
- * local port, and a rejected connection is lost. So the hub accepts the requests and queues the opens to the device (R-17).
+ * Limits of links to command-line clients, above the defaults (protocol 2.10). A command-line client opens one channel for each
+ * connection to its local port, and a connection is lost when its channel is rejected. So the hub accepts the requests and queues
+ * the opens to the device (R-17).
  */
 const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
 /** Limits of concurrent authentications (protocol 1.4). Further connections wait in order of arrival. */
 const AUTHENTICATIONS = { max: 32, maxWaiting: 20_000, waitMs: 30_000 }
-/** Minimum time between two warnings that devices hold all their file descriptors, in milliseconds. */
+/** Minimum time between two warnings that device connections hold all file descriptors that they may use, in milliseconds. */
 const FULL_LOG_INTERVAL_MS = 60_000
 /** Deadline at shutdown for recording the ends of connections, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000
@@ -76,7 +77,7 @@ type GatewayOptions = {
   log: Logger
 }
 
-/** Accepts WebSockets of devices, of command lines, and of browsers to the web pages of devices. */
+/** Accepts WebSockets of devices, of command-line clients, and of browsers that view the web pages of devices. */
 export type Gateway = {
   /** Handles an HTTP upgrade request. Never throws. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void
@@ -124,7 +125,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       )
       changed('devices', caller)
       changed('certificates', caller)
-      // The list of tokens shows how many devices each token has enrolled.
+      // Consoles reload their list of tokens, which shows how many devices each token has enrolled.
       if (isNewDevice)
         live.changed({
           topic: 'tokens',
@@ -139,7 +140,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const rights = config.databaseUrl === undefined ? undefined : watchRights({ db, pool, devices, log })
   /** Sockets whose upgrade request is neither accepted nor refused yet. */
   const arriving = new Set<Socket>()
-  /** Links of command lines. */
+  /** Links of command-line clients. */
   const people = new Set<Link>()
   const connections = new InFlight()
   let isClosing = false
@@ -161,7 +162,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   async function onUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    // Until the WebSocket takes over, the socket has no other 'error' listener. Without one a reset would crash the process.
+    // Until the WebSocket takes over, the socket has no other 'error' listener. Without this listener a reset would crash the process.
     socket.on('error', ignore)
     if (proxy.isFor(request)) return proxy.upgrade(request, socket, head)
     arriving.add(socket)
@@ -197,7 +198,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Takes a slot for an unregistered link. Throws `Refusal` when its device or organization has reached its limit. */
+  /** Takes a slot for an unregistered link. Throws `Refusal` when its device or organization has reached the limit of such links. */
   async function takeSlot({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
     const { deviceId, tokenId, projectId, organizationId } = caller
     try {
@@ -208,7 +209,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Creates the refusal for exhausted file descriptors. Logs a warning, but only one a minute. */
+  /** Creates the refusal for exhausted file descriptors. Logs a warning at most once a minute. */
   function full(): Refusal {
     if (performance.now() - fullLoggedAtMs >= FULL_LOG_INTERVAL_MS) {
       fullLoggedAtMs = performance.now()
@@ -222,8 +223,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Counts a refused connection of an address. Accepted connections are not counted (decisions, "Tokens and enrolment"). Returns the
-   * refusal, or `RateLimited` for an address with more than 100 refusals a minute.
+   * Counts a refused connection of a client IP. Accepted connections are not counted (decisions, "Tokens and enrolment"). Returns
+   * the refusal, or `RateLimited` for a client IP with more than 100 refusals a minute.
    */
   async function counted(request: IncomingMessage, error: unknown): Promise<unknown> {
     if (!(error instanceof Refusal) || error.kind === 'Internal') return error
@@ -333,8 +334,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Runs an action of an executor channel. `now` resolves to the caller with current rights; without it the caller of the connection
-   * counts. The answer to a device that sends too fast is delayed.
+   * Runs an action of an executor channel. `now` resolves to the caller with current rights. Without `now`, the caller keeps the
+   * rights that the connection was authenticated with. The answer to a device that sends too fast is delayed.
    */
   async function execute(
     caller: Caller,

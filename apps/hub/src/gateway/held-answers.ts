@@ -1,13 +1,19 @@
 import type { Socket } from 'node:net'
 
-/** Delay of an answer to a flooding address, in milliseconds. 16 clients in a loop then get 16 answers a second. */
+/**
+ * Delay of an answer to a client IP with too many refused connections, in milliseconds. 16 clients in a loop then get 16 answers a
+ * second.
+ */
 const HOLD_MS = 1_000
-/** Limit of delayed answers. Further answers are sent at once, so that waiting sockets take few descriptors from devices. */
+/**
+ * Maximum number of delayed answers. Further answers are sent at once, so that waiting sockets take few file descriptors from
+ * devices.
+ */
 const MAX_HELD = 500
 
 /**
- * Delays answers to an address with more refused connections than its rate limit allows. A client that waits for each answer before
- * it retries is slowed down, so that refusing it costs little.
+ * Delays answers to a client IP with more refused connections than its rate limit allows. A client that waits for each answer
+ * before it retries is slowed down, so that refusing it costs little.
  */
 export class HeldAnswers implements Disposable {
   readonly #held = new Map<Socket, { timer: NodeJS.Timeout; answer: () => void }>()

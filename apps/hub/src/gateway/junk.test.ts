@@ -29,7 +29,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-// After each test: another device still works, no error was logged, and no action panicked or stayed Pending.
+// After each test another device still works, no error was logged, no action panicked and no action stayed Pending.
 afterEach(async () => {
   const { deviceId } = bystander
   expect(await bystander.invoke('devices_SetProperty', { deviceId, name: 'alive', value: 1 })).toEqual({
@@ -175,7 +175,7 @@ describe('a device that violates the frame protocol loses its own connection', (
       'credit exceeded',
       async device => {
         const receiverId = await device.openExecutor()
-        // The first frames are read as the header of a request. It never completes, so the further frames exceed the window.
+        // The first frames are read as the header of a request. The header never completes, so the further frames exceed the window.
         for (let n = 0; n < 400; n++)
           device.send({ type: 'ChannelData', receiverId, payload: new Uint8Array(60) })
       },

@@ -20,11 +20,12 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-// Models of the public agents and command lines of 2025 and 2026 (docs/protocol.md) against a real hub. Both generations work fully.
+// Simulations of the published Nexigon agents and command-line clients of 2025 and 2026 (docs/protocol.md) use a real hub. Both
+// generations must work fully.
 
 const captured = capturedLog()
 let hub: TestHub
-/** A TCP echo service of the device, and a web application of it. */
+/** TCP echo service and web application of the device. */
 let echo: Server
 let web: ReturnType<typeof createHttpServer>
 const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port
@@ -62,7 +63,7 @@ async function exchange(localPort: number, bytes: Uint8Array): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Sends the request of a browser to the host name of a device. */
+/** Sends a request to the host name of a device, as a browser does. */
 async function browse(
   url: string,
   cookie?: string,
@@ -84,7 +85,7 @@ async function browse(
   }
 }
 
-/** Opens the web pages of a device by an issued link. Returns a function that requests one page. */
+/** Opens the web pages of a device by an issued URL. Returns a function that requests one page. */
 async function openPages(url: string): Promise<(path: string) => ReturnType<typeof browse>> {
   const { cookie } = await browse(url)
   return path => browse(new URL(path, url).href, cookie)
@@ -168,8 +169,8 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     const { token } = await hub.fleet()
     await using agent = await publicAgent({ age, url: hub.url, token })
     await agent.started
-    // Each command of a 2025 agent costs an upgrade, so 20 are enough. A 2026 agent has 32 channels, and would run out of them if the
-    // hub kept the finished ones open (R-14).
+    // Each command of a 2025 agent costs an upgrade, so 20 commands are enough. A 2026 agent has 32 channels, and would run out of
+    // them if the hub kept finished channels open (R-14).
     for (let n = 0; n < (age === '2025' ? 20 : 100); n++)
       expect(await agent.oneShot('devices_SetProperty', { name: 'n', value: n })).toEqual({ result: 'Set' })
     await until('only the service is connected', () => hub.devices.sessions.length === 1)
@@ -205,7 +206,7 @@ describe.each<Age>(['2025', '2026'])('an agent of %s', age => {
     const refused = await (await openPages(closed.url))('/')
     expect(refused.status).toBe(502)
     expect(refused.body).toContain('listens')
-    // A 2025 agent exits on endpoints that it does not know (R-18). It is still running.
+    // A 2025 agent exits on endpoints that it does not know (R-18). The answer shows that the agent is still running.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
   })
 
@@ -296,7 +297,7 @@ describe.each<[Age, Age]>([
     expect(digestOf(large!)).toBe(digestOf(bytes))
     expect(small.map(String)).toEqual(small.map((_, n) => `hello ${n}`))
     expect(forward.errors).toEqual([])
-    // Both peers are still connected.
+    // The answers show that both peers are still connected.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
     expect(await cli.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'UserToken' } })
   })
@@ -398,7 +399,8 @@ describe.each<Age>(['2025', '2026'])('a command line of %s', age => {
       return refusal
     }
     for (let n = 0; n < 40 && !refusal; n++) await ask()
-    // I1: for up to 5 s after its Hello the hub does not know whether a command line understands `RateLimited`, and sends `Internal`.
+    // I1: for up to 5 s after its Hello the hub does not know whether a command-line client understands `RateLimited`, and sends
+    // `Internal`.
     expect(refusal).toMatchObject({ kind: 'Internal' })
     if (age === '2026') await expect.poll(ask, { interval: 500 }).toMatchObject({ kind: 'RateLimited' })
     expect(refusal).not.toBeInstanceOf(MalformedOutput)

@@ -34,8 +34,9 @@ const OPEN = {
     select connection_id from opened`,
 }
 
-// The device falls back to its newest connection that is still open. There is one when the closed connection ended while it was
-// being recorded: it was never registered, so the older connection was not closed.
+// After the close, the device row refers to the newest connection that is still open. Such a connection exists when the closed
+// connection ended while it was being recorded: it never became the registered connection, so it did not replace the older
+// connection.
 const CLOSE = {
   name: 'presence-close',
   text: `
@@ -64,10 +65,16 @@ const MAY_CONNECT = {
     ) as "mayConnect"`,
 }
 
-/** Minimum time between two batches, in milliseconds. In a storm of connects a statement for few rows costs more than the rows. */
+/**
+ * Minimum time between two batches, in milliseconds. When many devices connect at once, the fixed cost of a statement for few rows
+ * is higher than the cost of the rows.
+ */
 const LINGER_MS = 20
 
-/** Writes the rows that show which device is connected to which node, in order and in batches, so that a storm takes few statements. */
+/**
+ * Writes the rows that show which device is connected to which node, in order and in batches, so that few statements suffice when
+ * many devices connect at once.
+ */
 export class Presence {
   readonly #pool: pg.Pool
   readonly #nodeId: string
@@ -132,7 +139,7 @@ export class Presence {
   }
 
   async #open(openings: Opening[]): Promise<void> {
-    // After a lost database connection the retry may find the rows that its first try committed.
+    // After a lost database connection the retry may find the rows that the first attempt committed.
     const { rows } = await this.#pool
       .query<{ connection_id: string }>(OPEN, [
         openings.map(opening => opening.connectionId),

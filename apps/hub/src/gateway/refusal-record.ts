@@ -4,8 +4,8 @@ import { BATCHED_WRITES } from '../database/client/batched-writes.ts'
 
 type Refused = { tokenId: string; deviceId: string | undefined; reason: string }
 /**
- * Refusals of one token or device within a batch. `count` is the number of times that the last reason came in a row. `isOnly` means
- * that the batch has no other reason, so that the count adds to the stored one.
+ * Refusals of one token or device within a batch. `count` is the number of consecutive refusals with the last reason. `isOnly`
+ * means that the batch has no other reason, so that the count is added to the stored count.
  */
 type Tally = { reason: string; count: number; isOnly: boolean }
 
@@ -27,8 +27,9 @@ const RECORD = {
 }
 
 /**
- * Stores the last refusal of each token and device, with the number of times that it came in a row (decisions, "Tokens and
- * enrolment"). In a storm many refusals concern the row of one token, so they are counted in memory and written in batches.
+ * Stores the last refusal of each token and device, with the number of times that it occurred consecutively (decisions, "Tokens and
+ * enrolment"). When many connections are refused at once, many refusals concern the row of one token, so they are counted in memory
+ * and written in batches.
  */
 export class RefusalRecord {
   readonly #pool: pg.Pool

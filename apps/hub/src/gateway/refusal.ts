@@ -2,7 +2,7 @@ import { ActionError, type ErrorKind } from '@muster/actions'
 import { LimiterRejection } from '@muster/concurrency'
 import type { LimitReached } from '../limits/limit-reached.ts'
 
-/** Token, device and place that a refusal concerns, as far as they are known. */
+/** Token, device, organization and project that a refusal concerns, as far as they are known. */
 export type RefusalSubject = {
   tokenId?: string
   deviceId?: string

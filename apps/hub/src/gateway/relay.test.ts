@@ -93,7 +93,7 @@ it('stops a writer while the reader stalls, and continues afterwards', async () 
     for (; written < 64_000_000 && !isStopped; written += chunk.length)
       await channel.write(Buffer.from(chunk))
   })()
-  // The echo is not read, so it fills all buffers on the way. Then the writer stops.
+  // The client does not read the echo, so the echo fills all buffers on the way. Then the writer stops.
   let before = -1
   await until('the writer has stopped', async () => {
     const isStill = written === before
@@ -140,7 +140,7 @@ it('delivers the answer of a service that closes while the client still sends', 
   channel.onPeerStopped = () => heard.push('it reads no more')
   for (let n = 0; n < 1_000 && channel.canWrite; n++)
     await channel.write(Buffer.alloc(64_000)).catch(() => {})
-  // Command lines take "reads no more" for the end of the whole channel, so it must come last.
+  // Command-line clients treat the notice "reads no more" as the end of the whole channel, so that notice must come last.
   await until('the last notice has arrived', () => heard.includes('it reads no more'))
   expect(heard).toEqual(['too large', 'its end', 'it reads no more'])
 })
@@ -179,7 +179,7 @@ it('accepts no channel before the audit event is written, also for two concurren
   })
   await until('the device has accepted both', () => served.length === before + 2)
   await session.waitingStatements(1)
-  // The answer to this later request shows that the hub had time to accept the two before it.
+  // The answer to this later request shows that the hub had time to accept the two requests before it.
   await expect(cli.open(endpoint('d_1111111111111111111111'))).rejects.toThrow('forbidden')
   expect(accepted).toBe(0)
   await session.release()

@@ -8,7 +8,7 @@ import { type DeviceRegistry, openPort } from '../links/registry.ts'
 import { abortChannel, pipeChannels } from '../net/channel-pipe.ts'
 import { recheckPermission } from '../net/recheck.ts'
 
-/** Endpoint that command lines open to reach a TCP port of a device (protocol 3.4). */
+/** Endpoint that command-line clients open to reach a TCP port of a device (protocol 3.4). */
 const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\d{1,5})$/
 
 type RelayOptions = {
@@ -20,7 +20,8 @@ type RelayOptions = {
 
 /**
  * Pipes a person's channel to a TCP port of a device, in both directions and with backpressure. The channel to the device is opened
- * first, so that a refusal by the device becomes the answer. Both channels are closed when the person loses the permission.
+ * first, so that the person gets the device's reason if the device rejects it. Both channels are closed when the person loses the
+ * permission.
  */
 export async function relay(
   request: ChannelRequest,
@@ -74,8 +75,8 @@ type Right = Authorization & { caller: Caller }
 const forwarded = new WeakMap<Link, Map<string, Promise<void>>>()
 
 /**
- * Writes the audit event of a forwarded port before any byte passes. There is one event for each port and link of a command line,
- * however many connections it forwards.
+ * Writes the audit event of a forwarded port before any byte passes. Each port has one event per link of a command-line client,
+ * however many connections the link forwards.
  */
 async function recordOnce(
   db: Db,

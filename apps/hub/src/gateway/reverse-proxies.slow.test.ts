@@ -69,7 +69,7 @@ function caddyFiles(folder: string, port: number, hubPort: number): Record<strin
   }
 }
 
-/** Runs a proxy with the configuration of docs/operating.md, on a port and with files of this test. */
+/** Runs a proxy with the configuration of docs/operating.md, but with a port and files of this test. */
 async function started(
   proxy: Proxy,
   files: (folder: string, port: number, hubPort: number) => Record<string, string>,
@@ -170,7 +170,7 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
       await using front = await started(NGINX, nginxFiles, hub.address.port)
       const owner = await hub.user()
       const repositoryId = await hub.repository(owner, await hub.organization(owner))
-      // Larger than the default limit of nginx for request bodies, 1 MiB.
+      // Larger than 1 MiB, the default limit of nginx for request bodies.
       const bytes = randomBytes(3 * 1024 * 1024)
       const digest = digestOf(bytes)
       const { assetId } = await owner.invoke('repositories_CreateAsset', {

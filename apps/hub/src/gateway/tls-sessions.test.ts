@@ -15,7 +15,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TlsFiles } from '../config.ts'
 
-// A device that resumes a TLS session does not prove its key again. So its rights are read from the database each time.
+// A device that resumes a TLS session does not prove its key again. So the hub reads the device's rights from the database at each
+// connect.
 
 let folder: string
 let tls: TlsFiles
@@ -98,8 +99,8 @@ describe('a resumed session', () => {
     const { owner, projectId } = await hub.fleet()
     const { token } = await hub.token(owner, projectId, status === 'Revoked')
     const identity = await deviceIdentity()
-    // A device of a token without automatic acceptance is refused, so it has no session. A helper project provides one, because
-    // tickets are not bound to a project.
+    // A device of a token without automatic acceptance is refused, so it has no TLS session. It gets its session in a helper
+    // project, because session tickets are not bound to a project.
     const helper = await hub.fleet()
     const first = await connect(status === 'Revoked' ? token : helper.token, identity)
     const session = tlsOf(first).getSession()

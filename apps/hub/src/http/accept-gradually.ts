@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net'
 
-/** New connections accepted per event-loop turn. With TLS, four take a few milliseconds. */
+/** Number of new connections accepted per event-loop turn. Four TLS handshakes take a few milliseconds. */
 const ACCEPTED_PER_TURN = 4
 
 /**

@@ -457,7 +457,7 @@ describe('the sweep', () => {
     const filesOf = async (): Promise<string[]> =>
       (await readdir(folder, { recursive: true })).filter(path => path.endsWith(assetId))
     const due = (not_before: Date) => hub.db.updateTable('blob_removal').set({ not_before }).execute()
-    // A removal is pending if the asset is deleted during a sweep, or if removing its file failed.
+    // Keeps the removal pending, as it is if the asset is deleted during a sweep or if removing its file failed.
     await due(new Date(Date.now() + 60_000))
     await hub.runJob('repositories_SweepBlobs', {})
     expect(await filesOf()).toEqual([expect.not.stringContaining('lost')])
@@ -501,7 +501,8 @@ it('O6: reports a disk without free inodes as full, at every step of an upload',
     expect(answer.status).toBe(507)
     expect(((await answer.json()) as { message: string }).message).toMatch(/^The disk of the hub.* is full: /)
   }
-  // Each round frees one inode. An upload needs one for the folder of uploads, one for its file and one for the file's final folder.
+  // Each round frees one inode. An upload needs three: one for the folder of uploads, one for its file and one for the file's final
+  // folder.
   await fill()
   for (let free = 0; free < 3; free++) {
     await full()
@@ -528,7 +529,7 @@ it('refuses uploads with a clear error while the disk is full, and accepts them 
     507,
     expect.objectContaining({ message: 'The disk of the hub is full: the file does not fit.' }),
   ])
-  // Each of the four would fit alone. The hub also counts the announced sizes of uploads in flight.
+  // Each of the four uploads would fit alone. The hub also counts the announced sizes of uploads in flight.
   const answers = await Promise.all(Array.from({ length: 4 }, () => upload(randomBytes(3_000_000))))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 507, 507])
   // The hub keeps some free space in reserve for the database.

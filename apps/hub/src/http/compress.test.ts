@@ -20,7 +20,7 @@ afterAll(() => hub[Symbol.asyncDispose]())
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
-/** The answer with its raw body. `fetch` would decompress it. */
+/** Returns the answer with its raw body. `fetch` would decompress it. */
 function raw(action: string, input: object, encodings?: string): Promise<Answer> {
   return new Promise((done, failed) => {
     const headers = {

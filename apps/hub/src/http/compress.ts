@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
-/** Smallest text worth compressing, in bytes. A shorter one fits into one packet anyway. */
+/** Minimum size of a text that is compressed, in bytes. A shorter text fits into one packet anyway. */
 const MIN_BYTES = 1024
 /**
  * Low compression levels. They shrink a device list to about a tenth; the highest levels save another tenth of that for ten times the CPU
@@ -16,8 +16,8 @@ const gzipOf = promisify(gzip)
 type Encoding = 'br' | 'gzip'
 
 /**
- * Compresses a text in a worker thread, as `Accept-Encoding` allows. Returns undefined for a short text and for a client that reads neither
- * Brotli nor gzip.
+ * Compresses a text in a worker thread, as `Accept-Encoding` allows. Returns undefined for a short text and for a client that
+ * accepts neither Brotli nor gzip.
  */
 export async function compressed(
   text: string,

@@ -49,7 +49,7 @@ async function served(
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }) }
 }
 
-/** Sends a request with the path as it is. `fetch` would normalize it. */
+/** Sends a request with the path unchanged. `fetch` would normalize it. */
 async function raw(path: string): Promise<string> {
   const socket = connect(Number(new URL(hub.url).port), '127.0.0.1')
   let answer = ''

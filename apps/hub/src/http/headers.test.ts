@@ -15,7 +15,7 @@ import { createServer } from './server.ts'
 const INVOKE = '/api/v1/actions/invoke'
 const EVIL = 'https://evil.example'
 
-/** Headers of every answer. Pages have a different content security policy. */
+/** Headers of every answer. Only pages have a different Content-Security-Policy. */
 const EVERYWHERE: Record<string, string> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -69,7 +69,7 @@ async function headOf(text: string, at = url): Promise<{ status: number; headers
   return { status: Number(first!.split(' ')[1]), headers: new Headers(headers) }
 }
 
-/** Text of a request as a page of another site could send it. */
+/** Text of a request as a page of another site could make a browser send it. */
 function requestOf(method: string, path: string, lines: string[] = [], body = ''): string {
   const all = [
     `${method} ${path} HTTP/1.1`,

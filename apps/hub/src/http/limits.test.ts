@@ -74,7 +74,7 @@ it('ignores an upgrade to HTTP/2 and answers the request', async () => {
 it('keeps an idle connection longer than proxies and other clients do', async () => {
   const { socket, answer } = await opened('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await until('it answers', () => answer().includes('alive'))
-  // Caddy closes idle connections after two minutes, others earlier.
+  // The hub must keep idle connections longer than a proxy does. Caddy closes them after two minutes, other proxies earlier.
   expect(Number(/^keep-alive: timeout=(\d+)\r$/im.exec(answer())?.[1])).toBeGreaterThan(120)
   socket.destroy()
 })
@@ -109,7 +109,7 @@ it('disconnects a client that does not read its answer', async () => {
     publicUrl: () => 'http://hub.example',
     stallMs: 300,
   })
-  // More than the socket buffers of the system hold.
+  // The answer is larger than the socket buffers of the system.
   app.get('/large', async () => Buffer.alloc(64 * 1024 * 1024))
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as { port: number }
@@ -145,7 +145,7 @@ it('serves other clients in time while hundreds of connections send incomplete r
     const text = ['', half, `${half}Content-Length: 1000\r\n\r\n{`][count % 3]!
     clients.push(await opened(text))
   }
-  // The smaller of two measurements, because a pause of the machine affects only one, and slow clients would affect both.
+  // Takes the smaller of two measurements, because a pause of the machine affects only one of them, but slow clients affect both.
   const together = Math.min(await slowMs(), await slowMs())
   for (const { socket } of clients) socket.destroy()
   // The goal is 500 ms (S22). A busy machine may be slower even without these clients.
@@ -172,7 +172,8 @@ describe('a hostile request', () => {
   ])('with %s is refused', async (_what, text) => {
     const { answer, closed } = await opened(text)
     await closed
-    // The bytes that the client still sends may reset the connection before it reads the answer.
+    // The bytes that the client is still sending may reset the connection before the client reads the answer, so an empty answer is
+    // accepted.
     expect(answer()).toMatch(/^(HTTP\/1\.1 431 [\s\S]*"The headers are too large\.".*)?$/)
   })
 
@@ -240,7 +241,7 @@ describe('a hostile request', () => {
       expect([200, 400]).toContain(answer.status)
       tookMs.push(performance.now() - from)
     }
-    // The fastest of three, because other work on the machine can only make a request slower.
+    // Takes the fastest of three requests, because other work on the machine can only make a request slower.
     expect(Math.min(...tookMs)).toBeLessThan(500)
   })
 

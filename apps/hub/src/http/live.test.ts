@@ -258,7 +258,7 @@ describe('the live stream', () => {
     await until('some time passes', () => pings(stream.text) > before + 20)
     const looks = pings(stream.text) - before
     hub.pool.off('acquire', countOne)
-    // A check of all ten streams takes two statements. Separate checks would take twenty.
+    // One check of all ten streams takes two statements. Checking each stream separately would take twenty.
     expect(statements).toBeGreaterThan(0)
     expect(statements).toBeLessThan(5 * looks)
   })
@@ -341,8 +341,8 @@ describe('a client of the live stream', () => {
     await until(
       'it is disconnected',
       () => {
-        // Long ids fill the socket buffers soon. Each round repeats the same ids, so that merged notices stay short enough for the other
-        // client.
+        // Long ids fill the socket buffers soon. Each round repeats the same ids, so that merged notices stay short enough for the
+        // client that still reads.
         for (let index = 0; index < 100; index++)
           hub.live.changed({ topic: 'events', organizationId, projectId: `${'p'.repeat(2_000)}${index}` })
         return hub.live.subscriberCount === 1
@@ -360,7 +360,7 @@ describe('a client of the live stream', () => {
   it('that disconnects at any moment leaves no subscription behind', async () => {
     for (let count = 0; count < 30; count++) {
       const socket = await opened()
-      // Disconnects at once, while the hub checks the session, or after the stream has begun.
+      // Of three clients, one disconnects at once, one while the hub checks the session, and one after the stream has begun.
       if (count % 3 === 1) await new Promise(setImmediate)
       if (count % 3 === 2) await once(socket, 'data')
       socket.destroy()

@@ -23,7 +23,8 @@ it.skipIf(!isInstalled)(
     const token = await hub.userToken(await hub.user({ isAdmin: true }))
     const folder = await mkdtemp(join(tmpdir(), 'muster-schema-'))
     try {
-      // The token is in the fuzzer's configuration: it would keep a header of the command line in requests that are to have no credentials.
+      // The token is in the fuzzer's configuration file. The fuzzer would send a header from a command-line option even in requests
+      // that must have no credentials.
       await writeFile(join(folder, 'schemathesis.toml'), `[auth.openapi.userToken]\nbearer = "${token}"\n`)
       const child = spawn(
         PROGRAM,

@@ -26,7 +26,7 @@ const html = ({ title, text }: Page): string => `<!doctype html>
 `
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-/** Page for browsers while the hub starts or stops. The browser reloads after `againSecs`. */
+/** Page for browsers while the hub starts or stops. The browser reloads it after `againSecs` seconds. */
 export const WAITING_PAGE = {
   title: 'One moment',
   text: 'The hub is starting or stopping. This page loads again by itself.',

@@ -42,7 +42,8 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     const found = findAction(name)
     request.note = { actorId: actorId(caller), ...(found && { action: found.name }) }
     if (found?.action.kind !== 'query') requireSameOrigin(request, caller, cookie)
-    // A page of another site cannot read the answer of a query, but a query by an instance administrator writes an audit row.
+    // A page of another site cannot read the answer of a query. But a query by an instance administrator writes an audit row, so a
+    // foreign origin is refused for queries as well.
     else if (caller.actor === 'User') refuseForeignOrigin(request, cookie)
     let ownerId: string | undefined
     const onOwnerProved = (userId: string): void => {
@@ -50,8 +51,8 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     }
     const text = textOf(request.body)
     const output = await pipeline.invoke(caller, name, text, request.id, request.remote, onOwnerProved)
-    // A foreign site could make a visitor's browser open a mailed link of the site's own account. The visitor's known-browser cookie must
-    // not be replaced then.
+    // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
+    // visitor's known-browser cookie must not be replaced.
     if (ownerId !== undefined && !isForeignOrigin(request, cookie))
       await knownBrowsers.remember(reply, ownerId)
     reply
@@ -69,7 +70,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
 /** Streams a body without `Content-Length`. Throws `Invalid` with 413 above `MAX_ANONYMOUS_BODY_BYTES`. */
 async function* small(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0
-  // The connection stays open for the answer.
+  // Without this option, an error would destroy the connection, which is still needed for the answer.
   for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     bytes += (chunk as Buffer).length
     if (bytes > MAX_ANONYMOUS_BODY_BYTES) throw tooLarge()

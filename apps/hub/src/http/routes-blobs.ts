@@ -21,7 +21,7 @@ const BLOB = '/api/v1/blobs/'
 type Blob = { Params: { assetId: string }; Querystring: Record<string, unknown> }
 type Path = { Params: { repository: string; package: string; tag: string; '*': string } }
 
-/** Routes for the bytes of assets: signed addresses of the hub, and files of package versions by their path (docs/api.md 1.3, 4.7). */
+/** Routes for the bytes of assets: signed URLs of the hub, and files of package versions by their path (docs/api.md 1.3, 4.7). */
 export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: SessionCookie): void {
   app.get<Blob>(`${BLOB}:assetId`, async (request, reply) => {
     const { blobs, blobUrls } = core()
@@ -42,7 +42,7 @@ export function blobRoutes(app: FastifyInstance, core: () => Core, cookie: Sessi
     request.note = { actorId: actorId(caller) }
     const { '*': filename, ...path } = request.params
     const found = await resolvePath(db, caller, { ...path, filename })
-    // The same answer whether or not the repository exists, so that its existence is not revealed.
+    // The answer is the same whether or not the repository exists, so that its existence is not revealed.
     if (!found) throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
     const asset = found.assetId === null ? undefined : await findAsset(db, found.assetId)
     if (asset?.status !== 'Available')
@@ -90,13 +90,13 @@ async function send(
     await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
   } catch (error) {
     if (!reply.raw.headersSent) throw error
-    // The answer has begun, so the error can only cut it off.
+    // The answer has begun, so closing the connection early is the only way to show the error.
     reply.raw.destroy()
   }
   return reply.hijack()
 }
 
-/** Ends the connection after the answer: the unread rest of the body would be parsed as the next request. */
+/** Ends the connection after the answer. Otherwise the unread rest of the body would be parsed as the next request. */
 function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.readableEnded) return
   reply.header('connection', 'close')

@@ -10,7 +10,10 @@ import { isForPage } from './plain-pages.ts'
 
 const DIST = join(import.meta.dirname, '../../../console/dist')
 
-/** Serves the console's files. Assets are cached forever; the index page is never cached and gets a policy for its own scripts. */
+/**
+ * Serves the console's files. Assets are cached forever; the index page is never cached and gets a Content-Security-Policy for its
+ * own scripts.
+ */
 export async function consoleRoutes(
   app: FastifyInstance,
   config: Config,
@@ -84,8 +87,9 @@ function noSuchPath({ method }: FastifyRequest, path: string): ActionError {
 }
 
 /**
- * Allows the console's own scripts by path or hash, and the scripts that the operator's `config.json` names, with the origins they connect
- * to. Everything else is blocked (decisions, "Console").
+ * Content-Security-Policy of the console's pages. Allows the console's own scripts by path or hash, and the scripts that the
+ * operator's `config.json` names, together with the origins to which those scripts connect. Everything else is blocked (decisions,
+ * "Console").
  */
 function contentSecurityPolicy(index: string, config: Config): string {
   const hashes = [...index.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(

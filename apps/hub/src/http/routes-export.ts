@@ -91,7 +91,7 @@ function listOf(name: string): { name: string; member: string; columns: string[]
   return undefined
 }
 
-/** The input of the action. Adds `until: now` to filters that support it, so that the export of a growing log ends. */
+/** Parses the input of the action. Adds `until: now` to filters that support it, so that the export of a growing log ends. */
 function inputOf(text: unknown): Row {
   const until = new Date().toISOString()
   if (text === undefined) return { filter: { until } }

@@ -9,11 +9,14 @@ import { callerOfRequest, refuseForeignOrigin, type SessionCookie } from '../ses
 /** Interval of `ping` events on a stream, in milliseconds. */
 const PING_MS = 15_000
 /**
- * Interval in which the sessions and memberships of all streams are read again, in milliseconds. Changes made on other nodes take effect
- * after at most this time.
+ * Interval at which the sessions and memberships of all streams are read again, in milliseconds. Changes made on other nodes take
+ * effect after at most this time.
  */
 const CHECK_MS = 2_000
-/** Limit of unsent bytes of a stream. A console that falls further behind is disconnected. It opens a new stream and reloads its data. */
+/**
+ * Maximum number of unsent bytes of a stream. A console with more unsent bytes is disconnected. It then opens a new stream and
+ * reloads its data.
+ */
 const MAX_BUFFERED_BYTES = 256 * 1024
 
 type Stream = {
@@ -32,7 +35,10 @@ export function liveRoutes(
 ): void {
   const streams = new Set<Stream>()
   let timer: NodeJS.Timeout | undefined
-  /** Checks all streams together, repeatedly while any are open. Streams that cannot be checked end, and their consoles reconnect. */
+  /**
+   * Checks all streams together, repeatedly while any stream is open. If the check fails, the streams end and their consoles
+   * reconnect.
+   */
   const checkAll = async (): Promise<void> => {
     const open = [...streams]
     try {
@@ -58,7 +64,8 @@ export function liveRoutes(
 
     reply.hijack()
     const raw = reply.raw
-    // A client may have disconnected during the queries above. Its `close` event has fired already, so `stop` would never run.
+    // A client may have disconnected during the queries above. The `close` event of its connection has fired already, so `stop`
+    // would never run.
     if (raw.destroyed) return
     raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',

@@ -37,8 +37,8 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
     const { db, sessions, limits, passwords, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
     const account = await accountOf(db, email)
-    // An attacker who fails on purpose must not lock out the owner or other people behind the same address. Failed sign-ins of a browser
-    // that the account has used before are therefore counted separately.
+    // An attacker who fails on purpose must not lock out the owner or other people with the same client IP. Failed sign-ins of a
+    // browser that the account has used before are therefore counted separately.
     const browser = await knownBrowsers.of(request)
     const isKnown = account !== undefined && browser?.userId === account.user_id
     const counts = isKnown
@@ -107,7 +107,7 @@ async function accountOf(db: Db, email: string): Promise<Account | undefined> {
     .executeTakeFirst()
 }
 
-/** Returns the stored password hash, or stores and returns a new one if the stored hash has weaker parameters than today's. */
+/** Returns the stored password hash. If that hash has weaker parameters than new hashes get, stores and returns a new hash. */
 async function keptHash(
   { db, passwords }: Core,
   { user_id, password_hash }: Account,
@@ -137,7 +137,7 @@ function parseLogin(text: string): z.output<typeof Login> {
     const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
     throw new ActionError('Invalid', 'Expected {"email", "password", "remember"?}.', { issues })
   }
-  // Replaces characters that PostgreSQL cannot store. No real address has them, but the audit row of the attempt must be written.
+  // Replaces characters that PostgreSQL cannot store. No real email address has them, but the audit row of the attempt must be written.
   const email = parsed.data.email.trim().replaceAll('\0', '\ufffd').toWellFormed()
   return { ...parsed.data, email }
 }

@@ -6,25 +6,25 @@ import { attachment } from '../net/attachment.ts'
 
 type SentFile = {
   path: string
-  /** Hex SHA-256 of the file, also its entity tag. */
+  /** SHA-256 of the file in hex, also its ETag. */
   sha256: string
   filename: string
   /** Whether shared caches may store the file. */
   isPublic: boolean
   /**
-   * Time until which a cache of the operator in front of the hub may answer, in seconds since 1970. It is sent as `X-Accel-Expires`, which
-   * nginx obeys and removes; all other caches follow `Cache-Control`.
+   * Time until which the operator's cache in front of the hub may answer without revalidation, in seconds since 1970. It is sent as
+   * `X-Accel-Expires`, which nginx obeys and removes; all other caches follow `Cache-Control`.
    */
   cachedUntil?: number
   requestId: string
 }
 
-// Plain file descriptors: the promises of file handles cost as much as sending a small file.
+// Uses plain file descriptors, because the promises of a `FileHandle` cost as much as sending a small file.
 const openFile = promisify(open)
 
-/** Bytes per read. Each download has two such buffers. */
+/** Number of bytes per read. Each download has two buffers of this size. */
 const CHUNK_BYTES = 128 * 1024
-/** Time without progress after which a client is disconnected, in milliseconds. It can resume with a range request. */
+/** Time without progress after which a client is disconnected, in milliseconds. The client can resume with a range request. */
 const STALL_MS = 60_000
 
 /**
@@ -47,7 +47,7 @@ export async function sendFile(
     const { headers, method } = request
     const general = {
       'accept-ranges': 'bytes',
-      // `no-cache` makes caches revalidate: the name may get another file, and the reader may lose the right to it.
+      // `no-cache` makes caches revalidate: the name may get another file, and the reader may lose the right to read it.
       'cache-control': `${isPublic ? 'public' : 'private'}, no-cache`,
       'content-security-policy': "sandbox; default-src 'none'",
       etag,
@@ -67,7 +67,7 @@ export async function sendFile(
     }
     const { from, length } = part ?? { from: 0, length: size }
     response.writeHead(part ? 206 : 200, {
-      // Must precede `Cache-Control`: older versions of nginx obey the first of the two.
+      // Must precede `Cache-Control`: older versions of nginx obey the first of the two headers.
       ...(cachedUntil !== undefined && { 'x-accel-expires': `@${cachedUntil}` }),
       ...general,
       'content-type': 'application/octet-stream',
@@ -84,7 +84,7 @@ export async function sendFile(
   }
 }
 
-/** Buffers to reuse. Allocating new ones for each download would keep the garbage collector busy. */
+/** Buffers for reuse by later downloads. Allocating new buffers for each download would keep the garbage collector busy. */
 const spareBuffers: Buffer[] = []
 const MAX_SPARE_BUFFERS = 64
 
@@ -116,7 +116,7 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
   for (let turn = 1, at = from; !response.destroyed; turn++) {
     at += chunk.length
     if (at === end) return void response.end(chunk)
-    // The file became shorter. Closing the connection before the announced length shows the client that the body is incomplete.
+    // The file was truncated meanwhile. Closing the connection before the announced length shows the client that the body is incomplete.
     if (chunk.length === 0) return void response.destroy()
     const sent = new Promise<void>(done => {
       proceed = done

@@ -45,8 +45,8 @@ import { boundUnfinished } from './unfinished.ts'
 const HEAD_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 120_000
 /**
- * Unanswered requests per connection. Well-behaved clients wait for an answer before the next request; the answer to each pipelined one is
- * held in memory, or its file kept open, until it is read.
+ * Maximum number of unanswered requests per connection. Well-behaved clients wait for an answer before the next request. Each
+ * answer to a pipelined request is held in memory, or its file kept open, until the client reads it.
  */
 const MAX_PIPELINED = 8
 /**
@@ -60,23 +60,23 @@ const SMALL_BYTES = 16 * 1024
  * a request sent into a closing connection fails.
  */
 const KEEP_ALIVE_MS = 130_000
-/** Deadline for a TLS handshake, in milliseconds. Node's default of 120 s would hold a descriptor too long. */
+/** Deadline for a TLS handshake, in milliseconds. Node's default of 120 s would hold a file descriptor too long. */
 const HANDSHAKE_TIMEOUT_MS = 30_000
-/** Share of the process's descriptors that connections without a request may hold on one listener: a quarter. */
+/** Maximum share of the process's file descriptors that connections without a request may hold on one listener: a quarter. */
 const UNFINISHED_SHARE = 0.25
-/** Interval in which Node looks for connections that exceed `HEAD_TIMEOUT_MS`, in milliseconds. */
+/** Interval at which Node looks for connections that exceed `HEAD_TIMEOUT_MS`, in milliseconds. */
 const TIMEOUT_CHECK_MS = 5_000
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Additional log fields of the request: its actor, and its action if the registry has it. */
     note: { actorId?: string | null; action?: string } | null
-    /** Client address, behind a trusted proxy too. The gateway finds the address of a device by the same rule. */
+    /** Client IP, also behind a trusted proxy. The gateway finds the IP of a device by the same rule. */
     remote: string
   }
 }
 
-/** Options of both listeners: the main one and the one for devices only. */
+/** Options of both listeners: the main listener and the listener for devices only. */
 type ListenerOptions = { config: Config; instanceKey: InstanceKey; log: Logger }
 
 type ServerOptions = {
@@ -90,7 +90,7 @@ type ServerOptions = {
   consoleDir?: string
   /** Deadline for receiving a whole request, in milliseconds; `REQUEST_TIMEOUT_MS` by default. */
   requestTimeoutMs?: number
-  /** Time after which a connection is closed whose client does not read its answer, in milliseconds; `STALL_MS` by default. */
+  /** Time after which a connection is closed if its client does not read the answer, in milliseconds; `STALL_MS` by default. */
   stallMs?: number
 }
 
@@ -178,7 +178,7 @@ export async function createServer({
     )
   }
   const answerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    // A client that disconnects during its request is not an error of the hub or its database.
+    // A client that disconnects during its request is not an error of the hub or of its database.
     const known =
       error === request.raw.errored
         ? new ActionError('Invalid', 'The request was cut off.')
@@ -218,8 +218,8 @@ export async function createServer({
 }
 
 /**
- * Creates the listener for devices only. It accepts nothing but WebSocket upgrades. If it exists, the main listener does not request client
- * certificates, so that browsers do not ask people for one (decisions, "Actions and audit").
+ * Creates the listener for devices only. It accepts nothing but WebSocket upgrades. If this listener exists, the main listener does
+ * not request client certificates, so that browsers do not prompt for one (decisions, "Actions and audit").
  */
 export function createDeviceServer(options: ListenerOptions): Server {
   return openServer(options, true, (request, response) => {
@@ -248,7 +248,7 @@ function openServer(
     // Requests to a device's web server have no deadline. `limitTime` limits the requests to the hub itself.
     requestTimeout: 0,
   }
-  // Devices use self-signed certificates. The database lists the trusted ones, so Node must not reject them for their chain.
+  // Devices use self-signed certificates. The database lists the trusted certificates, so Node must not reject them for their chain.
   const secure = config.tls
     ? createHttpsServer(
         {
@@ -309,7 +309,7 @@ function setRequestIdHeader(request: FastifyRequest, reply: FastifyReply): void 
   reply.header('x-request-id', request.id)
 }
 
-/** Answers a malformed request or one that missed its deadline, and closes its connection. */
+/** Answers a malformed request or a request that missed its deadline, and closes its connection. */
 function refuseJunk(
   { code }: Pick<ConnectionError, 'code'>,
   socket: Socket,
@@ -329,7 +329,7 @@ function notReady(): ActionError {
   return new ActionError('Internal', 'The hub is starting or stopping.', { status: 503, retryAfterSecs: 1 })
 }
 
-/** Converts Fastify's own errors to those of the wire. Other errors are bugs of the hub and answered without their text. */
+/** Converts Fastify's own errors to errors of the API. Other errors are bugs of the hub and answered without their text. */
 function asActionError(error: FastifyError, { routeOptions }: FastifyRequest): ActionError {
   const status = error.statusCode ?? 500
   if (status === 413) {
@@ -340,7 +340,7 @@ function asActionError(error: FastifyError, { routeOptions }: FastifyRequest): A
   }
   if (status === 415)
     return new ActionError('Invalid', 'Expected a body of type application/json.', { status, cause: error })
-  // Fastify repeats paths in its messages, which may be long.
+  // Fastify repeats paths in its messages. Paths may be long, so the message is truncated.
   if (status < 500) return new ActionError('Invalid', error.message.slice(0, 200), { status, cause: error })
   return new ActionError('Internal', 'Something went wrong on the hub.', { cause: error })
 }

@@ -25,7 +25,7 @@ function credentials(more: object = {}): object {
 
 type Cookie = { name: string; value: string; attributes: Record<string, string> }
 
-/** The session cookie. The cookie of known browsers has tests of its own. */
+/** Returns the session cookie. Other tests cover the cookie that marks known browsers. */
 function cookieOf({ headers }: Answer): Cookie {
   const cookies = headers.getSetCookie().filter(cookie => !/^[\w-]+-known=/.test(cookie))
   expect(cookies).toHaveLength(1)
@@ -160,7 +160,7 @@ describe('a sign-in', () => {
     }
     await timeOf('warm-up@test.example')
     let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    // Alternates, so that other work on the machine affects both.
+    // The sign-ins alternate between the two accounts, so that other work on the machine affects both measurements.
     for (let round = 0; round < 7; round++) {
       known = Math.min(known, await timeOf(ada.email))
       unknown = Math.min(unknown, await timeOf('nobody@test.example'))

@@ -2,12 +2,12 @@ import { signIn, testHub } from '@muster/testkit'
 import { afterAll, expect, it } from 'vitest'
 
 const PROXY_SECRET = 'only our proxy knows'
-// With the proxy secret the test can choose the client address of each request.
+// With the proxy secret the test can choose the client IP of each request.
 const hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET })
 afterAll(() => hub[Symbol.asyncDispose]())
 let address = 0
 
-/** Headers of a client at an address that was not used before. */
+/** Headers of a client with a client IP that was not used before. */
 function elsewhere(): Record<string, string> {
   address++
   return {
@@ -20,7 +20,7 @@ it('a sign-in takes the same time for known and unknown accounts', { timeout: 90
   let ada = await hub.user()
   const times: Record<string, number[]> = { known: [], unknown: [] }
   for (let round = 0; round < 40; round++) {
-    // Alternates, so that other work on the machine affects both.
+    // The sign-ins alternate between the two accounts, so that other work on the machine affects both measurements.
     for (const kind of ['known', 'unknown']) {
       const email = kind === 'known' ? ada.email : 'nobody@test.example'
       if (round % 18 === 0 && kind === 'known') ada = await hub.user()
@@ -35,7 +35,7 @@ it('a sign-in takes the same time for known and unknown accounts', { timeout: 90
       expect(status).toBe(401)
     }
   }
-  // Lower quartiles, because other work on the machine can only make a sign-in slower.
+  // Compares lower quartiles, because other work on the machine can only make a sign-in slower.
   const [known, unknown] = [lowerQuartile(times.known!), lowerQuartile(times.unknown!)]
   // If no password were hashed for unknown accounts, the times would differ at least fivefold.
   expect(Math.abs(known - unknown) / Math.max(known, unknown)).toBeLessThan(0.35)

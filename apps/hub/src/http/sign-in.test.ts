@@ -23,7 +23,7 @@ let ada: TestUser
 let address = 0
 
 beforeAll(async () => {
-  // With the proxy secret the tests can choose the client address of each request.
+  // With the proxy secret the tests can choose the client IP of each request.
   hub = await testHub({ trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET })
 })
 afterAll(() => hub[Symbol.asyncDispose]())
@@ -32,7 +32,7 @@ beforeEach(async () => {
   await clearAudit(hub)
 })
 
-/** Headers of a client at an address that was not used before. */
+/** Headers of a client with a client IP that was not used before. */
 function elsewhere(): Record<string, string> {
   address++
   return {
@@ -95,7 +95,8 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expect(statuses(answers, 401).length + statuses(answers, 429).length).toBe(200)
     for (const answer of statuses(answers, 429))
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-    // Some of the 200 may have been refused because too many were waiting to be hashed, and those do not count. These 20 exhaust the limit.
+    // Some of the 200 sign-ins may have been refused because too many passwords were waiting to be hashed, and such refusals do not
+    // count. These 20 exhaust the limit.
     for (let more = 0; more < 20; more++) await signIn(hub, ada.email, 'wrong', elsewhere())
     const beyond = await signIn(hub, ada.email, ada.password, elsewhere())
     expect(beyond.status).toBe(429)
@@ -177,7 +178,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
       return answer
     }
     const answer = await open({})
-    // The link resets the account's count and makes the owner's browser a known one, with a count of its own.
+    // The mailed link resets the account's count and makes the owner's browser a known browser, with a count of its own.
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(200)
     await flood()
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(429)
@@ -211,7 +212,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
       await signIn(hub, `${attempt}-${address}@test.example`, 'wrong', from)
     expect((await signIn(hub, ada.email, ada.password, from)).status).toBe(429)
     expect((await signIn(hub, ada.email, ada.password, { ...from, cookie })).status).toBe(200)
-    // The cookie is valid for one account only.
+    // The cookie is valid only for the account that it was issued for.
     const { email, password } = await hub.user()
     expect((await signIn(hub, email, password, { ...from, cookie })).status).toBe(429)
   })

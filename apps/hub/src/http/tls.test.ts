@@ -103,7 +103,7 @@ it('serves people over HTTPS without a client certificate, and authenticates dev
   await expect(
     connectDevice({ url: hub.url, token, headers: { 'x-client-cert': undefined } }),
   ).rejects.toMatchObject({ status: 403 })
-  // The header is trusted only over plain HTTP from this machine.
+  // The `X-Client-Cert` header is trusted only over plain HTTP from this machine.
   await expect(connectDevice({ url: hub.url, token, identity: other })).rejects.toMatchObject({ status: 403 })
 })
 
@@ -112,7 +112,7 @@ it('serves 100 clients while 200 other connections fail their handshakes', async
   const { port } = hub.address
   const otherClients = Array.from({ length: 200 }, (_, at) => {
     const socket = connectTcp(port, '127.0.0.1').on('error', () => {})
-    // A third sends nothing, a third sends plain HTTP and a third disconnects at once.
+    // A third of the connections sends nothing, a third sends plain HTTP and a third disconnects at once.
     if (at % 3 === 1) socket.write('GET / HTTP/1.1\r\n\r\n')
     if (at % 3 === 2) socket.once('connect', () => socket.resetAndDestroy())
     return socket

@@ -7,7 +7,7 @@ import { ConfigError } from '../config-error.ts'
 import type { InstanceKey } from '../credentials/instance-key.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** Interval in which the files are read, in milliseconds. A renewed certificate needs no restart. */
+/** Interval at which the certificate files are read, in milliseconds. A renewed certificate needs no restart of the hub. */
 const WATCH_MS = 10_000
 /** Time within which a device may resume its TLS session, in seconds: it covers an outage of the hub overnight. */
 const SESSION_TIMEOUT_SECS = 24 * 60 * 60
@@ -15,8 +15,8 @@ const SESSION_TIMEOUT_SECS = 24 * 60 * 60
 const TICKET_KEYS_MS = 7 * 24 * 60 * 60 * 1000
 
 /**
- * Node's cipher list with AES-128-GCM and SHA-256 first. They are safe for the lifetime of a connection and cheaper on both sides, above
- * all on devices without AES instructions.
+ * Node's cipher list with `TLS_AES_128_GCM_SHA256` first. This cipher suite is safe for the lifetime of a connection and costs less
+ * CPU on both sides, above all on devices without AES instructions.
  */
 const CIPHERS = `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`
 
@@ -46,9 +46,9 @@ export function tlsOptions(files: TlsFiles): TlsOptions {
   }
 }
 
-/** The keys of session tickets, 16 bytes each. */
+/** Keys of session tickets, 16 bytes each. */
 type TicketKey = { name: Buffer; hmac: Buffer; aes: Buffer }
-/** Return value of Node's ticket callback: 0 for an unknown ticket, 1 for a valid one, 2 for a valid one that should be renewed. */
+/** Return value of Node's ticket callback: 0 for an unknown ticket, 1 for a valid ticket, 2 for a valid ticket to renew. */
 type TicketAnswer = [status: 0 | 1 | 2, hmac: Buffer, aes: Buffer, name?: Buffer, iv?: Buffer]
 /** Undocumented members of Node's secure context that the documented `ticketKeys` option uses. */
 type TicketContext = {
@@ -57,11 +57,11 @@ type TicketContext = {
 }
 
 /**
- * Sets the session ticket keys of a server. They are derived from the instance's key and the week. Sessions therefore resume at any node
- * and after a restart, and a stolen ticket key decrypts at most a week of handshakes. The previous week's key is accepted for
- * `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: each device is authenticated again after resumption.
- * Node's documented `ticketKeys` option holds only one key, so two weeks could not overlap. If a Node version has no ticket callback, each
- * process uses random keys and sessions resume only there.
+ * Sets the session ticket keys of a server. They are derived from the instance's key and the week. Sessions therefore resume at any
+ * node and after a restart, and a stolen ticket key decrypts at most a week of handshakes. The previous week's key is accepted for
+ * `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: each device is authenticated again after
+ * resumption. Node's documented `ticketKeys` option holds only one key, so the keys of two weeks could not overlap. If a Node
+ * version has no ticket callback, each process uses random keys and sessions resume only there.
  */
 export function useTicketKeys(server: Server, instanceKey: InstanceKey, now: () => number = Date.now): void {
   const { context } = (server as Server & { _sharedCreds: SecureContext })._sharedCreds

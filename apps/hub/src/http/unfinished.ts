@@ -5,7 +5,7 @@ import type { Logger } from '../runtime/log.ts'
 /** A connection that has not sent a request yet. */
 type Unfinished = { socket: Socket; address: string; peer: string; close: () => void }
 
-/** Limit of addresses compared to find the one with the most connections. A flood from more addresses needs a firewall. */
+/** Maximum number of peer addresses compared to find the one with the most connections. A flood from more addresses needs a firewall. */
 const MAX_COMPARED = 1_000
 /** Time between two log lines, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000

@@ -11,7 +11,7 @@ export type Asset = Expected & {
   repositoryId: string
   organizationId: string
   status: string
-  /** Object store of the blob, and its key in there. Both are null for the hub's folder. */
+  /** Object store of the blob, and its object key there. Both are null for the hub's folder. */
   storeId: string | null
   objectKey: string | null
   /** SHA-256 of an available blob that was registered with another digest algorithm, else null. */
@@ -77,7 +77,7 @@ export async function markAvailable(
   return true
 }
 
-/** Stores the finding of a check in the blob's row. Returns false if the blob has become available or was deleted. */
+/** Stores the result of a check in the blob's row. Returns false if the blob has become available or was deleted. */
 export async function noteCheck(
   db: Db,
   { assetId }: Asset,

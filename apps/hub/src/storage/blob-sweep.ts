@@ -8,10 +8,12 @@ import type { LocateBlob } from './driver.ts'
 import type { LocalFolder } from './local-folder.ts'
 import type { ObjectStores } from './object-stores.ts'
 
-/** Time that one sweep spends on removals in one object store: 1 minute, in milliseconds. The rest waits for the next sweep. */
+/**
+ * Maximum time that one sweep spends on removals in one object store: 1 minute, in milliseconds. Further removals wait for the next
+ * sweep.
+ */
 const STORE_TURN_MS = 60 * 1000
 
-/** Dependencies of `BlobSweep`. */
 type BlobSweepOptions = {
   db: Db
   folder: LocalFolder
@@ -51,7 +53,7 @@ export class BlobSweep {
     await this.#removeDue(signal)
     await this.#stores.forgetUnused(this.#db, this.#instanceStoreId)
     const swept = await this.#folder.sweep(async names => {
-      // A file with a pending removal counts as known: the removal deletes it, so it is not kept aside for a week.
+      // A file with a pending removal counts as known: the removal deletes it, so the sweep does not keep it in `lost/` for a week.
       const { rows } = await sql<{ asset_id: string }>`
         select asset_id from asset where asset_id = any (${names}) and store_id is null
         union all
@@ -131,7 +133,7 @@ export class BlobSweep {
         } catch (error) {
           this.#log.warn({ err: error, assetId, storeId }, 'the bytes of a deleted blob could not be removed')
           await this.#postponeRemoval(storeId, assetId, error)
-          // The other removals from this store would fail as well.
+          // The other removals from this store would probably fail as well, so they wait for a later sweep.
           if (storeId !== null) break
         }
       }

@@ -22,7 +22,7 @@ const UPLOAD_MS = URL_LIFE_SECS * 1000
 /** Deadline for reading back the bytes of one blob: 30 minutes, in milliseconds. */
 const CHECK_MS = 30 * 60 * 1000
 
-/** Receives the bytes of blobs and compares them with what was registered. */
+/** Receives the bytes of blobs and compares them with the registered size and digest. */
 export class BlobUploads {
   readonly #db: Db
   readonly #locate: LocateBlob
@@ -51,7 +51,7 @@ export class BlobUploads {
         const { driver, name } = await this.#locate(asset)
         const storedBytes = await driver.sizeOf(name)
         if (isVerified && storedBytes !== undefined) throw alreadyThere()
-        // An object that was verified is not written again, since the store may damage it. The body is only hashed.
+        // A verified object is not written again, since the store may damage it in the process. The body is only hashed.
         const isThere =
           asset.status === 'Available' && storedBytes === asset.sizeBytes && asset.storeId !== null
         const staged = isThere
@@ -83,7 +83,8 @@ export class BlobUploads {
         return await digestOf(driver, name, asset, AbortSignal.timeout(CHECK_MS))
       } catch (error) {
         if (error instanceof WrongBytes) {
-          // Removes the wrong bytes, so that the right ones can be uploaded. `noteCheck` returns false if that has happened already.
+          // Removes the wrong bytes, so that the right bytes can be uploaded. They stay if `noteCheck` returns false, because the
+          // blob has become available or was deleted.
           if (await noteCheck(this.#db, asset, 'Mismatched', error.message)) await driver.remove(name)
         } else if (error instanceof S3Failure) await noteCheck(this.#db, asset, 'Error', error.message)
         throw error
@@ -156,7 +157,7 @@ function stallSignal(request: IncomingMessage): Disposable & { signal: AbortSign
   const endsAtMs = performance.now() + UPLOAD_MS
   let readBytes = socket.bytesRead
   const timer = setInterval(() => {
-    // While received bytes wait in the buffer, the hub is slow and not the client.
+    // While received bytes wait in the buffer, the hub is slow and not the client, so the upload does not count as stalled.
     const isItsTurn = !request.complete && request.readableLength === 0
     if ((socket.bytesRead === readBytes && isItsTurn) || performance.now() > endsAtMs)
       controller.abort(new ActionError('Invalid', 'The upload took too long.', { status: 408 }))

@@ -44,7 +44,7 @@ export class BlobUrls {
     return url.href
   }
 
-  /** Verifies the URL of a request and returns its permission. Throws `Forbidden` if the signature is wrong or has expired. */
+  /** Verifies the URL of a request and returns its permission. Throws `Forbidden` if the signature is wrong or the URL has expired. */
   check(
     purposes: readonly BlobGrant['purpose'][],
     assetId: string,
@@ -64,7 +64,7 @@ export class BlobUrls {
     return { ...grant, expires }
   }
 
-  /** Signs the fields in fixed positions: `JSON.stringify` writes an absent one as `null`. */
+  /** Signs the fields in fixed positions: `JSON.stringify` writes an absent field as `null`. */
   #sign({ purpose, assetId, filename, sha256 }: BlobGrant, expires: number): Buffer {
     const signed = JSON.stringify([purpose, assetId, filename, sha256, expires])
     return createHmac('sha256', this.#key).update(signed).digest()

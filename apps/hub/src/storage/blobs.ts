@@ -31,9 +31,7 @@ export class Blobs {
   readonly #folder: LocalFolder
   /** The object stores of the instance and of repositories. */
   readonly stores: ObjectStores
-  /** Receives and checks bytes. */
   readonly uploads: BlobUploads
-  /** Removes bytes without a blob. */
   readonly sweep: BlobSweep
   readonly #instanceStoreId: string | undefined
   readonly #urls: BlobUrls
@@ -80,7 +78,7 @@ export class Blobs {
     return { storeId: store.storeId, objectKey: store.prefix ? `${store.prefix}/${assetId}` : assetId }
   }
 
-  /** Returns URLs for the upload of a blob: `url` for older clients, `verifiedUrl` with `headers` for newer ones. */
+  /** Returns URLs for the upload of a blob: `url` for older clients, `verifiedUrl` with `headers` for newer clients. */
   async uploadUrls(
     asset: Asset,
   ): Promise<{ url: string; verifiedUrl: string; headers: Record<string, string> }> {

@@ -5,12 +5,12 @@ const ALGORITHMS: Record<string, string> = { sha256: 'sha256', sha512_256: 'sha5
 /** Registered size and digest of a blob. The digest is in canonical form (docs/api.md 1.7). */
 export type Expected = { sizeBytes: number; digest: string }
 
-/** Thrown when bytes differ from the registered ones. The message states the difference. */
+/** Thrown when bytes do not have the registered size or digest. The message states the difference. */
 export class WrongBytes extends Error {
   override readonly name = 'WrongBytes'
 }
 
-/** Hashes bytes as they pass, and compares size and digest with the registered ones at the end. */
+/** Hashes bytes as they pass, and compares them with the registered size and digest at the end. */
 export class Digester {
   readonly #expected: Expected
   readonly #sha256 = createHash('sha256')

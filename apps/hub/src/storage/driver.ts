@@ -15,8 +15,8 @@ export type BlobDriver = {
   /** Size of a blob in bytes; undefined when it does not exist. */
   sizeOf(name: string): Promise<number | undefined>
   /**
-   * Receives and hashes bytes, with at most a few MiB in memory. Throws `WrongBytes` if they differ from the registered ones, and
-   * `ActionError` or `S3Failure` if they cannot be stored. Leaves nothing behind when it throws.
+   * Receives and hashes bytes, with at most a few MiB in memory. Throws `WrongBytes` if they do not have the registered size or
+   * digest, and `ActionError` or `S3Failure` if they cannot be stored. Leaves nothing behind when it throws.
    */
   stage(name: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged>
   /** Reads a blob; throws when it cannot be read. */
@@ -25,7 +25,7 @@ export type BlobDriver = {
   remove(name: string): Promise<void>
 }
 
-/** Driver of a blob's place and its name there. Rejects if its object store is gone. */
+/** Finds the driver for the place of a blob, and the blob's name in that place. Rejects if the object store was deleted. */
 export type LocateBlob = (place: {
   assetId: string
   /** Null for the hub's folder. */

@@ -37,7 +37,7 @@ it('resolves a name once and connects to the checked address, even if DNS change
     lookUp: async () => [{ address: answers[lookUps++]!, family: 4 }],
   })
   const before = requests
-  // The first address is allowed but has no listener. The second one has a listener and is not allowed.
+  // The first address is allowed but has no listener. The second address has a listener and is not allowed.
   await expect(get(http, `http://rebinding.example:${port}/`)).rejects.toThrow('ECONNREFUSED 127.0.0.2')
   expect([lookUps, requests]).toEqual([1, before])
   await expect(get(http, `http://rebinding.example:${port}/`)).rejects.toThrow(AddressRefused)

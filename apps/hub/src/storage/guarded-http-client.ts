@@ -76,9 +76,9 @@ export class GuardedHttpClient {
   readonly #own: () => string[]
 
   /**
-   * `allowed` lists networks in CIDR form, or is `everything` where the operator chose the address. `denied` networks are refused
-   * even inside `allowed` ones, such as a load balancer in front of the hub. `timeoutMs` limits the silence of the server,
-   * including the connect. `own` lists the addresses of this machine.
+   * `allowed` lists networks in CIDR form, or is `everything` where the operator chose the address. `denied` lists networks that
+   * are refused even inside `allowed` networks, such as the network of a load balancer in front of the hub. `timeoutMs` limits the
+   * time without data from the server, including the connect. `own` lists the addresses of this machine.
    */
   constructor(
     allowed: readonly string[] | 'everything',
@@ -105,7 +105,7 @@ export class GuardedHttpClient {
         method,
         headers: { ...headers, ...(send && { expect: '100-continue' }) },
         signal,
-        // Pooled connections are not reused, because their address may come from another look-up.
+        // Pooled connections are not reused, because their address may come from another DNS look-up.
         agent: false,
         family: pinned.family,
         lookup: (_hostname, { all }, found) =>
@@ -164,7 +164,7 @@ export class GuardedHttpClient {
     const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await this.#found(host)
     // Read at each call, because interfaces can change while the hub runs.
     const own = networkList(this.#own())
-    // A host with any non-public address is refused: likely DNS rebinding.
+    // Refuses a host if any of its addresses is not allowed: likely DNS rebinding.
     for (const { address } of addresses) {
       if (!this.#isAllowed(address, own)) throw new AddressRefused(address)
     }
@@ -195,7 +195,10 @@ export class GuardedHttpClient {
   }
 }
 
-/** Returns the addresses of this machine's interfaces. Even public ones lead to the hub itself and other local services. */
+/**
+ * Returns the addresses of this machine's interfaces. Even a public address among them leads to the hub itself and to other local
+ * services.
+ */
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap(
     interfaces => interfaces?.map(({ address }) => address) ?? [],

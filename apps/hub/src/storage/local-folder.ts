@@ -8,14 +8,20 @@ import { Digester, type Expected } from './digest.ts'
 import type { BlobDriver, Staged } from './driver.ts'
 import { pipeUpload } from './upload-stream.ts'
 
-/** Buffer of an upload: 1 MiB. Up to twice as much is in memory, as one buffer is written while the next one fills. */
+/** Size of an upload's buffer: 1 MiB, in bytes. Up to twice as much is in memory, as one buffer is written while the next one fills. */
 const BUFFER_BYTES = 1024 * 1024
-/** An incoming file without writes for 15 minutes (in milliseconds) is left over. The hub aborts stalled uploads much earlier. */
+/**
+ * Time without writes after which an incoming file counts as left over: 15 minutes, in milliseconds. The hub aborts stalled uploads
+ * much earlier.
+ */
 const DEAD_UPLOAD_MS = 15 * 60 * 1000
 /** Disk space that uploads leave free, since the database may be on the same disk: 5 %, but at most 1 GiB. */
 const RESERVED_SHARE = 1 / 20
 const MAX_RESERVED_BYTES = 1024 ** 3
-/** Files without a blob are kept for 7 days, in milliseconds. After the restore of an older database they may be needed. */
+/**
+ * Time for which files without a blob are kept: 7 days, in milliseconds. After an older backup of the database is restored, it may
+ * refer to them.
+ */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Blobs in a folder of the hub. Files are spread over subfolders, because folders with many files are slow. */
@@ -74,8 +80,8 @@ export class LocalFolder implements BlobDriver {
   }
 
   /**
-   * Removes leftovers of aborted uploads. Moves files whose name `areKnown` does not return to `lost/`, and removes them there a week
-   * later. Resolves to the numbers of removed and moved files.
+   * Removes leftovers of aborted uploads. Moves each file to `lost/` whose name is not in the result of `areKnown`, and removes it
+   * from there a week later. Resolves to the numbers of removed and moved files.
    */
   async sweep(
     areKnown: (names: string[]) => Promise<Set<string>>,
@@ -123,7 +129,7 @@ export class LocalFolder implements BlobDriver {
   }
 }
 
-/** Hashes a file while the disk writes it. Chunks that arrive during a write are combined into the next one. */
+/** Hashes a file while the disk writes it. Chunks that arrive during a write are combined into the next write. */
 class HashingFile extends Writable {
   readonly #file: FileHandle
   readonly #digester: Digester
@@ -157,7 +163,7 @@ class HashingFile extends Writable {
   async #write(chunks: Buffer[]): Promise<void> {
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     const { bytesWritten } = await this.#file.writev(chunks)
-    // A nearly full disk accepts only a part. Writing the rest throws the error, such as ENOSPC.
+    // A nearly full disk may accept only a part of the bytes. Writing the rest then throws the error, such as ENOSPC.
     if (bytesWritten < size)
       for (let rest = Buffer.concat(chunks).subarray(bytesWritten); rest.length > 0; )
         rest = rest.subarray((await this.#file.write(rest)).bytesWritten)

@@ -17,7 +17,6 @@ type ObjectStore = Omit<S3Settings, 'secretAccessKey'> & {
   takesConditions: boolean | undefined
 }
 
-/** Values of a store to save. */
 type NewStore = S3Settings & { storeId?: string; isInstance?: boolean; takesConditions?: boolean }
 
 const UNREADABLE = 'The secret of this object storage cannot be read with the instance key: set it again.'
@@ -92,17 +91,17 @@ export class ObjectStores {
     return found.takesConditions
   }
 
-  /** Returns a client for a bucket. */
+  /** Returns a client for a bucket. `isInstance` lifts the address checks, because the operator chose the endpoint. */
   connect(settings: S3Settings, isInstance = false): S3Bucket {
     return new S3Bucket(settings, isInstance ? this.#httpOfOperator : this.#http)
   }
 
-  /** Decrypts the secret of a store. Returns undefined if the instance key does not fit. */
+  /** Decrypts the secret of a store. Returns undefined if neither the instance key nor the previous one can decrypt it. */
   secretOf({ storeId, sealedSecret }: ObjectStore): string | undefined {
     return this.#box.open(sealedSecret, storeId)?.text
   }
 
-  /** Inserts a store, or updates the one with `storeId`. Returns its id. */
+  /** Inserts a store, or updates the store `storeId` if it exists. Returns the id. */
   async save(
     tx: Tx,
     { storeId = randomUUID(), isInstance = false, takesConditions, ...settings }: NewStore,

@@ -6,13 +6,13 @@ export type S3Settings = {
   region: string | undefined
   /** Beginning of all object keys, without leading and trailing slashes. */
   prefix: string | undefined
-  /** The bucket is in the path of a URL instead of its host name. */
+  /** Whether the bucket is in the path of a URL instead of its host name. */
   forcePathStyle: boolean
   accessKeyId: string
   secretAccessKey: string
 }
 
-/** Normalizes slashes in endpoint and prefix, so that settings of the same place are equal. */
+/** Normalizes slashes in endpoint and prefix, so that different spellings of the same place become equal. */
 export function normalS3Settings(settings: S3Settings): S3Settings {
   const prefix = settings.prefix?.split('/').filter(Boolean).join('/')
   return {

@@ -139,7 +139,7 @@ describe('object store of a repository', () => {
       message: expect.stringContaining(`expected ${digestOf(bytes)}`),
     })
     expect(await details(assetId)).toMatchObject({ status: 'Dangling', storage: { status: 'Mismatched' } })
-    // The wrong bytes were removed, so that the right ones can be uploaded.
+    // The wrong bytes were removed, so that the right bytes can be uploaded.
     store.behave()
     expect((await putBytes(verifiedUrl, bytes, headers)).status).toBe(200)
     await finalize(assetId)

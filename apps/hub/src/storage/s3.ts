@@ -17,10 +17,10 @@ export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
 const DEFAULT_REGION = 'us-east-1'
 /** Deadline of a small request including its retries: 20 s, in milliseconds. */
 const SMALL_REQUEST_MS = 20_000
-/** Attempts while a store is busy or unreachable. The pause begins with 200 ms and doubles each time. */
+/** Maximum number of attempts while a store is busy or unreachable. The pause begins with 200 ms and doubles each time. */
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 200
-/** Limit of bytes read of a small response, such as an error. */
+/** Maximum number of bytes that are read from a small response, such as an error. */
 const MAX_ERROR_BYTES = 64 * 1024
 /** Value in place of the body's hash when a signature does not cover the body (SigV4). */
 export const UNSIGNED = 'UNSIGNED-PAYLOAD'
@@ -70,13 +70,17 @@ export class S3Bucket implements BlobDriver {
 
   async sizeOf(key: string): Promise<number | undefined> {
     const answer = await this.#small({ method: 'HEAD', key })
-    // S3 answers 403 instead of 404 if the keys may not list the bucket. If they have no rights at all, the next request fails.
+    // S3 answers 403 instead of 404 if the access keys have no permission to list the bucket. If they have no permission at all,
+    // the next request fails.
     if (answer.status === 404 || answer.status === 403) return undefined
     await this.#requireSuccess(answer)
     return Number(answer.head.headers['content-length'])
   }
 
-  /** Streams the bytes to the store, the last chunk only if the hash is right. Reads the object back, since a store may damage it. */
+  /**
+   * Streams the bytes to the store, the last chunk only if the hash is right. Then reads the object back, since a store may damage
+   * it.
+   */
   async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
     const digester = new Digester(expected)
     const send = async (write: (chunk: Uint8Array) => Promise<void>): Promise<void> => {
@@ -122,19 +126,19 @@ export class S3Bucket implements BlobDriver {
     else await this.#requireSuccess(answer, 'drain')
   }
 
-  /** Returns a URL with which anybody can read an object. `answer` sets headers of the response, such as its content type. */
+  /** Returns a URL that lets anybody read an object. `answer` sets headers of the response, such as its content type. */
   presignGet(key: string, validForSecs: number, answer: Record<string, string>): Promise<string> {
     return this.#presign('GET', key, validForSecs, {}, answer)
   }
 
-  /** Returns a URL with which anybody can write an object, with exactly these headers. */
+  /** Returns a URL that lets anybody write an object, with exactly these headers. */
   presignPut(key: string, validForSecs: number, headers: Record<string, string>): Promise<string> {
     return this.#presign('PUT', key, validForSecs, headers, {})
   }
 
   /**
    * Writes, reads and removes a small object. Returns whether the store honours `If-None-Match: *`. Throws `S3Failure` or
-   * `AddressRefused` with a message for people.
+   * `AddressRefused` with a human-readable message.
    */
   async probe(prefix: string | undefined): Promise<{ takesConditions: boolean }> {
     const key = [...(prefix ? [prefix] : []), `muster-probe-${randomUUID()}`].join('/')
@@ -235,7 +239,10 @@ export class S3Bucket implements BlobDriver {
     return url
   }
 
-  /** Throws `S3Failure` with the reason of an error response. The body of a success is drained, or left for reading. */
+  /**
+   * Throws `S3Failure` with the reason of an error response. Drains the body of a successful response, or leaves it for the caller
+   * to read.
+   */
   async #requireSuccess({ head, status }: Answer, body: 'drain' | 'leave' = 'leave'): Promise<void> {
     if (status >= 200 && status < 300) {
       if (body === 'drain') head.resume()
@@ -287,13 +294,14 @@ export async function digestOf(
       for await (const chunk of await driver.read(name, signal)) {
         digester.update(chunk as Buffer)
         leftBytes -= (chunk as Buffer).length
-        // A faulty store may send without end.
+        // A faulty store may send an endless body.
         if (leftBytes < 0) throw new WrongBytes(`Found more than ${expected.sizeBytes} bytes.`)
       }
       return digester.finish()
     } catch (error) {
       const failure = error instanceof WrongBytes ? error : asFailure(error)
-      // A broken connection also ends the body early. It is read again, so that it does not count as wrong bytes.
+      // A broken connection also ends the body early. The object is read again, so that a broken connection does not count as wrong
+      // bytes.
       const isFinal = !(failure instanceof S3Failure) || !failure.mayRecover
       if (isFinal || attempt === MAX_TRIES || signal.aborted) throw failure
       await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1))
@@ -301,7 +309,10 @@ export async function digestOf(
   }
 }
 
-/** Converts a connection error into an `S3Failure` in words. Returns errors of the hub itself and of an upload's sender unchanged. */
+/**
+ * Converts a connection error into an `S3Failure` with a human-readable message. Returns errors of the hub itself and of an
+ * upload's sender unchanged.
+ */
 function asFailure(error: unknown, url?: URL): unknown {
   if (error instanceof S3Failure || error instanceof AddressRefused || error instanceof WrongBytes)
     return error

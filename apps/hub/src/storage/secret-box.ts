@@ -28,7 +28,7 @@ export class SecretBox {
     return Buffer.concat([nonce, cipher.getAuthTag(), body])
   }
 
-  /** Decrypts a text. `isOld` means that the previous key fits. Returns undefined if neither key fits. */
+  /** Decrypts a text. `isOld` means that only the previous key decrypts it. Returns undefined if neither key does. */
   open(sealed: Buffer, rowId: string): { text: string; isOld: boolean } | undefined {
     const text = decrypt(this.#key, sealed, rowId)
     if (text !== undefined) return { text, isOld: false }

@@ -5,7 +5,10 @@ export class UploadCut extends Error {
   override readonly name = 'UploadCut'
 }
 
-/** Pipes until the end. Unlike `stream.pipeline`, leaves the source open when the sink fails, so that its sender gets an answer. */
+/**
+ * Pipes until the end of the source. Unlike `stream.pipeline`, leaves the source open when the sink fails, so that the client still
+ * gets an answer.
+ */
 export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal): Promise<void> {
   return new Promise<void>((done, failed) => {
     if (signal.aborted) return failed(signal.reason)
@@ -25,7 +28,10 @@ export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal
   })
 }
 
-/** Yields the chunks of a source. Leaves it open when the reader stops, so that its sender gets an answer. Throws `UploadCut`. */
+/**
+ * Yields the chunks of a source. Leaves the source open when the reader stops, so that the client still gets an answer. Throws
+ * `UploadCut`.
+ */
 export async function* chunksOf(source: Readable): AsyncGenerator<Buffer> {
   try {
     yield* source.iterator({ destroyOnReturn: false })

@@ -5,8 +5,8 @@ const HEADER_BYTES = 20
 const NULL_LENGTH = -1
 
 /**
- * Encodes a one-dimensional array as a parameter in PostgreSQL's binary form, for large batches. In text form each element would be
- * scanned for quotes here and again by the server. The statement must declare the parameter as an array of `type`.
+ * Encodes a one-dimensional array as a parameter in PostgreSQL's binary form, for large batches. In text form, the hub and the
+ * server would both scan each element for quotes. The statement must declare the parameter as an array of `type`.
  */
 export function binaryArray(type: keyof typeof ELEMENT_TYPES, values: readonly (string | null)[]): Buffer {
   let length = HEADER_BYTES

@@ -15,12 +15,12 @@ import { PreparingClient, type QueryOptions } from './preparing-client.ts'
 
 /** Database for reads. */
 export type Db = Kysely<Tables>
-/** Transaction for writes: every function that writes takes one, so no write happens outside of a transaction. */
+/** Transaction for writes: every function that writes takes a `Tx`, so no write happens outside of a transaction. */
 export type Tx = Transaction<Tables>
 
 export type Database = AsyncDisposable & {
   db: Db
-  /** Pool for hot paths, which use named statements. */
+  /** Pool of connections for hot paths, which run named statements on it without Kysely. */
   pool: pg.Pool
 }
 
@@ -36,23 +36,23 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-/** Limit of connections of a hub, one of them for look-ups. */
+/** Maximum number of connections of a hub to PostgreSQL; one of them is for look-ups. */
 const MAX_CONNECTIONS = 12
 /** Time after which an unused connection is closed, in milliseconds. */
 const IDLE_MS = 30_000
 /**
- * Time that statements in flight get when the connections are closed, in milliseconds. The hub has waited for its work before. Without
- * this limit, a statement that waits for a lock would delay the exit by up to 30 s.
+ * Time that statements in flight get when the connections are closed, in milliseconds. By then the hub has already waited for its
+ * own work. Without this limit, a statement that waits for a lock would delay the exit by up to 30 s.
  */
 const CLOSE_MS = 1_000
 
 /**
- * Time without traffic after which a connection is destroyed with its statement, in milliseconds. A live server would have cancelled
- * the statement after 30 s, so the server is out of reach.
+ * Time without traffic after which a connection is destroyed and its statement fails, in milliseconds. A reachable server would
+ * have cancelled the statement after 30 s (`statement_timeout`), so the server is unreachable.
  */
 const SILENT_MS = 35_000
 
-/** Settings of every session. The hub parses times that it reads as text, so their zone and style are fixed. */
+/** Settings of every session. The hub parses times that it reads as text, so the time zone and the date style must not vary. */
 const SETTINGS = "set timezone = 'UTC'; set datestyle = 'ISO'; set statement_timeout = '30s'"
 
 /**
@@ -76,7 +76,7 @@ export function openDatabase(
   const pool = new pg.Pool({
     Client: PreparingClient,
     ...options,
-    // The pool awaits the promise, although its type ignores the result.
+    // pg-pool awaits the promise that `onConnect` returns, although its type ignores the result. Hence the cast.
     onConnect: (client => (client as PreparingClient).configure(SETTINGS)) as pg.PoolConfig['onConnect'],
     max: MAX_CONNECTIONS - 1,
     idleTimeoutMillis: IDLE_MS,
@@ -86,7 +86,7 @@ export function openDatabase(
     // A server that shuts down may reset a connection before it reads the client's Terminate message.
     if (!isClosing) onError(error)
   }
-  // Without a listener, an idle connection that breaks would end the process. The pool opens another.
+  // Without a listener, an idle connection that breaks would end the process. The pool opens another connection when necessary.
   pool.on('error', report)
   const clients = new Set<pg.PoolClient>()
   pool.on('connect', client => {
@@ -97,8 +97,9 @@ export function openDatabase(
   const lookUps = new LookUps(
     socket => {
       const client = new PreparingClient({ ...options, pipeline: true, stream: () => socket })
-      // Look-ups by key need one generic plan. By default the server makes five plans for single values before it considers one.
-      // A failed `configure` destroys the connection, which rejects the look-ups behind it as well.
+      // Look-ups by key need a generic plan. By default PostgreSQL plans a prepared statement for its actual values five times
+      // before it considers a generic plan. If `configure` fails, it destroys the connection, which also rejects the look-ups
+      // queued on it.
       client.once('connect', () => {
         client.configure(`${SETTINGS}; set plan_cache_mode = force_generic_plan`).catch(() => {})
       })
@@ -109,7 +110,7 @@ export function openDatabase(
   const db = new HubKysely(pool, lookUps)
   const close = async (): Promise<void> => {
     isClosing = true
-    // A hung server does not react to Terminate either, so its connections would keep this process alive.
+    // A hung server does not close a connection after the Terminate message either. Its connections would keep this process alive.
     setTimeout(() => {
       for (const client of clients) client.connection.stream.destroy()
     }, CLOSE_MS).unref()
@@ -144,8 +145,8 @@ class HubKysely extends Kysely<Tables> {
 }
 
 /**
- * Looks up a few rows by key, for statements of every request. It takes SQL text, because building a statement with Kysely costs as
- * much as sending it. Outside of a transaction all callers share one connection, so the statement must be fast.
+ * Looks up a few rows by key, for statements that run in every request. Takes SQL text, because building a statement with Kysely
+ * costs as much as sending it. Outside of a transaction all callers share one connection, so the statement must be fast.
  */
 export async function select<Row extends pg.QueryResultRow>(
   db: Db,

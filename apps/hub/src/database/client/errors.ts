@@ -1,7 +1,10 @@
-/** Classes of SQLSTATE begin with a digit, except F0, HV, P0 and XX. Node's codes, such as EPIPE, have the same alphabet. */
+/**
+ * Pattern of SQLSTATE codes. Their class, the first two characters, begins with a digit or is F0, HV, P0 or XX. Node's error codes
+ * also consist of capital letters, and some also have five characters (`EPIPE`).
+ */
 const SQLSTATE = /^(?:[0-9][0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/
 
-/** SQLSTATE of an error, or undefined when its code does not have the form of one. */
+/** SQLSTATE of an error, or undefined when its code is not a SQLSTATE. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && SQLSTATE.test(code) ? code : undefined
@@ -17,9 +20,12 @@ export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === '40P01'
 }
 
-/** SQLSTATE codes of a server that cannot serve at the moment. */
+/** SQLSTATE codes of a server that temporarily cannot serve. */
 const UNAVAILABLE = /^(08|25006|53|55P03|57|58)/
-/** Node's codes for a server that cannot be reached. Its name is unknown while its container restarts. */
+/**
+ * Node's error codes for an unreachable server. Failed DNS look-ups count, because the host name does not resolve while the
+ * server's container restarts.
+ */
 const OUT_OF_REACH = /^E(CONN|NOENT|PIPE|TIMEDOUT|AI_AGAIN|NOTFOUND|HOST|NET|ADDRNOTAVAIL)/
 
 /**

@@ -84,7 +84,7 @@ it('replans a statement after its table has grown', async () => {
     return (await select<{ 'QUERY PLAN': string }>(visit.db, text, [])).map(row => row['QUERY PLAN']).join()
   }
   expect(await plan()).toContain('Seq Scan')
-  // Without ANALYZE the server does not invalidate the plan.
+  // Until an ANALYZE runs, PostgreSQL itself keeps the old plan.
   await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(6, 50000) n`)
   await until('the plan is new', async () => (await plan()).includes('thing_place_name_key'), 20_000)
   expect(await ask()).toEqual([{ kind: 0 }])
@@ -94,7 +94,7 @@ it('closes an idle connection', async () => {
   await using scratch = await scratchDatabase()
   const lookUps = new LookUps(
     socket => new pg.Client({ ...scratch.connection, pipeline: true, stream: () => socket }),
-    // Long enough for an answer on a busy machine.
+    // Longer than an answer takes on a busy machine, so that only an idle connection is closed.
     { idleMs: 1_000, onError: () => {} },
   )
   const [first] = await lookUps.select<Backend>(BACKEND, ['first'])

@@ -7,8 +7,8 @@ type Connection = { client: pg.Client; socket: Socket; inFlight: number; heardAt
 
 /**
  * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one event-loop
- * turn leave in one write, because a write costs more than the rest of a look-up. Only fast statements belong here: a slow one delays
- * all behind it.
+ * turn leave in one write, because a write costs more than the rest of a look-up. Only fast statements belong here: a slow
+ * statement delays all statements behind it.
  */
 export class LookUps {
   readonly #open: (socket: Socket) => pg.Client
@@ -18,7 +18,10 @@ export class LookUps {
   #isGathering = false
   #hasEnded = false
 
-  /** `open` makes a client on a socket. After `idleMs` an unused connection is closed, and one without answers is destroyed. */
+  /**
+   * `open` makes a client on a socket. After `idleMs`, an unused connection is closed, and a connection whose look-ups get no
+   * answer is destroyed.
+   */
   constructor(
     open: (socket: Socket) => pg.Client,
     { idleMs, onError }: { idleMs: number; onError: (error: Error) => void },
@@ -80,16 +83,17 @@ export class LookUps {
     const connecting = async (): Promise<Connection> => {
       if (this.#hasEnded) throw new Error('The connections to the database are closed.')
       await client.connect()
-      // Set after connecting, which has the client's own timeout: a client that is ended before would never settle `connect`.
+      // The idle timeout is set only after connecting, for which the client has its own timeout. Ending a client while it connects
+      // would leave the promise of `connect` pending forever.
       socket.setTimeout(this.#idleMs, () => {
         forget()
         void client.end()
-        // `end` waits for a silent server. Destroying the socket fails the look-ups in flight.
+        // `end` waits for a server that does not answer. Destroying the socket rejects the look-ups in flight.
         socket.destroySoon()
       })
       return { client, socket, inFlight: 0, heardAtMs: 0 }
     }
-    // The next look-up opens another connection.
+    // The broken connection is not used again: the next look-up opens another connection.
     client.on('error', error => {
       forget()
       this.#onError(error)

@@ -13,12 +13,15 @@ export type PageInput = {
   cursor?: string | undefined
   sort?: string | undefined
   /**
-   * Whether the first page has the total number of matches; true by default, with a second query. `along` counts in the query of the
-   * page, which halves the work where each row must be read to see whether it matches, as with a text filter. `whole` counts nothing
-   * and gives the total only if the first page is the whole list.
+   * Whether and how the first page gets the total number of matches. `true`, the default, counts with a second query. `along`
+   * counts in the query of the page, which halves the work where each row must be read to see whether it matches, as with a text
+   * filter. `whole` does not count, and gives the total only if the first page is the whole list.
    */
   countTotal?: boolean | 'along' | 'whole'
-  /** Database on which `select` reads the page. Set only for a page of few rows that an index has in order, since it must be fast. */
+  /**
+   * Database whose shared look-up connection reads the page. Set only for a page of few rows that an index has in order, because
+   * look-ups must be fast.
+   */
   lookUpIn?: Db | undefined
 }
 
@@ -29,8 +32,9 @@ type AnyQuery<Row> = SelectQueryBuilder<any, any, Row>
 type Page<Row> = { rows: Row[]; nextCursor?: string; total?: number }
 
 /**
- * Reads one page of a list, ordered by a key and the id. A cursor continues after the last row, not at an offset, so that rows added
- * or deleted between two pages shift nothing. Without `limit` it reads the whole list. Throws `Invalid` for a cursor of another order.
+ * Reads one page of a list, ordered by a sort key and the id. A cursor continues after the last row, not at an offset, so that rows
+ * added or deleted between two pages do not shift later pages. Without `limit` it reads the whole list. Throws `Invalid` for a
+ * cursor of another sort order.
  */
 export async function queryPage<Row>(
   query: AnyQuery<Row>,
@@ -72,7 +76,7 @@ export async function queryPage<Row>(
 /** Position of a row in its list: the sort key as text, and the id. */
 export type RowPlace = { __key: string; __id: string }
 
-/** Cuts rows to a page. The query reads `limit + 1` rows; an extra row means that another page follows. */
+/** Truncates rows to a page. The query must have read `limit + 1` rows; an extra row means that another page follows. */
 export function cutPage<Row extends RowPlace>(
   found: Row[],
   limit: number | undefined,
@@ -84,8 +88,8 @@ export function cutPage<Row extends RowPlace>(
 }
 
 /**
- * Number of leading rows that have at most `maxBytes` together, at least 1. A page of large rows ends there, and the next one continues
- * behind it.
+ * Number of leading rows whose sizes add up to at most `maxBytes`, but at least 1. A page of large rows ends after these rows, and
+ * the next page begins with the row behind them.
  */
 export function rowsWithin(maxBytes: number, measured: { bytes: number }[]): number {
   let bytes = 0
@@ -113,7 +117,10 @@ function writeCursor(order: string, value: string, id: string): string {
   return Buffer.from(JSON.stringify([order, value, id])).toString('base64url')
 }
 
-/** Decodes a cursor into the last row's sort key, as text, and id. Throws `Invalid` if it is malformed or of another order. */
+/**
+ * Decodes a cursor into the last row's sort key, as text, and id. Throws `Invalid` if the cursor is malformed or belongs to another
+ * sort order.
+ */
 export function readCursor(cursor: string, order: string): [value: string, id: string] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
@@ -126,7 +133,7 @@ export function readCursor(cursor: string, order: string): [value: string, id: s
       return [parts[1] as string, parts[2] as string]
     }
   } catch {
-    // Malformed: refused below, like a cursor of another order.
+    // A malformed cursor is rejected below, like a cursor of another sort order.
   }
   throw new ActionError('Invalid', 'The cursor is not one of a list in this order: start again without it.', {
     status: 409,
@@ -139,7 +146,7 @@ export function matchesText(
   ...columns: RawBuilder<unknown>[]
 ): RawBuilder<boolean> {
   if (!text) return sql<boolean>`true`
-  // A third cheaper than `ilike`, which prepares its pattern for each row.
+  // `strpos` on lower-case text costs a third less than `ilike`, which prepares its pattern for each row.
   return sql<boolean>`(${sql.join(
     columns.map(column => sql`strpos(lower(${column}), lower(${text}::text)) > 0`),
     sql` or `,

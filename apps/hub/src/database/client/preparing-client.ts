@@ -3,31 +3,38 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { timeoutError } from './errors.ts'
 
-/** Limit of statement texts that are remembered for preparing. The hub has a few hundred; lists of values of any length add more. */
+/**
+ * Maximum number of statement texts that are remembered for preparing. The hub has a few hundred texts; statements with lists of
+ * values have another text for each length.
+ */
 const MAX_PREPARED = 1000
 
 /** Options of a statement, read by `PreparingClient`. */
 export type QueryOptions = {
-  /** `by values` makes the server plan the statement at each run. A filter that may match one row or all rows has no good single plan. */
+  /**
+   * `by values` makes the server plan the statement at each run, for its actual values. A filter that may match one row or all rows
+   * has no good generic plan.
+   */
   plan?: 'by values'
-  /** `none` makes the client wait without a limit. Use it only in a transaction that also lifts the server's limit. */
+  /** `none` makes the client wait without a time limit. Use it only in a transaction that also lifts the server's `statement_timeout`. */
   timeout?: 'none'
 }
 
 type Statement = { text: string; values?: unknown[]; name?: string } & QueryOptions
 
 /**
- * Time that a connection keeps its plans, in milliseconds. A plan from when a table was small may scan the whole table after it has
- * grown. The server notices that about a minute later, so a fleet that enrols at an empty hub would slow down with each device.
+ * Time that a connection keeps its plans, in milliseconds. A plan that was made for a small table may scan the whole table after it
+ * has grown. PostgreSQL itself replans about a minute later; until then, a fleet that enrols at an empty hub would slow down with
+ * each device.
  */
 const PLANS_MS = 5_000
 
-/** Statement name by text; undefined for a text that came only once. Each connection prepares a named statement at its first use. */
+/** Statement name by text; undefined for a text that was seen only once. Each connection prepares a named statement at its first use. */
 const preparedNames = new Map<string, string | undefined>()
 
 /**
- * A client that prepares repeated statements, because planning a short statement costs more than running it. A text gets a name when it
- * comes the second time. Texts beyond `MAX_PREPARED` run unprepared.
+ * A client that prepares repeated statements, because planning a short statement costs more than running it. A text gets a name
+ * when it is run for the second time. Texts beyond `MAX_PREPARED` run unprepared.
  */
 export class PreparingClient extends pg.Client {
   #plannedAtMs = performance.now()
@@ -35,7 +42,8 @@ export class PreparingClient extends pg.Client {
 
   constructor(config?: pg.ClientConfig) {
     super(config)
-    // Without a listener, a break between two statements of a transaction would end the process. The next statement fails instead.
+    // Without a listener, a connection that breaks between two statements of a transaction would end the process. With the
+    // listener, the next statement fails instead.
     this.on('error', () => {})
   }
 
@@ -44,7 +52,8 @@ export class PreparingClient extends pg.Client {
     const nowMs = performance.now()
     if (nowMs - this.#plannedAtMs > PLANS_MS) {
       this.#plannedAtMs = nowMs
-      // Its error is ignored: an aborted transaction or a broken connection also fails the statement behind it.
+      // An error of `discard plans` is ignored: an aborted transaction or a broken connection also fails the caller's statement
+      // behind it.
       super.query('discard plans', () => {})
     }
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config
@@ -55,8 +64,8 @@ export class PreparingClient extends pg.Client {
   }
 
   /**
-   * Applies the session's settings, before any other statement; destroys the connection on failure. The settings are SQL and not
-   * options of the connection, because poolers such as PgBouncer refuse or drop those.
+   * Applies the session's settings before any other statement; destroys the connection on failure. The settings are sent as SQL and
+   * not as startup parameters of the connection, because poolers such as PgBouncer reject or drop startup parameters.
    */
   async configure(settings: string): Promise<void> {
     try {
@@ -67,7 +76,10 @@ export class PreparingClient extends pg.Client {
     }
   }
 
-  /** Destroys the connection after `silentMs` without traffic. The operating system would give it up only after about 15 minutes. */
+  /**
+   * Destroys the connection after `silentMs` without traffic, unless its statement has no timeout. The operating system would
+   * detect an unreachable server only after about 15 minutes.
+   */
   endWhenSilent(silentMs: number): void {
     const socket = this.connection.stream as Socket
     socket.setTimeout(silentMs).on('timeout', () => {

@@ -8,9 +8,9 @@ const MAX_WAIT_MS = 30_000
 const PAUSE_MS = 200
 
 /**
- * Runs a query, and retries it while the database is unavailable or when a row was deleted in between (`NoResultError`). Connecting
- * devices need that: public agents that are refused return only after a minute (decisions, "Devices"), and one-shot commands never.
- * Stops retrying when `isOver` returns true.
+ * Runs a query, and retries it while the database is unavailable or when a row was deleted in between (`NoResultError`). Devices
+ * that connect need this: a published Nexigon agent that is refused retries only after a minute (decisions, "Devices"), and
+ * one-shot commands never retry. Stops retrying when `isOver` returns true.
  */
 export async function retryWhileUnavailable<T>(look: () => Promise<T>, isOver: () => boolean): Promise<T> {
   const deadline = performance.now() + MAX_WAIT_MS

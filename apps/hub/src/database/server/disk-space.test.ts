@@ -65,12 +65,12 @@ it('S2, O1: allows sign-in, deletion and updates on a low disk, and refuses larg
   ).rejects.toMatchObject({ status: 507 })
   expect(await writeUpdate(good)).toBe('completed')
   expect(await writeUpdate(culprit)).toBe('completed')
-  // High rates are refused, too.
+  // Small values at a high rate are also refused while disk space is low.
   const writes = await Promise.allSettled(Array.from({ length: 100 }, (_, at) => set(culprit, 'a', at)))
   expect(writes.filter(({ status }) => status === 'fulfilled')).toHaveLength(60 - 12)
   expect(await hasReserve()).toBe(true)
 
-  // Another program takes nearly all of the rest.
+  // Simulates another program that takes nearly all of the remaining space, so that the hub deletes its reserve file.
   await fillTo(3 * MIB, 'second')
   await expect.poll(async () => (await ready()).reason).toContain('the reserve is used up')
   expect(await hasReserve()).toBe(false)

@@ -11,9 +11,9 @@ const MIB = 1024 * 1024
 const LOOK_MS = 1_000
 /** Minimum of free space for requesting a checkpoint, in bytes. PostgreSQL panics when it cannot write a checkpoint's files. */
 const CHECKPOINT_FREE_BYTES = 16 * MIB
-/** Least time between two checkpoints while space is low, in milliseconds. */
+/** Minimum time between two checkpoints while space is low, in milliseconds. */
 const CHECKPOINT_MS = 60_000
-/** Time for which the disk counts as full after the database reported it, in milliseconds. */
+/** Time for which the disk counts as full after the database reported a full disk, in milliseconds. */
 const FULL_MS = 60_000
 const DISK_FULL = '53100'
 
@@ -39,8 +39,9 @@ export type DiskSpaceOptions = {
 }
 
 /**
- * Watches the disk of the database. While `lowReason` returns a reason, writers refuse large values and high rates. A reserve file is
- * deleted when the disk is nearly full, so that people can still sign in and delete. It is written again when there is space.
+ * Watches the disk of the database. While `lowReason` returns a reason, writers refuse large values and high rates. A reserve file
+ * is deleted when the disk is nearly full, so that people can still sign in and delete. The reserve file is written again when
+ * there is enough space.
  */
 export class DiskSpace implements AsyncDisposable {
   readonly #options: DiskSpaceOptions

@@ -22,14 +22,20 @@ export class EmbeddedDatabaseError extends Error {
   override readonly name = 'EmbeddedDatabaseError'
 }
 
-/** Account of the operating system that runs the database server, where it is not the hub's own. */
+/** Operating system account that runs the database server, where it is not the hub's own account. */
 export type Account = { uid: number; gid: number; name: string }
 
 const ELSEWHERE = '/var/lib/muster'
-/** Limit of the path of the temporary folder, in bytes. The socket's path below it then stays within 103 bytes, the limit of macOS. */
+/**
+ * Maximum length of the temporary folder's path, in bytes. The path of the Unix socket below it then stays within 103 bytes, the
+ * limit of macOS.
+ */
 const MAX_TEMPORARY_BYTES = 75
 
-/** Whether a path exists. Throws `EACCES` where this account may not look: taken for "no", it would start an empty database. */
+/**
+ * Whether a path exists. Throws `EACCES` where this account may not search a folder of the path. If it returned false then, the hub
+ * would start an empty database.
+ */
 export async function exists(path: string): Promise<boolean> {
   try {
     await access(path)
@@ -41,9 +47,9 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Finds or makes the folder of one major version's files: below the data folder, or below /var/lib where the server's account cannot
- * enter the data folder. Files stay where they were made. Throws `EmbeddedDatabaseError` when they are out of reach, instead of
- * starting an empty database.
+ * Finds or creates the folder for the database files of one major version of PostgreSQL: below the data folder, or below /var/lib
+ * where the server's account cannot enter the data folder. Existing files are not moved. Throws `EmbeddedDatabaseError` when
+ * existing files cannot be reached, instead of starting an empty database.
  */
 export async function findHome(
   dataDir: string,
@@ -98,8 +104,8 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
     )
   }
   const first = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
-  // An earlier data folder at this path may have its database there. If it was deleted, the passwords are lost. If it was moved, it
-  // still uses that database.
+  // An earlier data folder at this path may have left its database in `first`. If the data folder was deleted, the passwords of
+  // that database are lost. If the data folder was moved, it still uses that database. So this data folder gets another folder.
   const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
   if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
   const fresh = isLeft ? `${first}.${Date.now()}` : first
@@ -115,8 +121,8 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
 }
 
 /**
- * Records which data folder owns files outside of it. A copy of that folder names the same files, and must not become a second hub on
- * one database. Throws `EmbeddedDatabaseError` for such a copy.
+ * Records which data folder owns database files outside of it. A copy of that data folder refers to the same files, and must not
+ * become a second hub on one database. Throws `EmbeddedDatabaseError` for such a copy.
  */
 async function claim(files: string, record: string): Promise<void> {
   const note = join(files, 'owner')
@@ -132,13 +138,13 @@ async function claim(files: string, record: string): Promise<void> {
   if (owner !== record) await writeFile(note, `${record}\n`)
 }
 
-/** Whether a data folder still names a database outside of it; `unknown` where this account may not look. */
+/** Whether a data folder still refers to a database outside of it; `unknown` where this account may not read the data folder. */
 export type ElsewhereState = 'used' | 'orphaned' | 'unknown'
 
 /** A database outside of its data folder. */
 export type ElsewhereFolder = {
   folder: string
-  /** Data folder that used it last; undefined when none is recorded. */
+  /** Data folder that used this database last; undefined when none is recorded. */
   dataDir: string | undefined
   lastStart: Date | undefined
   state: ElsewhereState
@@ -182,13 +188,13 @@ async function leadsTo(record: string, files: string): Promise<boolean> {
 }
 
 /**
- * Gives the files of a database to the account of its server. The account may differ from the owner after a change of accounts, or
- * after the files were copied from another machine.
+ * Gives the files of a database to the account of its server. The files may belong to another account after a change of accounts,
+ * or after they were copied from another machine.
  */
 export async function handOver(folder: string, { uid, gid }: Account): Promise<void> {
   if ((await stat(folder)).uid === uid) return
   for (const name of await readdir(folder, { recursive: true })) await lchown(join(folder, name), uid, gid)
-  // The folder is the last, so its owner shows that all files are done.
+  // The folder itself comes last, so its owner shows whether all files are done.
   await chown(folder, uid, gid)
 }
 
@@ -230,7 +236,7 @@ export async function recordedSocketDir(
   if (!basename(last).startsWith('muster-')) return undefined
   const found = await lstat(last).catch(() => undefined)
   if (!found?.isDirectory() || found.uid !== (account?.uid ?? process.getuid?.())) return undefined
-  // A data folder that was copied while its hub ran names that hub's socket.
+  // A data folder that was copied while its hub ran contains the path of that hub's socket folder, which must not be removed.
   const lock = await readFile(join(last, '.s.PGSQL.5432.lock'), 'utf8').catch(() => '')
   const served = await stat(lock.split('\n')[1] ?? '').catch(() => undefined)
   const own = await stat(join(dirname(record), 'data')).catch(() => undefined)

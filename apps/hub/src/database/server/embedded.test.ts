@@ -108,7 +108,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       () => captured.named('the database server ended by itself; starting it again')[0],
     )
     await database[Symbol.asyncDispose]()
-    // A server that outlived the stop would hold the data folder.
+    // A server that outlived the stop would still hold the data folder, and this start would fail.
     await using again = await startEmbeddedDatabase(folder, log)
     expect(await query(again.access.hub, 'select 1 as one')).toEqual([{ one: 1 }])
   })
@@ -148,7 +148,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     const folder = await newFolder()
     await using database = await startEmbeddedDatabase(folder, log)
     await query(database.access.owner, 'create table kept ()')
-    // Like a snapshot of the disk. `-a` keeps the owner, because PostgreSQL requires that its own account owns the files.
+    // The copy simulates a snapshot of the disk. `-a` keeps the owner, because PostgreSQL requires that its own account owns the files.
     const copy = await newFolder()
     spawnSync('cp', ['-a', `${folder}/.`, copy])
     await using second = await startEmbeddedDatabase(copy, log)
@@ -162,7 +162,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     const data = join(folder, 'postgres/18/data')
     await (await startEmbeddedDatabase(folder, log))[Symbol.asyncDispose]()
     const { uid } = await stat(data)
-    // As after a change of accounts, or a copy from another machine.
+    // Simulates files of another account, as after a change of accounts or a copy from another machine.
     for (const name of ['', ...(await readdir(data, { recursive: true }))])
       await chown(join(data, name), 0, 0)
     await using again = await startEmbeddedDatabase(folder, log)
@@ -203,7 +203,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       const file = join(folder, 'postgres/18/data/postmaster.pid')
       const lock = await readFile(file, 'utf8')
       await before[Symbol.asyncDispose]()
-      // A program of the same account, because PostgreSQL ignores processes of other accounts.
+      // The program runs under the server's account, because PostgreSQL ignores processes of other accounts.
       const { uid } = await stat(join(folder, 'postgres/18/data'))
       const other = spawn('sleep', ['600'], { uid, cwd: '/', stdio: 'ignore' })
       await writeFile(file, lock.replace(/^\d+/, String(other.pid)))

@@ -38,13 +38,13 @@ export type DatabaseAccess = { owner: pg.PoolConfig; hub: pg.PoolConfig }
 /** A running embedded server. Disposal stops it. */
 export type EmbeddedDatabase = AsyncDisposable & {
   access: DatabaseAccess & { admin: pg.PoolConfig }
-  /** Disk that holds its files. */
+  /** Disk that holds the files of the server. */
   disk: WatchedDisk
 }
 
-/** Longest silence of a starting server, in milliseconds. PostgreSQL reports the progress of a recovery every 10 s. */
+/** Maximum time without output of a starting server, in milliseconds. PostgreSQL reports the progress of a recovery every 10 s. */
 const START_OUTPUT_TIMEOUT_MS = 60_000
-/** Limit of the wait for an earlier server to stop, in milliseconds, and time after which that wait is logged. */
+/** Maximum wait for an earlier server to stop, in milliseconds, and time after which that wait is logged. */
 const PREDECESSOR_TIMEOUT_MS = 60_000
 const PREDECESSOR_NOTICE_MS = 3_000
 const STOP_TIMEOUT_MS = 20_000
@@ -53,14 +53,14 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Timeout of a checkpoint, in milliseconds. */
 const CHECKPOINT_TIMEOUT_MS = 60_000
 const MAX_RESTART_PAUSE_MS = 2_000
-/** Default limit of connections, enough for a few hubs, tools and an administrator. */
+/** Default maximum number of connections, enough for a few hubs, tools and an administrator. */
 const MAX_CONNECTIONS = 60
 const ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Runs PostgreSQL under a shell whose standard input is a pipe from the hub. However the hub ends, the pipe closes and the shell stops
- * the server. It repeats SIGINT every second, because a server that has just started ignores it. A shell and not Node, because the
- * server's account may not be allowed to enter Node's folder.
+ * Runs PostgreSQL under a shell whose standard input is a pipe from the hub. However the hub ends, the pipe closes and the shell
+ * stops the server. The shell repeats SIGINT every second, because a server that has just started ignores the signal. This is a
+ * shell and not a Node process, because the server's account may not be allowed to enter Node's folder.
  */
 const WATCHDOG = `exec 3<&0 </dev/null; "$0" "$@" 3<&- & pg=$!; ( read -r _ <&3; while kill -INT "$pg"; do sleep 1; done ) >/dev/null 2>&1 & w=$!; exec 3<&-
 trap 'kill -INT "$pg"' INT TERM HUP; wait "$pg"; rc=$?; while kill -0 "$pg" 2>/dev/null; do wait "$pg"; rc=$?; done
@@ -69,8 +69,8 @@ kill "$w" 2>/dev/null; exit $rc`
 type Secrets = { admin: string; owner: string; hub: string }
 
 /**
- * Starts PostgreSQL from its npm package in `dataDir`, and restarts it when it exits. It listens only on a Unix socket in a fresh
- * folder and requires random passwords. `maxConnections` limits all clients together. Throws `EmbeddedDatabaseError`.
+ * Starts PostgreSQL from its npm package in `dataDir`, and restarts it when it exits. The server listens only on a Unix socket in a
+ * fresh folder and requires random passwords. `maxConnections` limits all clients together. Throws `EmbeddedDatabaseError`.
  */
 export async function startEmbeddedDatabase(
   dataDir: string,
@@ -176,15 +176,18 @@ export async function startEmbeddedDatabase(
   }
 }
 
-/** Size of the write-ahead log between two checkpoints, in MiB: 1/16 of the disk, so that it does not fill a small one; 64 to 1,024. */
+/**
+ * Size of the write-ahead log between two checkpoints, in MiB: 1/16 of the disk, but at least 64 and at most 1,024. A fixed size
+ * could fill a small disk.
+ */
 function walMebibytes(diskBytes: number): number {
   return Math.min(1024, Math.max(64, Math.floor(diskBytes / 1024 ** 2 / 16)))
 }
 
 /**
- * Connects a command such as `audit verify` to the embedded database, with the hub's role. Uses the server of a hub that runs in this
- * data folder, else starts one until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and `ConfigError` while a hub
- * holds the folder but its server accepts no connection.
+ * Connects a command such as `audit verify` to the embedded database, with the hub's role. Uses the server of a hub that runs in
+ * this data folder, else starts a server until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and
+ * `ConfigError` while a hub holds the folder but its server accepts no connection.
  */
 export async function visitEmbeddedDatabase(
   dataDir: string,
@@ -217,7 +220,10 @@ export async function visitEmbeddedDatabase(
   return { connection, [Symbol.asyncDispose]: () => visit.disposeAsync() }
 }
 
-/** Account for the server if the hub runs as root, as which PostgreSQL refuses to run. initdb needs an account with a passwd entry. */
+/**
+ * Account for the server if the hub runs as root, because PostgreSQL refuses to run as root. initdb needs an account with a passwd
+ * entry.
+ */
 async function unprivilegedAccount(): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const accounts = (await readFile('/etc/passwd', 'utf8')).split('\n').map(line => line.split(':'))
@@ -248,8 +254,9 @@ async function findBinaries(): Promise<{ native: string; version: string }> {
 }
 
 /**
- * Copies the server's programs beside its data. There the server's account can read them, and a later version of the hub still finds
- * the programs that read this data. Also makes the library links of the package's install script, because install scripts may be off.
+ * Copies the server's programs beside its data. There the server's account can read the programs, and a later version of the hub
+ * still finds the PostgreSQL version that reads this data. Also creates the symlinks between libraries that the package's install
+ * script would create, because npm may be configured to skip install scripts.
  */
 async function installRuntime(native: string, runtime: string): Promise<string> {
   if (await exists(join(runtime, '.complete'))) return runtime
@@ -389,7 +396,8 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
     try {
       return await attemptStart(place)
     } catch (error) {
-      // The server of a killed hub needs a moment to stop. So do the worker processes of a server that was killed.
+      // A lock is held until the server of a killed hub has stopped, or until the worker processes of a killed server have ended.
+      // Both take a moment, so the start is retried.
       const isHeld =
         error instanceof Error &&
         /lock file .* (already exists|is empty)|is another postmaster|pre-existing shared memory block/.test(
@@ -407,20 +415,21 @@ async function startServer(place: ServerPlace): Promise<ChildProcess> {
   }
 }
 
-/** A process id that no process has. */
+/** Process id above the maximum of every platform, so that no process has it. */
 const NO_PROCESS = 2 ** 31 - 1
 
 /**
- * Replaces the process id in a stale `postmaster.pid`. PostgreSQL takes the lock for held while a process with that id exists. After a
- * power failure it may be another program's. In a container it may be a zombie's, because process 1 may not reap it. A running server
- * has its data folder as working directory, which other programs do not. The rest of the file stays: it shows the next server whether
- * other processes still use the shared memory.
+ * Replaces the process id in a stale `postmaster.pid`. PostgreSQL considers the lock held while a process with that id exists.
+ * After a power failure the id may belong to another program, and in a container to a zombie, because process 1 may not reap its
+ * children. A running server has its data folder as working directory, which other programs do not. The rest of the file stays: it
+ * shows the next server whether other processes still use the shared memory.
  */
 async function releaseStaleLock(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')
   const lock = await readFile(file, 'utf8').catch(() => undefined)
   if (lock === undefined) return
-  // Truncated by a power failure or a full disk. PostgreSQL refuses to start on an empty lock file and leaves its removal to people.
+  // A power failure or a full disk can leave an empty lock file. PostgreSQL refuses to start on it and expects an administrator to
+  // remove it.
   if (lock === '') return rm(file, { force: true })
   const pid = Number(lock.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return
@@ -447,7 +456,7 @@ function attemptStart(place: ServerPlace): Promise<ChildProcess> {
         ...account,
         cwd: '/',
         env: ENV,
-        // A process group of its own: Ctrl-C would otherwise stop the server before the hub's last write.
+        // Runs the server in its own process group. Otherwise Ctrl-C would stop the server before the hub's last write.
         detached: true,
         stdio: ['pipe', 'ignore', 'pipe'],
       },
@@ -507,7 +516,7 @@ async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: 
     }
     await client.query('create database muster owner muster_owner')
   })
-  // Default privileges belong to a database, so this connects to it. Granting them again changes nothing.
+  // Default privileges are stored per database, so this connects to the database `muster`. Granting them again changes nothing.
   await asAdmin(admin('muster'), client =>
     client.query(
       `alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub;
@@ -521,7 +530,7 @@ async function asAdmin(
   work: (client: pg.Client) => Promise<unknown>,
 ): Promise<void> {
   const client = new pg.Client(connection)
-  // A connection that breaks fails the statement; without a listener the error would end the process.
+  // A broken connection makes the statement fail. Without a listener, its error event would also end the process.
   client.on('error', () => {})
   await client.connect()
   try {

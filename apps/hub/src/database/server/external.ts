@@ -7,8 +7,8 @@ import { ConfigError } from '../../config-error.ts'
 const CONNECT_TIMEOUT_MS = 5_000
 
 /**
- * Connection settings for a database of the operator. `options` are passed apart from the URL, because pg lets those of the URL override
- * all others.
+ * Connection settings for a database of the operator. The `options` parameter of the URL is passed separately, because pg lets
+ * options in the URL override all others.
  */
 export function externalConnection(databaseUrl: string): pg.PoolConfig {
   const url = new URL(databaseUrl)
@@ -90,7 +90,7 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
       throw new ConfigError(
         `MUSTER_DATABASE_URL: found a database with the encoding ${encoding}, expected one with UTF8.`,
       )
-    // Happens when another user restored a backup.
+    // The tables belong to another user, for example because that user restored a backup.
     if (!isOwner)
       throw new ConfigError(
         "MUSTER_DATABASE_URL: found a database whose tables are another user's, expected the user that owns them.",
@@ -108,9 +108,9 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
 }
 
 /**
- * Whether a pooler shares one session of the server between two clients. The hub's locks, prepared statements and settings must last as
- * long as its connection; with a shared session they would be lost or leak to other clients. While the second client holds a session
- * in a transaction, the first one must still have its own.
+ * Whether a pooler shares one session of the server between two clients. The hub's locks, prepared statements and settings must
+ * last as long as its connection; with a shared session they would be lost or leak to other clients. While the second client holds
+ * a session in a transaction, the first client must still have its own session.
  */
 async function shareSession(client: pg.Client, other: pg.Client): Promise<boolean> {
   const before = await sessionOf(client)

@@ -281,7 +281,7 @@ describe('partitions', () => {
         Number((row as { version: string }).version),
       ),
     })
-    // Two days stored under a correct clock, seen from a clock that is 100 days ahead.
+    // The rows of two days were stored under a correct clock. Now the clock is 100 days ahead.
     for (const offset of [-101, -100]) {
       const day = `date '${dayOf(offset)}'`
       for (const [parent, from, to] of [
@@ -302,7 +302,7 @@ describe('partitions', () => {
     expect(before).toEqual({ events: ['e-101', 'e-100'], changes: [100, 101] })
     await database.query('select maintain_partitions(90)')
     expect(await kept()).toEqual(before)
-    // The first day under the new clock does not count yet, since that clock may be the wrong one.
+    // The first day that is stored under the new clock deletes nothing yet, because the new clock may be the wrong one.
     await database.query(insertEvent(dayOf(-1), 'later'))
     await database.query(insertChange(1, -1))
     await database.query('select maintain_partitions(90)')
@@ -319,8 +319,8 @@ describe('partitions', () => {
       const client = new pg.Client(database.connection)
       await client.connect()
       for (let n = 0; n < 60; n++) {
-        // Retries what the hub retries: a deadlock (40P01), and a row for the default partition that is refused because the
-        // partition of its day was made in the meantime (23514).
+        // Retries the errors that the hub retries: a deadlock (40P01), and a row for the default partition that is refused because
+        // the partition of its day was made in the meantime (23514).
         for (let attempt = 0; ; attempt++) {
           const done = await client
             .query(insertEvent(dayOf((n % 14) - 9), `${writer}-${n}`))

@@ -21,14 +21,15 @@ export class MigrationError extends Error {
 type Migration = { name: string; sql: string; checksum: string }
 
 /**
- * Brings the schema up to date, then that of the job queue. Migrations are plain SQL files that run in number order, forward only, each
- * in its own transaction. An advisory lock lets only one of several starting nodes run them. Throws `MigrationError` when an applied
- * file was edited or is unknown, or when a migration fails.
+ * Migrates the hub's schema and then the schema of the job queue. Migrations are plain SQL files that run in number order, forward
+ * only, each in its own transaction. An advisory lock lets only one of several starting nodes run them. Throws `MigrationError`
+ * when an applied file was edited or is unknown, or when a migration fails.
  */
 export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER): Promise<void> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client(owner)
-  // Without a listener, a break between two statements would end the process. The next statement fails instead.
+  // Without a listener, a connection that breaks between two statements would end the process. With the listener, the next
+  // statement fails instead.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -58,7 +59,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
         await client.query('insert into migration (name, checksum) values ($1, $2)', [name, checksum])
         await client.query('commit')
       } catch (error) {
-        // Fails when the connection broke, which has rolled back already.
+        // `rollback` fails when the connection is broken, but then the server has rolled back already.
         await client.query('rollback').catch(() => {})
         throw new MigrationError(`Migration ${name} failed: ${(error as Error).message}`, { cause: error })
       }
@@ -66,7 +67,7 @@ export async function migrate(owner: pg.PoolConfig, log: Logger, folder = FOLDER
     }
     await installQueue(client, log)
   } catch (error) {
-    // Refusals of the server itself, such as a write to a read-only database.
+    // An error with a SQLSTATE comes from the server itself, for example for a write to a read-only database.
     if (sqlState(error) === undefined) throw error
     throw new MigrationError(`The database cannot be migrated: ${(error as Error).message}.`, {
       cause: error,

@@ -15,7 +15,7 @@ import { hasPrograms, PROGRAMS } from '@muster/testkit/programs'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config-error.ts'
 
-/** Starts PgBouncer in front of a database, in a pool mode. Disposal stops it. */
+/** Starts PgBouncer in front of a database, with `mode` as its `pool_mode`. Disposal stops it. */
 async function pgBouncer({ connection }: ScratchDatabase, mode: string) {
   const folder = await mkdtemp(join(tmpdir(), 'muster-pgbouncer-'))
   const port = await freePort()

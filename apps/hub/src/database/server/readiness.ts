@@ -29,8 +29,8 @@ export type ReadyState =
   | { status: 'not ready'; reason: string }
 
 /**
- * Knows whether this hub can serve. It is ready while the database answers and stores the heartbeat of this node. Parts of the hub that
- * have to refuse some work set a reason: the hub is then `degraded`, but stays ready for load balancers.
+ * Readiness of this hub. It is ready while the database answers and stores the heartbeat of this node. Parts of the hub that have
+ * to refuse some work set a reason: the hub is then `degraded`, but stays ready for load balancers.
  */
 export class Readiness {
   readonly #db: Db
@@ -44,28 +44,28 @@ export class Readiness {
     this.#staleAfterMs = staleAfterMs
   }
 
-  /** Adds or replaces a reason, as operators read it. The key names the part of the hub that sets it. */
+  /** Adds or replaces a human-readable reason for the state `degraded`. The key names the part of the hub that sets the reason. */
   degrade(key: string, reason: string): void {
     this.#degraded.set(key, reason)
   }
 
-  /** Removes the reason of a key. */
+  /** Removes the reason that has this key. */
   restore(key: string): void {
     this.#degraded.delete(key)
   }
 
-  /** The heartbeat of this node was stored. */
+  /** Records that the heartbeat of this node was stored. */
   heartbeatStored(): void {
     this.#storedAtMs = performance.now()
     this.#failure = 'no answer yet'
   }
 
-  /** The heartbeat of this node could not be stored. */
+  /** Records why the heartbeat of this node could not be stored. */
   heartbeatFailed(error: unknown): void {
     this.#failure = reasonOf(error)
   }
 
-  /** The state now. Never throws. */
+  /** Returns the current state. Never throws. */
   async state(): Promise<ReadyState> {
     const problem = await this.#problem()
     if (problem !== undefined) return { status: 'not ready', reason: problem }

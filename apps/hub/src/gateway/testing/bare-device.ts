@@ -2,10 +2,13 @@ import type { Socket } from 'node:net'
 import { randomBase58 } from '@muster/actions'
 import { askUpgrade, deviceHeaders, deviceIdentity, type TestHub, type UpgradeAnswer } from '@muster/testkit'
 
-/** Certificate of all devices here. Their fingerprints distinguish them, and generating a key for each would take long. */
+/**
+ * Certificate of all devices in these tests. Only their fingerprints differ, because generating a key for each device would take
+ * long.
+ */
 const certificate = await deviceIdentity()
 
-/** Creates a device with a fingerprint of its own. It opens links and sends no frames on them. */
+/** Creates a device with a fingerprint of its own. The device opens links and sends no frames on them. */
 export function bareDevice(hub: TestHub, token: string) {
   const identity = { ...certificate, fingerprint: `d_sk_${randomBase58(44)}` }
   const sockets: Socket[] = []
@@ -24,7 +27,7 @@ export function bareDevice(hub: TestHub, token: string) {
   }
 }
 
-/** Opens links one after the other and closes each before the next, as a script of one-shot commands does. */
+/** Opens links one after the other and closes each link before it opens the next, as a script of one-shot commands does. */
 export async function openInRow(device: ReturnType<typeof bareDevice>, count: number): Promise<number[]> {
   const statuses: number[] = []
   for (let link = 0; link < count; link++) {

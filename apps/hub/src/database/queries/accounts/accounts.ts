@@ -22,15 +22,16 @@ type PasswordChange = {
   userId: string
   passwordHash: string
   by: PasswordChanger
-  /** Session that makes the change. It is not ended. */
+  /** Session that makes the change. It stays valid, while all other sessions of the account end. */
   keptSessionId?: string | undefined
   /** Whether to end the account's user tokens as well. */
   endTokens: boolean
 }
 
 /**
- * Sets the password hash of an account, ends its other sessions, voids mailed links that set a password, and queues a mail that informs
- * the owner. Throws `Forbidden` when the kept session has ended in the meantime, as by another change of the password.
+ * Sets the password hash of an account, ends its other sessions, voids mailed links that set a password, and queues a mail that
+ * informs the owner. Throws `Forbidden` when the kept session has ended in the meantime, for example because of a concurrent
+ * password change.
  */
 export async function setPassword(
   context: CommandTransaction & { services: { dataDir: string } },
@@ -110,8 +111,8 @@ export async function endUserTokens(
 }
 
 /**
- * Throws `Invalid` when this account is the last active administrator of the instance. Locks the rows of all of them until the commit,
- * so that two concurrent removals cannot both pass.
+ * Throws `Invalid` when this account is the last active administrator of the instance. Locks the rows of all active administrators
+ * until the commit, so that two concurrent removals cannot both pass.
  */
 export async function keepAnAdministrator(tx: Tx, userId: string): Promise<void> {
   const administrators = await tx

@@ -7,17 +7,17 @@ import { lockAccount } from './account-lock.ts'
 /** Lifetimes of mailed links, in seconds. */
 export const ACTIVATION_SECS = 24 * 60 * 60
 export const PASSWORD_RESET_SECS = 60 * 60
-/** Lifetime of the link that sets the first password of an account made by another person. */
+/** Lifetime of the mailed link that sets the first password of an account made by another person, in seconds: 7 days. */
 export const FIRST_PASSWORD_SECS = 7 * 24 * 60 * 60
 
-/** Limit of links of one purpose that are mailed to an account per hour, for all callers together. */
+/** Maximum number of mailed links of one purpose per account and hour, for all callers together. */
 const MAX_AN_HOUR = 5
 
 const JOB = { Activation: 'users_SendRegistrationEmail', PasswordReset: 'users_SendPasswordEmail' } as const
 
 /**
- * Queues a mail with a link. Resolves to false, without a mail, when the hourly limit is reached. Anybody may request mails for an
- * account, so earlier links stay valid: an owner who gets no further mail has a link that works.
+ * Queues a mail with a link. Resolves to false, without a mail, when the hourly limit is reached. Unauthenticated clients can use
+ * up this limit, so earlier mailed links stay valid: an owner who gets no further mail still has a link that works.
  */
 export async function mailLink(
   { tx, enqueue }: Pick<CommandTransaction, 'tx' | 'enqueue'>,

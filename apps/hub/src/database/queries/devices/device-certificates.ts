@@ -7,7 +7,8 @@ type Certificate = { deviceId: string; certificateId: string; fingerprint: strin
 
 /**
  * Locks a device until the end of the transaction, and resolves to its count of pending certificates. Each change of a certificate
- * counts them again, and two concurrent changes would not see each other. Throws for a device that was deleted in the meantime.
+ * counts the pending certificates again. Without the lock, two concurrent changes would not see each other's rows and store a wrong
+ * count. Throws for a device that was deleted in the meantime.
  */
 export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCertificates: number }> {
   const row = await tx
@@ -39,7 +40,10 @@ export async function addCertificate(
   return certificateId
 }
 
-/** Writes the history entry of a certificate's new status and updates the device's count of pending ones. The device must be locked. */
+/**
+ * Writes the history entry of a certificate's new status and updates the device's count of pending certificates. The device must be
+ * locked.
+ */
 export async function recordCertificateChange(
   tx: Tx,
   caller: Caller,

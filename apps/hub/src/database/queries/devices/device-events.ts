@@ -14,7 +14,7 @@ export type DeviceEvent = Omit<SentEvent, 'attributes'> & { attributes: unknown 
 export type EventRow = {
   deviceId: string
   eventId: string
-  /** Day of its partition. */
+  /** Day of the partition that stores the event. */
   day: string
   /** Date in the id of a late event, which is stored in the partition of another day; null for all other events. */
   lateDay: string | null
@@ -38,7 +38,7 @@ export const INSERT_NEW_EVENTS = {
       join device using (device_id)`,
 }
 
-/** Like `INSERT_NEW_EVENTS`, but skips events that are already stored. Costs a quarter more per event. */
+/** Like `INSERT_NEW_EVENTS`, but skips events that are already stored. Takes a quarter more time per event. */
 const INSERT_EVENTS = {
   name: 'ingest-events',
   text: `${INSERT_NEW_EVENTS.text} on conflict do nothing`,
@@ -48,9 +48,9 @@ const INSERT_EVENTS = {
 export const CLAIMED_AT = '-infinity'
 
 /**
- * Like `INSERT_EVENTS`, for events some of which are late. Ids are unique only within a partition, so a late event first claims its id
- * in the partition of the date in its id. It is stored only if the id was free. If two events have the same id, the first one is kept,
- * whichever of them is late.
+ * Like `INSERT_EVENTS`, but also for late events. Ids are unique only within a partition, so a late event first claims its id in
+ * the partition of the date in its id. The event is stored only if the id was free. If two events have the same id, the first one
+ * is kept, whichever of them is late.
  */
 const INSERT_LATE_EVENTS = {
   name: 'ingest-late-events',
@@ -82,7 +82,7 @@ export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
   return { ...INSERT_LATE_EVENTS, values: [...columns, lateDays] }
 }
 
-/** Whether some of the events are late. `INSERT_NEW_EVENTS` cannot store those. */
+/** Whether some of the events are late. `INSERT_NEW_EVENTS` cannot store late events. */
 export function hasLate(rows: EventRow[]): boolean {
   return rows.some(row => row.lateDay !== null)
 }
@@ -144,8 +144,8 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
 }
 
 /**
- * Limit of days between the date in an event's id and its emission; one day occurs around midnight. Later events are stored under
- * `NO_DAY`. A device's latest events are therefore all in the partitions of the latest days and of `NO_DAY`.
+ * Maximum number of days from the date in an event's id to its emission; one day occurs around midnight. Events emitted later than
+ * that are stored under `NO_DAY`. A device's latest events are therefore all in the partitions of the latest days and of `NO_DAY`.
  */
 export const MAX_DAYS_LATE = 1
 /** Day under which late events and events without a date in their id are stored. Its rows are in the default partition. */
@@ -157,7 +157,10 @@ export const DAY_MS = 24 * 60 * 60 * 1000
 /** Last result of `dayOf`, kept because nearly all events are of today. */
 let lastDay = { digits: '', day: '', startMs: 0 }
 
-/** UTC date in an event's id. It selects the partition: a repeated event meets the stored one. Without a date `startMs` is NaN. */
+/**
+ * UTC date in an event's id. It selects the partition, so that a repeated event is in the same partition as the stored event and is
+ * recognized. Without a date `startMs` is NaN.
+ */
 function dayOf(eventId: string): { day: string; startMs: number } {
   const digits = eventId.slice('d_ev_'.length, 'd_ev_'.length + 8)
   if (digits !== lastDay.digits) {

@@ -19,7 +19,7 @@ const SYSTEM_HEALTH = 'dev.nexigon.system.health'
 /** JSON that `json` stores and `jsonb` may refuse: escapes of NUL and of surrogates, numbers with long exponents or very many digits. */
 const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE][+-]?\d{4,}|\d{1000,}/
 
-/** Whether `jsonb` certainly accepts a JSON text. If not, the statement has to try it. */
+/** Whether `jsonb` certainly accepts a JSON text. If not, the SQL statement has to try the conversion. */
 export function isPlainJson(text: string): boolean {
   return !SUSPECT_FOR_JSONB.test(text)
 }
@@ -44,8 +44,8 @@ export function summaryColumnOf(name: string): 'hostname' | 'health' | undefined
 }
 
 /**
- * Values that a property sets in the summary columns of the device row: `null` for a column that this property does not set, empty if
- * the property lacks the value.
+ * Values that a property sets in the summary columns of the device row: `null` for a column that this property does not set, an
+ * empty string if the property's value lacks the field.
  */
 export function summaryOf(name: string, text: string): { hostname: string | null; health: string | null } {
   const summary = { hostname: null, health: null }
@@ -69,7 +69,7 @@ type WriteResult =
   | { result: 'VersionConflict'; currentVersion: number }
   | { result: 'Deleted' }
 
-/** Sets one property; with `expectedVersion` it compares and swaps. Throws `Forbidden` when a device sets a protected property. */
+/** Sets one property; `expectedVersion` makes it a compare-and-swap. Throws `Forbidden` when a device sets a protected property. */
 export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promise<WriteResult> {
   const { deviceId, name, text, expectedVersion } = write
   const before = await lock(tx, caller, deviceId, name)
@@ -99,7 +99,7 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
       .onConflict(conflict => conflict.columns(['device_id', 'name']).doNothing())
       .returning('version')
       .executeTakeFirst()
-    // Another transaction created it in the meantime, so the next attempt finds and locks it.
+    // Another transaction created the property in the meantime, so the next attempt finds and locks it.
     if (!created) return writeProperty(tx, caller, write)
   }
   if (before?.value.text !== text && !SYSTEM_INFO.includes(name)) {
@@ -130,7 +130,7 @@ export async function removeProperty(
   return true
 }
 
-/** Version above which new properties of a device begin: the highest version of its removed properties. */
+/** Version after which the versions of a device's new properties begin: the highest version of its removed properties. */
 async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
   const device = await tx
     .selectFrom('device')
@@ -140,11 +140,14 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
   return device?.property_version_floor ?? 0
 }
 
-/** Updates the summary column of a property that changed. Of the system information's two names the later write counts (R-21). */
+/**
+ * Updates the summary column of a property that changed. The system information has two property names; the one that was written
+ * last counts (R-21).
+ */
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
   const column = summaryColumnOf(name)
   if (!column) return
-  // A concurrent change of the other name waits for this lock, and then sees this change.
+  // A concurrent change of the property with the other name waits for this lock, and then sees this change.
   await tx.selectFrom('device').where('device_id', '=', deviceId).select('name').forNoKeyUpdate().execute()
   const latest = await tx
     .selectFrom('device_property')
@@ -191,7 +194,7 @@ async function recordChange(
       version: change.version,
       value: change.value,
       actor: JSON.stringify(wireActor(caller)),
-      // `now()` is the start of the transaction: another change may have been committed since, and must stay the older one.
+      // `now()` is the start of the transaction. Another change may have been committed since then, and would appear newer than this one.
       changed_at: sql`clock_timestamp()` as never,
     })
     .execute()

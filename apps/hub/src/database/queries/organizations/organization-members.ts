@@ -2,8 +2,9 @@ import { ActionError } from '@muster/actions'
 import type { Tx } from '../../client/connection.ts'
 
 /**
- * Locks the members and invitations of an organization until the end of the transaction, which serializes their changes. Without the
- * lock, two administrators who remove each other at once would both see another one left. Throws for an absent organization.
+ * Locks the members and invitations of an organization until the end of the transaction, which serializes their changes. Without
+ * the lock, two administrators who remove each other at once would each still see the other as an administrator. Throws for an
+ * absent organization.
  */
 export async function lockMembers(tx: Tx, organizationId: string): Promise<void> {
   await tx
@@ -39,8 +40,8 @@ export async function isAdminOfMember(tx: Tx, organizationId: string, userId: st
 }
 
 /**
- * Throws `Invalid` when a person is the only administrator of an organization, who can neither leave nor be demoted (catalogue 2.4).
- * The members must be locked.
+ * Throws `Invalid` when a person is the only administrator of an organization, who can neither leave nor be demoted (catalogue
+ * 2.4). The caller must hold `lockMembers`.
  */
 export async function requireAnotherAdmin(tx: Tx, organizationId: string, userId: string): Promise<void> {
   const another = await tx

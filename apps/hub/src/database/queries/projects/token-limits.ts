@@ -2,7 +2,7 @@ import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { wireTime } from '../../../runtime/times.ts'
 
-/** Limits of a deployment token in the form of its action. */
+/** Limits of a deployment token, as the input of `projects_SetDeploymentTokenLimits` has them. */
 export type TokenLimits = ParsedInput<'projects_SetDeploymentTokenLimits'>['limits']
 
 /** Columns of `deployment_token` that hold the limits of a token. */
@@ -34,8 +34,8 @@ export function tokenLimitsOf(row: TokenLimitColumns): TokenLimits {
 }
 
 /**
- * SQL for the number of new devices that count against the budget of the token `t` at this moment. The number falls by `perHour`, the
- * refill rate in force. It does not fall while the clock is behind the last update.
+ * SQL for the number of new devices that count against the budget of the token `t` at this moment. The number falls by `perHour` an
+ * hour, the refill rate of the token. It does not fall while the clock is behind the last update.
  */
 export function budgetUsed(perHour: RawBuilder<number>): RawBuilder<number> {
   return sql<number>`greatest(0, t.budget_used

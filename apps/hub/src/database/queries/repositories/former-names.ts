@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../client/connection.ts'
 
-/** Limit of former names that keep leading to a repository, the latest ones. */
+/** Maximum number of former names under which a repository is still found. The oldest ones are forgotten. */
 const MAX_FORMER_NAMES = 5
 
 /**
- * Locks slugs until the end of the transaction. Every transaction that takes or gives up a slug needs its lock, so that no other
- * repository can take a slug while it becomes a former name.
+ * Locks slugs until the end of the transaction. Every transaction that takes or gives up a slug must lock it, so that no other
+ * repository can take the slug while it becomes a former name.
  */
 export async function lockSlugs(tx: Tx, slugs: readonly (string | null)[]): Promise<void> {
   const names = slugs.filter(slug => slug !== null).toSorted()
@@ -24,7 +24,10 @@ export async function isSlugTaken(tx: Tx, slug: string, exceptRepositoryId = '')
   return rows.length > 0
 }
 
-/** Records a change of a repository's name. Only the last `MAX_FORMER_NAMES` are kept; a name in use again is no former name. */
+/**
+ * Records a change of a repository's name. Only the last `MAX_FORMER_NAMES` are kept. A former name that the repository takes again
+ * is removed from them.
+ */
 export async function keepFormerName(
   tx: Tx,
   repositoryId: string,

@@ -15,7 +15,7 @@ type RepositoryPath = {
   filename?: string
 }
 
-/** Ids that a path leads to; null for parts that are not in the path or do not exist. */
+/** Ids to which a path resolves; null for parts that are not in the path or do not exist. */
 type FoundPath = {
   repositoryId: string
   packageId: string | null
@@ -23,12 +23,14 @@ type FoundPath = {
   assetId: string | null
 }
 
-// Ranks of a match (decisions, "Repositories"): slug 1, id 2, display name of an own repository 3, its former slug 4, its former display
-// name 5, former slug of another tenant 6, display name of another tenant 7, former display name of another tenant 8.
-// - A slug or id that the caller may not read hides display names that match too, so that a path means the same repository to everybody.
-// - Display names count only in repositories that the caller may read, so that others are not disclosed.
-// - No other tenant can divert a caller from an own repository. A slug of another tenant leads nowhere while an own repository has it as
-//   display name, and an own former name has priority over all names of other tenants.
+// Ranks of a match (decisions, "Repositories"): slug 1, id 2, display name of an own repository 3, its former slug 4, its former
+// display name 5, former slug of another tenant 6, display name of another tenant 7, former display name of another tenant 8. An
+// own repository belongs to an organization of which the caller is a member or, for a device, is linked to the device's project.
+// - A repository with this slug or id hides matches by display name even if the caller may not read it, so that a path means the
+//   same repository to every caller.
+// - Display names count only in repositories that the caller may read, so that other repositories are not disclosed.
+// - No other tenant can divert a caller from an own repository. A slug of another tenant leads nowhere while an own repository has
+//   this text as its display name. A former name of an own repository has priority over all names of other tenants.
 const FIND_PATH = `
   with matched as (
     select repository_id, false as is_former, slug = $1 as is_slug, repository_id = $1 as is_id
@@ -103,8 +105,8 @@ export function repositoryNamesOf(row: { repository_id: string; display_name: st
 export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
 /**
- * Result of the last check of a blob's stored bytes, in the form of the API (catalogue 4.7). The detail may name the operator's store,
- * so only members get it. Other readers get the status.
+ * Result of the last check of a blob's stored bytes, in the form of the API (catalogue 4.7). The detail may name the operator's
+ * store, so only callers with a role in the scope get it. Other readers get the status and the time.
  */
 export function storageOf(
   row: { storage_status: string; storage_checked_at: Date | null; storage_detail: string | null },
@@ -129,7 +131,10 @@ export async function countReferences(db: Db, assetId: string): Promise<number> 
   return row!.count
 }
 
-/** Throws `LimitReached` when an organization has the maximum number of repositories. Locks it until the end of the transaction. */
+/**
+ * Throws `LimitReached` when an organization has the maximum number of repositories. Locks the organization until the end of the
+ * transaction.
+ */
 export async function requireRoomForRepository(
   tx: Tx,
   services: { limits: LimitValues },

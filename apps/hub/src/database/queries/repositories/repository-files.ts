@@ -51,9 +51,9 @@ export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
 }
 
 /**
- * Adds a file to a version or a package. Resolves to false when it has a file of that name already. Throws `Invalid` for a blob of
- * another repository or with the status `Deleting`, and for a name that would be both file and folder. Throws `Forbidden` when the
- * version or package was deleted in the meantime.
+ * Adds a file to a version or a package. Resolves to false when the version or package has a file of that name already. Throws
+ * `Invalid` for a blob of another repository or with the status `Deleting`, and for a name that would be both file and folder.
+ * Throws `Forbidden` when the version or package was deleted in the meantime.
  */
 export async function addFile(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function addFile(
   file: { repositoryId: string; assetId: string; filename: string; metadata: string },
 ): Promise<boolean> {
   const table = TABLE[of]
-  // Serializes additions to a holder. Otherwise two concurrent ones could add `a` and `a/b`, a file and its folder.
+  // Serializes additions to one version or package. Otherwise two concurrent additions could create `a` and `a/b`, a file and its folder.
   const holder = await sql`select from ${table.holders} where ${table.id} = ${id} for no key update`.execute(
     tx,
   )
@@ -93,7 +93,7 @@ export async function addFile(
   return true
 }
 
-/** Removes a file from a version or a package. Throws `Invalid` with status 404 when there is none of that name. */
+/** Removes a file from a version or a package. Throws `Invalid` with status 404 when there is no file of that name. */
 export async function removeFile(tx: Tx, { of, id }: FileHolder, filename: string): Promise<void> {
   const table = TABLE[of]
   const { numAffectedRows } = await sql`
@@ -101,7 +101,7 @@ export async function removeFile(tx: Tx, { of, id }: FileHolder, filename: strin
   if (!numAffectedRows) throw noSuchFile(of, filename)
 }
 
-/** Replaces the metadata of a file. Throws `Invalid` with status 404 when there is none of that name. */
+/** Replaces the metadata of a file. Throws `Invalid` with status 404 when there is no file of that name. */
 export async function setFileMetadata(
   tx: Tx,
   { of, id }: FileHolder,

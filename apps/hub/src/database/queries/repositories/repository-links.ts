@@ -4,7 +4,8 @@ import type { Tx } from '../../client/connection.ts'
 
 /**
  * Whether a repository is public, and whether the caller is a member of its organization; undefined for an absent repository. The
- * repository is locked against changes until the end of the transaction: making it private or moving it has to end links.
+ * repository is locked against changes until the end of the transaction. Making it private or moving it ends links to projects, and
+ * would otherwise miss a link that is being created.
  */
 export async function repositoryToLink(
   tx: Tx,

@@ -37,7 +37,10 @@ export async function tagsOf(
   return tags
 }
 
-/** Locks the tags of a package until the end of the transaction. A command that waited sees the changes of the one before. */
+/**
+ * Locks the tags of a package until the end of the transaction. A command that waited for the lock sees the changes of the command
+ * before it.
+ */
 export async function lockTags(tx: Tx, packageId: string): Promise<void> {
   await tx
     .selectFrom('package')
@@ -48,8 +51,8 @@ export async function lockTags(tx: Tx, packageId: string): Promise<void> {
 }
 
 /**
- * Adds tags to a version, all or none (catalogue 4.6). Throws `Invalid` for the first tag on another version that is locked or that may
- * not be reassigned. The caller holds `lockTags`.
+ * Adds tags to a version, all or none (catalogue 4.6). Throws `Invalid` for the first tag on another version that is locked or that
+ * may not be reassigned. The caller must hold `lockTags`.
  */
 export async function addTags(
   { tx, caller, scope, events }: Context,
@@ -97,7 +100,7 @@ export async function addTags(
   })
 }
 
-/** Removes tags from a version, all or none. Throws `Invalid` for the first tag that it does not have or that is locked. */
+/** Removes tags from a version, all or none. Throws `Invalid` for the first tag that is locked or that the version does not have. */
 export async function removeTags(
   { tx, caller, scope, events }: Context,
   packageId: string,
@@ -126,7 +129,7 @@ export async function removeTags(
   })
 }
 
-/** Removes all tags from a version that is about to be deleted. The caller holds `lockTags`. */
+/** Removes all tags from a version that is about to be deleted. The caller must hold `lockTags`. */
 export async function removeAllTags(
   { tx, caller }: Pick<Context, 'tx' | 'caller'>,
   packageId: string,
@@ -141,7 +144,10 @@ export async function removeAllTags(
   )
 }
 
-/** Throws `Invalid` when any version of a package has a locked tag, or `versionId` if given (catalogue 4.6). */
+/**
+ * Throws `Invalid` when the version `versionId` has a locked tag or, without `versionId`, when any version of the package has one
+ * (catalogue 4.6).
+ */
 export async function refuseWhileLocked(tx: Tx, packageId: string, versionId?: string): Promise<void> {
   let query = tx.selectFrom('package_tag').where('package_id', '=', packageId).where('locked', '=', true)
   if (versionId !== undefined) query = query.where('version_id', '=', versionId)
