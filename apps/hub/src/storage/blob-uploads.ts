@@ -119,7 +119,7 @@ export class BlobUploads {
   }
 }
 
-/** Headers that a verified upload must have (catalogue 4.7). A store that honours them refuses a second upload and wrong bytes. */
+/** Headers that a verified upload must have (docs/api.md 4.7). A store that honours them refuses a second upload and wrong bytes. */
 export function verifiedHeaders({ assetId, digest }: Asset): Record<string, string> {
   return {
     'x-amz-meta-nexigon-asset-id': assetId,

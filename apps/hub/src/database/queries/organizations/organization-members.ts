@@ -40,7 +40,7 @@ export async function isAdminOfMember(tx: Tx, organizationId: string, userId: st
 }
 
 /**
- * Throws `Invalid` when a person is the only administrator of an organization, who can neither leave nor be demoted (catalogue
+ * Throws `Invalid` when a person is the only administrator of an organization, who can neither leave nor be demoted (docs/api.md
  * 2.4). The caller must hold `lockMembers`.
  */
 export async function requireAnotherAdmin(tx: Tx, organizationId: string, userId: string): Promise<void> {

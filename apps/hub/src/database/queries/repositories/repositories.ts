@@ -7,7 +7,7 @@ import { wireTime } from '../../../runtime/times.ts'
 import { type Db, select, type Tx } from '../../client/connection.ts'
 import { lockMembers } from '../organizations/organization-members.ts'
 
-/** A path as clients write it. Each part is a name or an id; absent parts are not looked up (catalogue 4.5). */
+/** A path as clients write it. Each part is a name or an id; absent parts are not looked up (docs/api.md 4.5). */
 type RepositoryPath = {
   repository: string
   package?: string
@@ -91,7 +91,7 @@ export async function resolvePath(
   return found
 }
 
-/** Names of a repository in the fields that 2025 and 2026 clients read (catalogue 2.1, 4.5). */
+/** Names of a repository in the fields that 2025 and 2026 clients read (docs/api.md 2.1, 4.5). */
 export function repositoryNamesOf(row: { repository_id: string; display_name: string; slug: string | null }) {
   return {
     name: row.display_name,
@@ -105,7 +105,7 @@ export function repositoryNamesOf(row: { repository_id: string; display_name: st
 export type AssetStatus = ActionOutput<'repositories_GetAssetDetails'>['status']
 
 /**
- * Result of the last check of a blob's stored bytes, in the form of the API (catalogue 4.7). The detail may name the operator's
+ * Result of the last check of a blob's stored bytes, in the form of the API (docs/api.md 4.7). The detail may name the operator's
  * store, so only callers with a role in the scope get it. Other readers get the status and the time.
  */
 export function storageOf(

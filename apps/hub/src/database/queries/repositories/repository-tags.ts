@@ -51,7 +51,7 @@ export async function lockTags(tx: Tx, packageId: string): Promise<void> {
 }
 
 /**
- * Adds tags to a version, all or none (catalogue 4.6). Throws `Invalid` for the first tag on another version that is locked or that
+ * Adds tags to a version, all or none (docs/api.md 4.6). Throws `Invalid` for the first tag on another version that is locked or that
  * may not be reassigned. The caller must hold `lockTags`.
  */
 export async function addTags(
@@ -146,7 +146,7 @@ export async function removeAllTags(
 
 /**
  * Throws `Invalid` when the version `versionId` has a locked tag or, without `versionId`, when any version of the package has one
- * (catalogue 4.6).
+ * (docs/api.md 4.6).
  */
 export async function refuseWhileLocked(tx: Tx, packageId: string, versionId?: string): Promise<void> {
   let query = tx.selectFrom('package_tag').where('package_id', '=', packageId).where('locked', '=', true)
