@@ -4,7 +4,8 @@ import '../../tools/require-node.js'
 // V8 reads its heap options only at the start of the process. A full garbage collection pauses the event loop for 0.1 s per 1,000
 // devices, so the options make full collections rare. docs/internals.md has the measurements.
 const HEAP = [
-  // Fixed size of the young generation. V8 shrinks it in quiet periods. Short-lived objects then reach the old generation.
+  // Fixed semi-space size in MB. By default V8 shrinks the young generation in quiet periods, and short-lived objects then reach
+  // the old generation.
   '--min-semi-space-size=8',
   '--max-semi-space-size=8',
   // Streamed bytes lie in buffers outside of the heap, and V8 starts a full collection after a few MB of them. With this option a
@@ -18,7 +19,7 @@ const HEAP = [
   '--no-memory-reducer',
 ]
 
-// Replaces this process by one with the options; the process id stays.
+// Replaces this process by one that has these V8 options. The process id stays the same.
 if (!HEAP.every(option => process.execArgv.includes(option)))
   process.execve(
     process.execPath,

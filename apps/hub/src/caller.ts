@@ -19,7 +19,7 @@ export type Caller =
 
 /** Caller without valid credentials. */
 export const ANONYMOUS: Caller = { actor: 'Anonymous' }
-/** The hub itself. */
+/** The hub itself as a caller. */
 export const SYSTEM: Caller = { actor: 'System' }
 
 /** Converts a caller to the form that the API and the audit log use. */

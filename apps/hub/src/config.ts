@@ -9,10 +9,13 @@ import { LIMIT_NAMES, LIMITS, type LimitValues, settingOf } from './limits/limit
 import { LOG_LEVELS } from './runtime/log.ts'
 import { normalS3Settings, type S3Settings } from './storage/s3-settings.ts'
 
-/** Files of the hub's own certificate, in PEM: the chain and its key. */
+/** Paths of the PEM files with the hub's certificate chain and its private key. */
 export type TlsFiles = { certPath: string; keyPath: string }
 
-/** Parses a whole number of at most nine decimal digits. Other notations, such as 0x50 or 8e1, are taken for typing mistakes. */
+/**
+ * Parses a whole number of at most nine decimal digits. Other notations, such as 0x50 or 8e1, are rejected as likely typing
+ * mistakes.
+ */
 function wholeNumber(min: number, max: number, expected: string) {
   return z
     .string()
@@ -63,7 +66,7 @@ const HostNames = z
   )
 const LinkUrl = z.url({ protocol: /^https?$/, error: 'an http:// or https:// URL' })
 
-/** Settings of the limits, each with the limit's default. */
+/** Schema of the settings of limits. The default of each setting is the default of its limit. */
 const LimitSettings = Object.fromEntries(
   LIMIT_NAMES.map(name => {
     const { max, unit, default: value } = LIMITS[name]
@@ -92,7 +95,7 @@ const Settings = z.object({
   MUSTER_DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'a postgresql:// URL')
-    // libpq accepts several hosts and tries them one by one; the hub's driver does not.
+    // Rejects a URL with several hosts. libpq would try the hosts one by one, but the hub's driver does not support them.
     .refine(
       text => !hasSeveralHosts(text),
       'a postgresql:// URL with one host (a name or an address that follows the primary)',
@@ -200,15 +203,15 @@ const ConsoleConfig = z.object({
     .optional(),
 })
 
-/** Settings of a hub, validated. */
+/** Validated settings of a hub. */
 export type Config = {
   port: number
   host: string
   /** Certificate and key files of the HTTPS listeners; undefined for plain HTTP. */
   tls: TlsFiles | undefined
-  /** Port of a separate listener for devices; undefined when devices use the main listener. */
+  /** Port of a separate listener for devices; undefined if devices use the main listener. */
   devicePort: number | undefined
-  /** File descriptors that the hub may use; undefined for the limit of the process. */
+  /** Maximum number of file descriptors that the hub may use; undefined to use the limit of the process. */
   maxDescriptors: number | undefined
   /** Origin under which people and devices reach the hub. */
   publicUrl: string
@@ -232,14 +235,14 @@ export type Config = {
   instanceKey: string | undefined
   /** The instance key before a change. Secrets encrypted with it are encrypted again at the start. */
   previousInstanceKey: string | undefined
-  /** Object storage for repositories without one of their own; undefined for the data folder. */
+  /** S3 settings for repositories without object storage of their own; undefined to store their files in the data folder. */
   s3: S3Settings | undefined
   /** Private networks in CIDR form that may contain S3 endpoints of repositories. */
   outboundAllow: string[]
-  /** Networks in CIDR form that must not contain S3 endpoints of repositories, even where allowed. */
+  /** Networks in CIDR form that must not contain S3 endpoints of repositories. They have priority over `outboundAllow`. */
   outboundDeny: string[]
   signup: 'open' | 'invite' | 'closed'
-  /** Mail server; undefined for the outbox folder. */
+  /** URL of the mail server; undefined to write mails to the outbox folder. */
   smtpUrl: string | undefined
   mailFrom: string
   logLevel: (typeof LOG_LEVELS)[number]
@@ -314,8 +317,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
 }
 
 /**
- * Environment variables that begin with `MUSTER_` but are not settings. The start logs them, since they are likely typing
- * mistakes.
+ * Environment variables that begin with `MUSTER_` but are not settings. The hub logs them at its start, since they are likely
+ * typing mistakes.
  */
 // biome-ignore lint/style/noProcessEnv: this is the one place
 export function unknownSettings(env: Record<string, string | undefined> = process.env): string[] {
@@ -337,8 +340,8 @@ export function settingWarnings({ proxyDomain, publicUrl, hosts }: Config): stri
 }
 
 /**
- * Throws `ConfigError` when the domain of device pages is a host name of the hub or a parent domain of one. Device pages and the
- * console would share cookies.
+ * Throws `ConfigError` when the domain of device pages is a host name of the hub or a parent domain of such a name, because device
+ * pages and the console would then share cookies.
  */
 function requireOtherDomain(domain: string | undefined, publicUrl: string, hosts: string[]): void {
   if (domain === undefined || domain === 'localhost') return
@@ -359,8 +362,8 @@ function hostNameOf(name: string): string | undefined {
 }
 
 /**
- * Registrable domain of a host: two labels, or three below second-level domains like `co.uk`. It is used for a warning only,
- * which is not worth a dependency on the public suffix list.
+ * Registrable domain of a host: two labels, or three below second-level domains like `co.uk`. Only a warning uses it, so a
+ * dependency on the public suffix list is not worthwhile.
  */
 function siteOf(host: string): string {
   if (isIP(host.replace(/^\[|\]$/g, '')) !== 0) return host

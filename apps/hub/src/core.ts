@@ -19,9 +19,9 @@ export type Core = {
   passwords: Passwords
   live: LiveHub
   limits: RateLimits
-  /** Web pages of devices, each device under its own host name. */
+  /** Serves the web pages of devices, each device under its own host name. */
   proxy: HttpProxy
-  /** Files of repositories. `blobUrls` signs the hub's own URLs for them. */
+  /** Stores the files of repositories. `blobUrls` signs the hub's own URLs of those files. */
   blobs: Blobs
   blobUrls: BlobUrls
   nodeId: string

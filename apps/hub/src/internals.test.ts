@@ -117,7 +117,7 @@ it('Node: the HTTP client works on a stream with the methods of a socket', async
     // The agent can reuse the connection only after the `close` event of the request.
     await sleep(20)
   }
-  // The agent sets its timeout because the `timeout` property of the stream has another value.
+  // The agent sets its timeout on the stream because the stream's `timeout` property has another value.
   expect(called).toContain('setTimeout 4321')
   agent.destroy()
 })

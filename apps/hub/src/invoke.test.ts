@@ -44,7 +44,7 @@ beforeEach(async () => {
   captured.lines.length = 0
 })
 
-/** A pipeline on the hub's services, with some handlers replaced. */
+/** A pipeline that uses the hub's services and replaces some handlers. */
 function pipelineWith(replaced: Partial<Handlers>): Pipeline {
   const { db, pool, live, limits, services } = hub
   return createPipeline({

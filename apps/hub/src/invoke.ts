@@ -51,7 +51,10 @@ type Input = Record<string, unknown>
 type CommandRun = ((context: CommandContext, input: Input) => Promise<unknown>) | { prepare: Prepare }
 type Prepare = (context: unknown, input: Input) => Promise<(context: CommandContext) => Promise<unknown>>
 
-/** Attempts of a command whose transaction fails because of a deadlock, a serialization conflict or a unique violation. */
+/**
+ * Maximum number of attempts of a command whose transaction fails because of a deadlock, a serialization conflict or a unique
+ * violation.
+ */
 const MAX_ATTEMPTS = 3
 
 /** Runs actions. All transports use it: HTTP, links, and the hub's own code. */
@@ -65,12 +68,12 @@ export type Pipeline = {
     name: string,
     inputText: string,
     requestId: string,
-    /** Remote address of the caller; undefined for calls of the hub itself. */
+    /** Client IP address of the caller; undefined for calls of the hub itself. */
     address?: string,
     /** Called when the caller opened a link mailed to the owner of this account. */
     onOwnerProved?: (userId: string) => void,
   ): Promise<string>
-  /** The same with values instead of text, for the hub itself and for tests. */
+  /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
 }
 
@@ -87,7 +90,9 @@ export function createPipeline({
   limits,
   log,
 }: PipelineOptions): Pipeline {
-  /** Retries closing audit rows after a loss of the database. Otherwise they would stay `Pending` until the next start. */
+  /**
+   * Retries closing audit rows after a loss of the database. Without retries these rows would stay `Pending` until the next start.
+   */
   const unclosedAuditRows = new Batcher<{ actionId: string; status: FinalStatus }>({
     ...BATCHED_WRITES,
     parallel: 1,
@@ -199,7 +204,7 @@ export function createPipeline({
       authorization = await authorize(db, caller, action.permission, input)
       await requireRecentSignIn(action, caller, input)
     } catch (error) {
-      // `Rejected` means a missing permission, so a check that failed for another reason gets another status.
+      // `Rejected` means a missing permission, so a permission check that failed for another reason gets another status.
       const status = error instanceof ActionError ? 'Rejected' : expectedError(error) ? 'Failed' : 'Panicked'
       await close(actionId, status)
       throw error
@@ -214,7 +219,7 @@ export function createPipeline({
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
-        /** Output and audit status, set when only the commit remains. */
+        /** Output and audit status of the attempt. Set when only the commit remains. */
         let done: { output: unknown; status: FinalStatus } | undefined
         try {
           const output = await db.transaction().execute(async tx => {
@@ -265,7 +270,7 @@ export function createPipeline({
   }
 
   /**
-   * Requires a recent sign-in or the current password, for actions that need one (decisions, "Passwords and tokens"). Throws
+   * Requires a recent sign-in or the current password if the action needs that (decisions, "Passwords and tokens"). Throws
    * `Forbidden` with an issue for the field `currentPassword`.
    */
   async function requireRecentSignIn(action: Action, caller: Caller, input: Input): Promise<void> {
@@ -295,7 +300,7 @@ export function createPipeline({
    */
   async function hasCommitted(actionId: string, status: FinalStatus): Promise<boolean> {
     try {
-      // The update waits for the row lock of a commit in flight.
+      // The update in `closeAuditAction` waits for the row lock of a commit in flight.
       return await retryWhileUnavailable(
         async () =>
           !(await closeAuditAction(db, actionId, 'Failed')) && (await auditStatus(db, actionId)) === status,
@@ -306,7 +311,7 @@ export function createPipeline({
     }
   }
 
-  /** Closes an audit row after the rollback. If the database is unavailable, it is retried in the background. */
+  /** Closes an audit row after the rollback. While the database is unavailable, closing is retried in the background. */
   async function close(actionId: string, status: FinalStatus): Promise<void> {
     await closeAuditAction(db, actionId, status).catch(() => {
       // If this process ends first, a sweep closes the row as `Panicked`.
@@ -380,8 +385,8 @@ function failedResult({ failedResults }: Action, output: unknown): string | unde
 }
 
 /**
- * Error when another node took this node for dead and closed the audit row. The transaction is rolled back, so that it agrees
- * with the row.
+ * Error for a command whose audit row was closed by another node, which marked this node as dead. The transaction is rolled back,
+ * so that it agrees with the row.
  */
 function evictedError(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {
@@ -390,7 +395,7 @@ function evictedError(): ActionError {
 }
 
 /**
- * True for errors after which the transaction is tried again. A unique violation is one: the next attempt finds the other
+ * True for errors after which the transaction is tried again. They include unique violations: the next attempt finds the other
  * transaction's row and answers that the value is taken.
  */
 function isConflict(error: unknown): boolean {

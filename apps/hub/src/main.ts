@@ -30,7 +30,8 @@ try {
   else if (command === 'doctor') process.exitCode = await runDoctor(words, text => output(1).writeNow(text))
   else await runHub()
 } catch (error) {
-  // 2 means that the check failed. 1 already means a changed audit log (`audit`) or an orphaned database (`doctor`).
+  // Exit code 2 means that the check itself failed. Exit code 1 already means a changed audit log (`audit`) or an orphaned database
+  // (`doctor`).
   process.exitCode = command === 'audit' || command === 'doctor' ? 2 : 1
   output(2).writeNow(`${lineOf(error)}\n`)
 }
@@ -47,7 +48,7 @@ async function runHub(): Promise<void> {
     log.warn({ tag }, 'the console does not show this element of the banner')
 
   // Signal handlers are installed after the start, so a signal during the start ends the process at once. The next start repairs
-  // what an interrupted one left.
+  // what an interrupted start left.
   await using hub = await createHub(config, log)
   const stopped = new Promise<string>(done => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, done)
@@ -78,7 +79,7 @@ function lineOf(error: unknown): string {
   const foreign =
     code === 'EACCES' && path !== undefined && dataDir !== undefined ? foreignPath(path, dataDir) : undefined
   if (foreign !== undefined) return foreign
-  // Errors of system calls, such as a write to a full disk, already name the call and the path.
+  // Errors of system calls, such as a write to a full disk, already name the call and the path, so they need no stack.
   const isClear = syscall !== undefined || code?.startsWith('ERR_PARSE_ARGS')
   return isClear ? error.message : (error.stack ?? error.message)
 }
@@ -95,7 +96,7 @@ function foreignPath(path: string, folder: string): string | undefined {
   return `${path} belongs to another account (user id ${owner}, the hub runs as ${own}): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R ${own} ${folders}`
 }
 
-/** User id of the owner of a path. If the path cannot be read, that of the nearest parent folder that can be. */
+/** User id of the owner of a path. If the path cannot be read, the owner of the nearest readable parent folder. */
 function ownerOf(path: string): number | undefined {
   try {
     return statSync(path).uid

@@ -18,7 +18,7 @@ import type { Ingest } from './telemetry/ingest.ts'
 export type Services = {
   ingest: Ingest
   devices: DeviceRegistry
-  /** File descriptors held by connections of devices on this node. */
+  /** Counts the file descriptors that connections of devices hold on this node. */
   links: LinkSlots
   jobs: Jobs
   jwts: Jwts

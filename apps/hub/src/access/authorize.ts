@@ -30,8 +30,8 @@ const RESOLVE: Record<ResourceKind, Resolve> = {
 }
 
 /**
- * The resource that a permitted action may touch. `asInstanceAdmin`: the caller has the permission only as an administrator of the
- * instance, so even a query is audited.
+ * Owners of the resource that a permitted action may touch. `asInstanceAdmin` is true when the caller has the permission only as an
+ * administrator of the instance. Such calls are audited even if the action is a query.
  */
 export type Authorization = { scope: Scope; asInstanceAdmin: boolean }
 
@@ -39,7 +39,8 @@ const OWN: Authorization = { scope: {}, asInstanceAdmin: false }
 
 /**
  * Checks that a caller may run an action on the resource that the input names. Absent, foreign and forbidden resources get the same
- * `Forbidden` error, so that the answer does not disclose which ids exist. Its status is 401 for callers without credentials, else 403.
+ * `Forbidden` error, so that the answer does not disclose which ids exist. The HTTP status of the error is 401 for callers without
+ * credentials, else 403.
  */
 export async function authorize(
   db: Db,
@@ -74,8 +75,8 @@ export async function authorize(
 }
 
 /**
- * Permits reads of a repository to members of its organization, devices of linked projects and administrators of the instance, and to
- * everybody while it is public (catalogue 4.5).
+ * Permits reads of a repository to members of its organization, devices of linked projects and administrators of the instance, and
+ * to everybody while the repository is public (docs/api.md 4.5).
  */
 async function authorizeReader(
   db: Db,
@@ -95,7 +96,7 @@ async function authorizeReader(
   throw refusal(caller.actor === 'Anonymous' ? 401 : 403)
 }
 
-/** Roles of a person on a resource, without the role of an administrator of the instance. */
+/** Returns the roles that a person has on a resource. The role of an administrator of the instance is not included. */
 function rolesOn(
   scope: Scope,
   userId: string,
@@ -114,7 +115,7 @@ function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope 
   return { organizationId, projectId, deviceId }
 }
 
-/** The error for absent, foreign and forbidden resources alike. */
+/** Makes the `Forbidden` error, with the same text for absent, foreign and forbidden resources. */
 export function refusal(status = 403): ActionError {
   return new ActionError('Forbidden', 'You are not permitted to do this.', { status })
 }

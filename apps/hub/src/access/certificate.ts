@@ -1,6 +1,6 @@
 import { ownedBy } from './scope.ts'
 
-/** A certificate belongs to its device. */
+/** Finds the device, project and organization that own a certificate. */
 export const resolveCertificate = ownedBy(`
   select p.organization_id as "organizationId", p.project_id as "projectId", d.device_id as "deviceId",
          m.is_admin as "isAdmin"

@@ -1,6 +1,6 @@
 import { ownedBy } from './scope.ts'
 
-/** A deployment token belongs to its project. */
+/** Finds the project and organization that own a deployment token. */
 export const resolveDeploymentToken = ownedBy(`
   select p.organization_id as "organizationId", p.project_id as "projectId", m.is_admin as "isAdmin"
     from deployment_token t join project p on p.project_id = t.project_id

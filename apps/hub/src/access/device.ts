@@ -1,6 +1,6 @@
 import { ownedBy } from './scope.ts'
 
-/** A device belongs to its project. */
+/** Finds the project and organization that own a device. */
 export const resolveDevice = ownedBy(`
   select p.organization_id as "organizationId", p.project_id as "projectId", d.device_id as "deviceId",
          m.is_admin as "isAdmin"

@@ -10,7 +10,7 @@ const OWNERS_OF_INVITATION = `
 
 type Owners = { organizationId: string; isAdmin: boolean | null; userId: string | null }
 
-/** An invitation belongs to its organization and to the account with its email address. */
+/** Finds the organization of an invitation, and the account with the invited email address, if any. */
 export const resolveInvitation: Resolve = async (db, invitationId, askingId) => {
   const [row] = await select<Owners>(db, OWNERS_OF_INVITATION, [invitationId, askingId ?? ''])
   if (!row) return undefined

@@ -1,6 +1,6 @@
 import { ownedBy } from './scope.ts'
 
-/** An organization owns itself. */
+/** Finds an organization and the caller's role in it. */
 export const resolveOrganization = ownedBy(`
   select o.organization_id as "organizationId", m.is_admin as "isAdmin"
     from organization o

@@ -1,6 +1,6 @@
 import { ownedBy } from './scope.ts'
 
-/** A project belongs to its organization. */
+/** Finds the organization that owns a project. */
 export const resolveProject = ownedBy(`
   select p.organization_id as "organizationId", p.project_id as "projectId", m.is_admin as "isAdmin"
     from project p

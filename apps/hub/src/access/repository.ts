@@ -11,8 +11,8 @@ type Owner = {
 }
 
 /**
- * SQL that finds the repository of a resource ($1, in the caller's condition), the person's membership ($2), and whether the device's
- * project ($3) is linked.
+ * Makes SQL that selects the repository of a resource, the membership of the person ($2), and whether the project of the calling
+ * device ($3) is linked to the repository. The condition on the resource's id ($1) must be appended.
  */
 function ownerOf(from: string, packageId = 'null'): string {
   return `
@@ -38,15 +38,15 @@ function resolve(statement: string): Resolve {
   }
 }
 
-/** A repository belongs to its organization. */
+/** Finds the organization that owns a repository. */
 export const resolveRepository = resolve(`${ownerOf('repository r')} where r.repository_id = $1`)
 
-/** A package belongs to its repository. */
+/** Finds the repository and organization that own a package. */
 export const resolvePackage = resolve(
   `${ownerOf('package p join repository r on r.repository_id = p.repository_id', 'p.package_id')} where p.package_id = $1`,
 )
 
-/** A version belongs to the repository of its package. */
+/** Finds the package, repository and organization that own a version. */
 export const resolvePackageVersion = resolve(
   `${ownerOf(
     'package_version v join package p on p.package_id = v.package_id join repository r on r.repository_id = p.repository_id',
@@ -54,7 +54,7 @@ export const resolvePackageVersion = resolve(
   )} where v.version_id = $1`,
 )
 
-/** A blob belongs to its repository. */
+/** Finds the repository and organization that own an asset (a stored file). */
 export const resolveAsset = resolve(
   `${ownerOf('asset a join repository r on r.repository_id = a.repository_id')} where a.asset_id = $1`,
 )

@@ -1,6 +1,6 @@
 import { type Db, select } from '../database/client/connection.ts'
 
-/** Owners of a resource, and the calling person's role there. */
+/** Owners of a resource, and the role of the calling person in the owning organization. */
 export type Scope = {
   organizationId?: string
   projectId?: string
@@ -8,7 +8,7 @@ export type Scope = {
   repositoryId?: string
   userId?: string
   packageId?: string
-  /** For repositories: whether everybody may read it, and whether the calling device's project is linked to it. */
+  /** For repositories: whether everybody may read the repository, and whether the project of the calling device is linked to it. */
   readableBy?: { everybody: boolean; linkedDevice: boolean }
   /** Role in the organization that owns the resource; undefined for callers outside of it. */
   role?: 'Admin' | 'Member' | undefined
@@ -31,8 +31,8 @@ export function roleOf(isAdmin: boolean | null): Scope['role'] {
 }
 
 /**
- * Makes a resolver for resources of an organization. The statement selects ids of a `Scope`, and `isAdmin` of the person's row in
- * `organization_member`, which is null without such a row. $1 is the resource's id, $2 the person's.
+ * Makes a resolver for resources that an organization owns. The SQL statement selects id columns of `Scope`, and `isAdmin` from the
+ * person's row in `organization_member`, which is null without such a row. $1 is the resource's id, $2 is the person's id.
  */
 export function ownedBy(statement: string): Resolve {
   return async (db, id, userId) => {
@@ -43,7 +43,7 @@ export function ownedBy(statement: string): Resolve {
   }
 }
 
-/** Makes a resolver for resources of a person. The statement selects `userId`; $1 is the resource's id. */
+/** Makes a resolver for resources that a person owns. The SQL statement selects `userId`; $1 is the resource's id. */
 export function ownedByPerson(statement: string): Resolve {
   return async (db, id) => (await select<{ userId: string }>(db, statement, [id]))[0]
 }

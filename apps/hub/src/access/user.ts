@@ -1,4 +1,4 @@
 import { ownedByPerson } from './scope.ts'
 
-/** An account belongs to its person. */
+/** Finds the person to whom an account belongs. */
 export const resolveUser = ownedByPerson('select user_id as "userId" from "user" where user_id = $1')

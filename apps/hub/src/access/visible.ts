@@ -1,7 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Caller, personOf } from '../caller.ts'
 
-/** SQL condition that limits a list to the caller's organizations; always true for administrators of the instance. */
+/**
+ * Makes an SQL condition that limits a list to rows of the caller's organizations. It is always true for administrators of the
+ * instance.
+ */
 export function isVisibleTo(caller: Caller, organizationId: RawBuilder<unknown>): RawBuilder<boolean> {
   const person = personOf(caller)
   if (person?.isAdmin) return sql<boolean>`true`

@@ -25,8 +25,8 @@ export async function recordAuditAction(db: Db, entry: AuditEntry, status: Final
 }
 
 /**
- * Sets the final status of an audit row, in the command's transaction if that commits, else after the rollback. `result` is the
- * reason of a failure that the caller got, and is added to the row's data. Returns false when the row is not `Pending` any more,
+ * Sets the final status of an audit row: in the transaction of the command if that commits, else after the rollback. `result` is
+ * the reason of a failure that the caller got, and is added to the row's data. Returns false when the row is no longer `Pending`,
  * because another node marked this node as dead.
  */
 export async function closeAuditAction(
@@ -58,7 +58,10 @@ export async function auditStatus(db: Db, actionId: string): Promise<string | un
   return row?.status
 }
 
-/** Sets rows that dead nodes left `Pending` to `Panicked`. Their transactions never committed, or they would be `Succeeded`. */
+/**
+ * Sets rows that dead nodes left `Pending` to `Panicked`. The transactions of these rows never committed, because a commit would
+ * have set the final status.
+ */
 export async function sweepOrphanedActions(db: Db, deadNodeIds: string[]): Promise<void> {
   if (deadNodeIds.length === 0) return
   await db

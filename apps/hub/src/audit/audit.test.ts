@@ -22,7 +22,7 @@ const secret = (): string => `${PLANTED}-${planted++}-${newId('u')}`
 
 const captured = capturedLog()
 let hub: TestHub
-/** Administrator of the instance and of the organization. */
+/** Administrator of the instance and of the test's organization. */
 let root: TestUser
 let world: AuditWorld
 /** Secrets that the hub generated. */

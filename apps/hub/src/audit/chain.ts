@@ -28,7 +28,7 @@ export type Seal = {
   sealedAt: string
 }
 
-/** `previousHash` of the first seal. */
+/** Value of `previousHash` in the first seal. */
 export const NO_HASH: Buffer = Buffer.alloc(32)
 
 /** DER prefix that turns an Ed25519 seed of 32 bytes into a PKCS #8 private key (RFC 8410). */
@@ -81,12 +81,12 @@ function sealedColumns(id: string, values: string[]): string {
   return `${id} as id, ${timeText('created_at')} || ' ' || ${id} as place, json_build_array(${values.join(', ')})::text as value`
 }
 
-/** Rows hashed per event-loop turn, which takes a few milliseconds. */
+/** Number of rows hashed per event-loop turn. Hashing them takes a few milliseconds. */
 const HASHED_PER_TURN = 100
 
 /**
- * Hashes rows in the order of a seal: actions, then events, each by time and id. Thousands of rows take a tenth of a second, so
- * this yields to the event loop after every `HASHED_PER_TURN` rows.
+ * Hashes rows in the order of a seal: actions, then events, each by time and id. Hashing thousands of rows takes a tenth of a
+ * second, so the function yields to the event loop after every `HASHED_PER_TURN` rows.
  */
 export async function hashRows(
   actions: SealedRow[],
@@ -117,7 +117,7 @@ export function hashSeal(seal: Seal): Buffer {
   )
 }
 
-/** Hash of a note that retention removed the rows of a seal. The note is signed like the seal. */
+/** Returns the hash of the note which records that retention removed the rows of a seal. The note is signed like the seal. */
 export function hashRemoval(sealHash: Buffer, removedAt: string): Buffer {
   return sha256(canonical(['muster audit removal 1', sealHash.toString('hex'), removedAt]))
 }
@@ -128,7 +128,7 @@ export class SealKeys {
   readonly #public: KeyObject
   readonly #previous: KeyObject | undefined
 
-  /** `previous` is the former instance key, if any. Its signatures are valid too. */
+  /** `previous` is the former instance key, if any. Signatures made with that key are valid too. */
   constructor(key: InstanceKey, previous?: InstanceKey) {
     this.#private = privateKey(key)
     this.#public = createPublicKey(this.#private)
@@ -158,7 +158,7 @@ function inOrder(rows: SealedRow[]): SealedRow[] {
   return rows.toSorted((a, b) => (a.place < b.place ? -1 : 1))
 }
 
-/** Serializes JSON without white space, with keys sorted by UTF-16 code units and numbers as they were written. */
+/** Serializes JSON without white space, with keys sorted by UTF-16 code units. Numbers keep their original notation. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (value instanceof RawJson) return value.text
@@ -167,7 +167,7 @@ function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 
-/** SHA-256 digest of 32 bytes. */
+/** Returns the SHA-256 digest of `data`. */
 export function sha256(data: string | Buffer): Buffer {
   return createHash('sha256').update(data).digest()
 }

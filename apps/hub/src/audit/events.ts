@@ -179,7 +179,10 @@ export type AuditEvents = {
   limits_Reached: LimitSubject & { limit: string; count: number; message: string }
 }
 
-/** `isForRepository: false` keeps an event out of the log of the repository that its data name. The default is true. */
+/**
+ * With `isForRepository: false`, the event does not appear in the log of the repository that the event's data name. The default is
+ * true.
+ */
 export type EventOptions = { isForRepository?: boolean }
 
 /** Caller and scope of an event, and the action or job that caused it. */

@@ -13,12 +13,17 @@ type LogOf = {
   id: string
 }
 
-/** Ids in the column `actor_id`. Rows that a user token caused have the id of its person. */
+/**
+ * Pattern of the ids in the column `actor_id`. Rows of actions that were run with a user token have the id of the token's owner.
+ */
 const ACTOR_ID = /^(u|d|cluster_node)_[1-9A-HJ-NP-Za-km-z]{22}$/
 
 const SORTS = { createdAt: { by: sql`a.created_at`, type: 'timestamptz' } } as const
 
-/** SQL of an actor's current name: display name or email of any person, member or not, else the name of a device or node. */
+/**
+ * SQL that selects the current name of an actor: display name or email of a person, member or not, else the name of a device or
+ * node.
+ */
 export function actorName(actorId: RawBuilder<unknown>) {
   return sql<string | null>`coalesce(
     (select coalesce(nullif(u.display_name, ''), u.email) from "user" u where u.user_id = ${actorId}),
@@ -28,7 +33,10 @@ export function actorName(actorId: RawBuilder<unknown>) {
 
 const ACTOR_NAME = actorName(sql`a.actor_id`)
 
-/** SQL of the name of the actor's user token. Null for a deleted token and for deployment tokens, which are in another table. */
+/**
+ * SQL that selects the name of the actor's user token. Null for a deleted token and for deployment tokens, which are in another
+ * table.
+ */
 const TOKEN_NAME = sql<string | null>`(
   select t.name from user_token t where t.token_id = a.actor ->> 'tokenId')`.as('token_name')
 
@@ -117,7 +125,10 @@ function common({ actor, actor_name, token_name, data, created_at }: CommonColum
   }
 }
 
-/** SQL condition for the filters that both logs share. `a` is the table alias, and `types` filters the column `kind`. */
+/**
+ * Makes the SQL condition for the filters that both logs share. `a` is the table alias, and `types` filters the column that `kind`
+ * names.
+ */
 function matches(
   kind: 'event' | 'action',
   { types, actor, since, until }: Partial<NonNullable<EventsInput['filter']>> = {},

@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** Records an event of the hub itself with this time. */
+/** Records an audit event of the hub itself and sets its time to `createdAt`. */
 async function event(scope: Scope, createdAt: Date): Promise<void> {
   await hub.db.transaction().execute(async tx => {
     await recordEvent(tx, { caller: SYSTEM, scope }, 'users_Deleted', { userId: 'u' })

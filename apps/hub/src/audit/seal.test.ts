@@ -22,14 +22,14 @@ const IN_SEAL_2 = 'where seal_no = 2'
 const ONE_ACTION = `where action_id = (select min(action_id) from audit_action ${IN_SEAL_2})`
 const ONE_EVENT = `where event_id = (select min(event_id) from audit_event ${IN_SEAL_2})`
 
-/** Migrated database without a hub, so that only this test seals. */
+/** Migrated database without a hub, so that no job of a hub seals rows during the test. */
 type Log = AsyncDisposable &
   Database & {
     connection: pg.PoolConfig
     /** Writes `count` audit actions with one event each, moves them `daysAgo` days into the past, and seals. */
     sealed(count?: number, daysAgo?: number): Promise<void>
     seal(): Promise<void>
-    /** Moves all unsealed rows into the past. */
+    /** Moves all unsealed rows into the past by a PostgreSQL interval. */
     age(interval: string): Promise<void>
     change(statement: string): Promise<void>
     verify(anchor?: string): Promise<AuditReport>

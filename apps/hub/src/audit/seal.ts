@@ -17,7 +17,7 @@ import {
   timeText,
 } from './chain.ts'
 
-/** Limit of actions and of events in one seal. It keeps the transaction well under a second. */
+/** Limit of actions, and of events, in one seal. The limit keeps the transaction well under a second. */
 const MAX_ROWS_PER_SEAL = 2_000
 /** Minimum age of a sealed row, in seconds, so that a command and its events usually share a seal. */
 const SETTLE_SECS = 5
@@ -27,7 +27,7 @@ const REMOVED_AT_ONCE = 20
 /**
  * Seals the final audit rows, oldest first, in batches (decisions, "Actions and audit"). A row that stays Pending is skipped and
  * sealed later. When another node seals at the same time, this call does nothing. The hash of each seal is logged. A copy of that
- * log elsewhere shows later whether the end of the chain was cut off.
+ * log elsewhere later shows whether the end of the chain was truncated.
  */
 export async function sealFinishedRows(db: Db, key: InstanceKey, log: Logger): Promise<void> {
   const keys = new SealKeys(key)
@@ -41,7 +41,7 @@ export async function sealFinishedRows(db: Db, key: InstanceKey, log: Logger): P
 }
 
 /**
- * Removes the rows of the oldest seals in which every row is older than the retention. The seals stay with a signed note of the
+ * Removes the rows of the oldest seals in which every row is older than the retention. The seals remain, with a signed note of the
  * removal, so that the chain can still be verified.
  */
 export async function removeSealed(
@@ -122,13 +122,13 @@ async function removeBatch(tx: Tx, keys: SealKeys, retentionDays: number): Promi
     select ${sql.raw(SEAL)}, hash, newest_at < now() - make_interval(days => ${retentionDays}) as "isOld",
            ${sql.raw(timeText('now()'))} as "removedAt"
       from audit_seal where removed_at is null order by seal_no limit ${REMOVED_AT_ONCE}`.execute(tx)
-  // Removes from the oldest seal up to the first one that is too young.
+  // Removes the rows of the oldest seals, up to the first seal that is younger than the retention.
   const young = rows.findIndex(({ isOld }) => !isOld)
   const seals = young < 0 ? rows : rows.slice(0, young)
   const sealNos = seals.map(({ sealNo }) => sealNo)
   if (sealNos.length === 0) return 0
-  // The hash covers `newest_at`. Otherwise an attacker with write access to the database could make a seal look old, and the hub
-  // would remove its rows and sign that.
+  // The hash covers `newest_at`. Without this check, an attacker with write access to the database could make a seal look old, and
+  // the hub would remove the seal's rows and sign a note of that removal.
   const changed = seals.find(seal => !seal.hash.equals(hashSeal(seal)))
   if (changed)
     throw new Error(

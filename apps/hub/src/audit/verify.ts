@@ -17,9 +17,9 @@ import {
 /** Result of a verification. */
 export type AuditReport = {
   isIntact: boolean
-  /** Message about the first difference. */
+  /** Describes the first difference between the rows and their seals. Absent for an intact log. */
   problem?: string
-  /** Counts up to the first difference. `seals` includes `removedSeals`, whose rows retention removed. */
+  /** Numbers of seals and rows up to the first difference. `seals` includes `removedSeals`, whose rows retention removed. */
   seals: number
   removedSeals: number
   actions: number
@@ -41,7 +41,7 @@ type StoredSeal = Seal & {
 
 type NumberedRow = SealedRow & { sealNo: number }
 
-/** Rows per fetch from a cursor. */
+/** Number of rows per fetch from a cursor. */
 const ROWS_AT_ONCE = 2_000
 /** Limit of row ids in a message. */
 const MAX_NAMED_ROWS = 5
@@ -52,8 +52,8 @@ class Difference extends Error {
 }
 
 /**
- * Verifies every row and seal of the audit log in one read-only snapshot. `anchor` is the hash of an earlier seal that was noted
- * elsewhere. The log is not intact when no seal has that hash any more.
+ * Verifies every row and seal of the audit log in one read-only snapshot. `anchor` is the hash of an earlier seal, noted outside of
+ * the database. When no seal has that hash any more, the log is not intact.
  */
 export async function verifyAuditLog(
   client: pg.ClientBase,
@@ -115,7 +115,7 @@ async function verifyChain(
     )
 }
 
-/** Checks the number of a seal, its link to the previous seal, its hash and its signature. */
+/** Checks the number of a seal, its reference to the previous seal, its hash and its signature. */
 function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, keys: SealKeys): void {
   const { sealNo } = seal
   if (sealNo !== expectedNo) throw new Difference(`Seal ${expectedNo} is missing; the next one is ${sealNo}.`)
@@ -131,7 +131,10 @@ function verifySeal(seal: StoredSeal, expectedNo: number, previousHash: Buffer, 
     throw new Difference(`Seal ${sealNo} is not signed with the key of this instance.`)
 }
 
-/** Checks that the rows are exactly the sealed ones, or that retention removed all of them and signed that. */
+/**
+ * Checks that the rows of a seal are exactly the rows that were sealed. If retention removed them, checks that none is left and
+ * that the note of the removal is signed.
+ */
 async function verifyRows(
   seal: StoredSeal,
   { actions, events }: { actions: SealedRow[]; events: SealedRow[] },

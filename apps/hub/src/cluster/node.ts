@@ -21,13 +21,16 @@ type NodeOptions = {
   isAlone: boolean
   /** Receives the result of each heartbeat. */
   readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed'>
-  /** Called when another node has evicted this one. The database then shows its connections as ended, so the hub must close them. */
+  /** Called when another node has evicted this node. The database then shows its connections as ended, so the hub must close them. */
   onEvicted: () => void
   /** Interval of heartbeats, 5 s unless a test sets it. */
   heartbeatMs?: number
 }
 
-/** This process as a node of the cluster, with a new id at each start. Disposal closes its connections in the database and leaves. */
+/**
+ * This process as a node of the cluster, with a new id at each start. Disposal ends the node's open connections in the database and
+ * leaves the cluster.
+ */
 export type ClusterNode = AsyncDisposable & { nodeId: string }
 
 /** Joins the cluster, stores heartbeats, and evicts dead nodes, whose connections end as `NodeCrashed`. */
@@ -61,7 +64,7 @@ export async function joinCluster({
     nodeId,
     async [Symbol.asyncDispose]() {
       await heartbeat[Symbol.asyncDispose]()
-      // If this fails, another node evicts this one as if it had crashed.
+      // If this fails, another node evicts this node as if it had crashed.
       const left = leave(db, nodeId).catch(error =>
         log.warn({ err: error }, 'could not record that this node left the cluster'),
       )
@@ -70,7 +73,7 @@ export async function joinCluster({
   }
 }
 
-/** Nodes with a heartbeat of the last 20 s that have not left, longest-running first. */
+/** Nodes that stored a heartbeat in the last 20 s and have not left, longest-running first. */
 export async function runningNodes(db: Db) {
   return (
     db
@@ -80,13 +83,13 @@ export async function runningNodes(db: Db) {
       .orderBy('joined_at')
       .orderBy('node_id')
       .selectAll()
-      // Computed by the database, whose clock wrote `joined_at`: the clocks of nodes differ.
+      // Computed by the database, whose clock wrote `joined_at`, because the clocks of nodes differ.
       .select(sql<number>`extract(epoch from now() - joined_at)::float8`.as('uptimeSecs'))
       .execute()
   )
 }
 
-/** Whether at least two nodes stored a heartbeat in the last minute, this node and nodes that have left included. */
+/** True if at least two nodes stored a heartbeat in the last minute. This node and nodes that have left count as well. */
 export async function hasHadCompany(db: Db): Promise<boolean> {
   const nodes = await db
     .selectFrom('cluster_node')
@@ -97,7 +100,7 @@ export async function hasHadCompany(db: Db): Promise<boolean> {
   return nodes.length > 1
 }
 
-/** Stores a heartbeat. Resolves to true when another node had evicted this one. */
+/** Stores a heartbeat. Resolves to true when another node had evicted this node. */
 async function renewHeartbeat(db: Db, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ wasEvicted: boolean }>`
     with before as (select node_id, left_at from cluster_node where node_id = ${nodeId} for update)
@@ -120,8 +123,8 @@ async function leave(db: Db, nodeId: string): Promise<void> {
 
 /**
  * Marks nodes with a stale heartbeat as left and ends their connections. One transaction does both, so that no connection of a node
- * marked as left stays open for ever. Without `staleAfterMs` all other nodes are evicted, whatever the time of their last heartbeat:
- * a machine without a real-time clock may start with a time before it.
+ * marked as left stays open for ever. Without `staleAfterMs` all other nodes are evicted, whatever the time of their last
+ * heartbeat, because a machine without a real-time clock may start with a clock that is behind that heartbeat.
  */
 async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | undefined): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>

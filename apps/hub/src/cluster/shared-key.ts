@@ -8,10 +8,10 @@ import { runningNodes } from './node.ts'
 const SETTING = 'instance-key'
 
 /**
- * Throws `ConfigError` when this node's instance key differs from that of the running nodes. They could not use each other's links and
- * secrets, and the audit log that they seal together could not be verified. The database keeps a mark derived from the key, which does
- * not reveal it. A node may replace the key if it is alone or has the stored key as its previous one; without the latter it logs a
- * warning.
+ * Throws `ConfigError` when this node's instance key differs from that of the running nodes. Nodes with different keys could not
+ * use each other's mailed links and secrets, and the audit log that they seal together could not be verified. The database keeps a
+ * value derived from the key, which does not reveal the key. A node may replace the stored value if no other node runs or if the
+ * value belongs to its previous key. A replaced value of any other key is logged as a warning.
  */
 export async function requireSharedKey(
   db: Db,

@@ -112,7 +112,7 @@ const COMMON = new Set(
     .match(/\S+/g),
 )
 
-/** Checks whether a password is one of the most common ones, in any letter case. */
+/** True for one of the most common passwords, in any letter case. */
 export function isCommonPassword(password: string): boolean {
   return COMMON.has(password.toLowerCase())
 }

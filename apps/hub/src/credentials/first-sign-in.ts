@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** Contents of `initial-admin.json`. */
 type FirstSignIn = { url: string; email: string; password: string; deploymentToken: string }
 
-/** Writes `initial-admin.json` (mode 0600) into the data folder, whole or not at all. Returns its path. */
+/** Atomically writes `initial-admin.json` (mode 0600) into the data folder. Returns the path of the file. */
 export async function writeFirstSignIn(dataDir: string, signIn: FirstSignIn): Promise<string> {
   const file = firstSignInFile(dataDir)
   await writeFile(`${file}.new`, `${JSON.stringify(signIn)}\n`, { mode: 0o600, flush: true })
@@ -12,7 +12,7 @@ export async function writeFirstSignIn(dataDir: string, signIn: FirstSignIn): Pr
   return file
 }
 
-/** Removes `initial-admin.json` if it is about this e-mail address. Called when its content is no longer valid. */
+/** Removes `initial-admin.json` if it contains this email address. Called when the content of the file is no longer valid. */
 export async function forgetFirstSignIn(dataDir: string, email: string): Promise<void> {
   const file = firstSignInFile(dataDir)
   const text = await readFile(file, 'utf8').catch(error => {

@@ -3,13 +3,13 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config-error.ts'
 
-/** Derives a key of 32 bytes for one purpose. It reveals neither the keys of other purposes nor the instance key. */
+/** Derives a key of 32 bytes for one purpose. The derived key reveals neither the keys of other purposes nor the instance key. */
 export type InstanceKey = (purpose: string) => Buffer
 
 /**
- * Loads the instance key from its setting, which all nodes share, else from the file `instance-key` in the data folder. Creates that
- * file if `mayMake`. Throws `ConfigError` when the file is absent and may not be created, or damaged. A new key in place of a damaged
- * one would invalidate everything that was signed before.
+ * Loads the instance key from its setting, which all nodes share, else from the file `instance-key` in the data folder. Creates an
+ * absent file if `mayMake` is true. Throws `ConfigError` when the file is damaged, or absent and `mayMake` is false. A damaged key
+ * is not replaced, because that would invalidate everything that was signed with it.
  */
 export async function loadInstanceKey(
   dataDir: string,

@@ -24,7 +24,7 @@ type Link = {
   purpose: 'Activation' | 'PasswordReset' | 'Device'
   jwt: string
   jwtId: string
-  /** Id of the person that the link belongs to, or of the device. */
+  /** Id of the person to whom the mailed link belongs, or of the device. */
   subject: string
   claims?: object
   typ: string
@@ -32,7 +32,7 @@ type Link = {
   key: Buffer
 }
 
-/** Ways to make an invalid JWT from a valid one, by the name that they have in test titles. */
+/** Functions that make an invalid JWT from a valid one, by their description in test titles. */
 const FORGERIES: Record<string, (link: Link) => string | Promise<string>> = {
   'is empty': () => '',
   'is no JWT': () => 'activate me',
@@ -174,7 +174,7 @@ describe.each(['Activation', 'PasswordReset'] as const)('a mailed JWT for %s', p
 })
 
 describe('a JWT that names a device', () => {
-  /** All forgeries except those of the id: a JWT of a device may be used many times, so its id is not checked. */
+  /** All forgeries except forged ids: a JWT of a device may be used many times, so its id is not checked. */
   const forgeries = Object.entries(FORGERIES).filter(([what]) => !/ id( |$)/.test(what))
   let link: Link
 

@@ -6,12 +6,15 @@ import type { InstanceKey } from './instance-key.ts'
 export type MailPurpose = 'Activation' | 'PasswordReset'
 /** Purpose of a person's JWT: a mailed link, or the cookie of a browser from which the account has signed in. */
 type PersonPurpose = MailPurpose | 'KnownBrowser'
-/** `Device` identifies a device to other systems. `Proxy` opens the web pages of a device. */
+/** Purpose of any JWT. A `Device` JWT identifies a device to other systems. A `Proxy` JWT opens the web pages of a device. */
 type Purpose = PersonPurpose | 'Device' | 'Proxy'
 
-/** The person of a JWT, and the JWT's id, which is also the id of its row if it has one. */
+/** Ids of a JWT and of its person. If the JWT has a row in the database, the row has the id of the JWT. */
 export type PersonClaims = { jwtId: string; userId: string }
-/** `certificateId` is set when the device issued the JWT itself, over a connection with that certificate. */
+/**
+ * Claims of a JWT that identifies a device. `certificateId` is set when the device issued the JWT itself, over a connection with
+ * that certificate.
+ */
 type DeviceClaims = { deviceId: string; certificateId?: string | undefined; claims: RawJson }
 
 /**
@@ -62,14 +65,14 @@ export class Jwts {
     return this.#sign('Proxy', { jti: tokenId }, expiresAt)
   }
 
-  /** Returns the id of the row of such a JWT, even of an expired one, or undefined for an invalid JWT. */
+  /** Returns the token id in a JWT of `signProxy`, even if the JWT has expired. Undefined for an invalid JWT. */
   async verifyProxy(jwt: string): Promise<string | undefined> {
     return (await this.#verify('Proxy', jwt, ['jti'], new Date(0)))?.jti
   }
 
   #sign(purpose: Purpose, claims: object, expiresAt: Date): Promise<string> {
     const exp = Math.floor(expiresAt.getTime() / 1000)
-    // Not `SignJWT`, which would serialize the caller's claims again and could change their text.
+    // `SignJWT` would serialize the caller's claims again and could change their text.
     return new CompactSign(Buffer.from(stringify({ ...claims, aud: audienceOf(purpose), exp })))
       .setProtectedHeader({ alg: 'HS256', typ: typeOf(purpose) })
       .sign(this.#key(`jwt ${purpose}`))

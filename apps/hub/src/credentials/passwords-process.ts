@@ -4,14 +4,14 @@ import { hash, type Options, verify } from '@node-rs/argon2'
 /** A password to hash with `parameters`, or to compare with the hash `against`. */
 export type PasswordTask = { password: string } & ({ parameters: Options } | { against: string })
 
-/** The hash, or the result of the comparison. */
+/** Answer to a task: the hash, the result of the comparison, or an error message. */
 export type PasswordAnswer = { id: number; outcome: string | boolean } | { id: number; error: string }
 
 process.on('message', (message: PasswordTask & { id: number }) => void answer(message))
 process.on('disconnect', () => process.exit())
 
 async function answer(task: PasswordTask & { id: number }): Promise<void> {
-  // Ignores send errors. When the parent has exited, the 'disconnect' event ends this process.
+  // Ignores send errors: when the parent has exited, the 'disconnect' event ends this process.
   process.send!(await outcomeOf(task), () => {})
 }
 

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Passwords } from './passwords.ts'
 import { hashSecret, matchesSecret } from './secrets.ts'
 
-/** Hash of the password `x`, by Argon2 with parameters that make it about a hundred times cheaper. */
+/** Hash of the password `x`, made with Argon2 parameters that are about a hundred times cheaper than the hub's. */
 const CHEAP = await cheapHash('x', { memoryCost: 8, timeCost: 1 })
 
 const passwords = new Passwords()
@@ -100,7 +100,7 @@ describe('a password', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') expect(outcome.value).toBe(true)
   })
 
-  // The timeout is long because the rests grow with the duration of a hash, which is long on a busy machine.
+  // The timeout is long because the pauses in a flood grow with the duration of a hash, which is long on a busy machine.
   it('of unauthenticated clients does not delay others in a flood', { timeout: 120_000 }, async () => {
     const flood = unauthenticated('wrong', 60)
     let answered = 0
@@ -115,7 +115,7 @@ describe('a password', () => {
     const before = answered
     expect(await passwords.verify('x', CHEAP)).toBe(true)
     expect(answered).toBeLessThanOrEqual(before + 1)
-    // After the first wrong password the limits drop. A few clients wait longer, and the rest get `RateLimited`.
+    // After the first wrong password the limits are lowered. A few clients wait longer, and the rest get `RateLimited`.
     const outcomes = await Promise.allSettled(flood)
     expect(outcomes.filter(outcome => outcome.status === 'fulfilled').length).toBeLessThan(10)
   })
@@ -148,11 +148,11 @@ describe('passwords that wait to be hashed', { timeout: 90_000 }, () => {
         consentedToTerms: true,
       })
     await hub.services.passwords.hash(password)
-    // Stops the process, as on a busy machine where hashing gets no CPU time.
+    // Pauses the hashing process, as on a busy machine where hashing gets no CPU time.
     for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGSTOP')
     let calls: Promise<unknown>[]
     try {
-      // More calls than the pool has connections.
+      // Starts more calls than the pool has connections.
       calls = [
         ...Array.from({ length: 8 }, (_, number) => signUp(number)),
         ...Array.from({ length: 2 }, () => ada.invoke('users_SetPassword', { userId: ada.userId, password })),

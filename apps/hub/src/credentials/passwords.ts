@@ -12,24 +12,29 @@ import type { PasswordAnswer, PasswordTask } from './passwords-process.ts'
 const ARGON2ID = 2
 const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
-/** Hash used for accounts without one. Comparing with it takes as long as with a real hash, and no known password matches it. */
+/**
+ * Hash for accounts without a password hash. Comparing with it takes as long as with a real hash, and no known password matches it.
+ */
 const DUMMY_HASH = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 /** Limit of concurrent hashes. Each takes 19 MiB and 5 to 25 ms of a core, at low priority (goal P19). */
 const MAX_RUNNING = 2
-/** Limit of hashes sent to the process, and of unauthenticated clients that wait. Bounds the wait of the last one to a few seconds. */
+/** Limit of hashes sent to the hashing process, and limit of waiting unauthenticated clients. Bounds the longest wait to a few seconds. */
 const MAX_PENDING = 34
-/** Nice value of the process, a tenth of the default CPU weight. While all cores are busy, a hash of 10 ms takes about 100 ms. */
+/**
+ * Nice value of the hashing process, which gives it a tenth of the default CPU weight. While all cores are busy, a hash of 10 ms
+ * takes about 100 ms.
+ */
 const NICENESS = 10
 /** Time after the last hash until the process is stopped, in milliseconds, so that an idle hub uses little memory. */
 const KEEP_MS = 60_000
 
 /**
- * Memory of a flood, in milliseconds. A wrong password that arrives this soon after a full queue counts as part of a flood. The limits
- * of a flood then apply for the same time.
+ * Time for which a flood is remembered, in milliseconds. A wrong password that arrives within this time after a full queue counts
+ * as part of a flood. The limits of a flood then apply for the same time.
  */
 const FLOOD_MEMORY_MS = 10_000
-/** Limits of verifications for unauthenticated clients. During a flood one of the two hashing threads stays free for other callers. */
+/** Limits of verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other callers. */
 const UNAUTHENTICATED = { max: MAX_RUNNING, maxWaiting: MAX_PENDING }
 const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
 /** Rest between verifications during a flood, as a multiple of the last one's duration. 25 means 4 % of a core. */
@@ -73,8 +78,9 @@ export class Passwords implements Disposable {
   }
 
   /**
-   * As `verify`, for unauthenticated clients, which have a concurrency limit of their own. A full queue together with wrong passwords
-   * counts as a flood. Then the limit is lowered and a rest follows each wrong password, so that other work is not slowed down.
+   * Like `verify`, for unauthenticated clients, which have a concurrency limit of their own. A full queue together with wrong
+   * passwords counts as a flood. During a flood the limit is lowered and a rest follows each wrong password, so that other work is
+   * not slowed down.
    */
   async verifyUnauthenticated(password: string, stored: string | null | undefined): Promise<boolean> {
     this.refuseWhenCrowded()
@@ -104,7 +110,7 @@ export class Passwords implements Disposable {
   }
 
   /**
-   * Returns a new hash of a password that was just verified if the stored one is weaker than `PARAMETERS`, else undefined. Throws
+   * Returns a new hash of a password that was just verified if the stored hash is weaker than `PARAMETERS`, else undefined. Throws
    * `RateLimited` when too many hashes are pending.
    */
   async strongerHash(password: string, stored: string): Promise<string | undefined> {
@@ -147,7 +153,8 @@ export class Passwords implements Disposable {
   }
 
   #start(): ChildProcess {
-    // The first hash waits for the start of the process. Without the compile cache, stripping types would take a third of that.
+    // The first hash waits for the start of the process. Without the compile cache, a third of that time would be spent on type
+    // stripping.
     const compiled = getCompileCacheDir()
     const child = fork(new URL('./passwords-process.ts', import.meta.url), {
       detached: true,
@@ -191,7 +198,7 @@ function tooMany(): ActionError {
   return new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }
 
-/** Called right after the start, because loading the modules takes as long as several hashes. */
+/** Called right after the start of the process, because loading its modules takes as long as several hashes. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)
@@ -199,6 +206,6 @@ function lowerPriority(pid: number): void {
     // process leads a session of its own, so the session needs the nice value as well.
     writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS))
   } catch {
-    // The process may have exited already; its `exit` event reports that. Without /proc or autogroups only the priority applies.
+    // The process may have exited already; its `exit` event reports that. Without /proc or autogroups only the nice value applies.
   }
 }

@@ -4,7 +4,7 @@ import { SYSTEM } from '../caller.ts'
 import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Days after which an unfinished sign-up and a used or expired link are deleted. */
+/** Days after which an unfinished sign-up, a used or expired mailed link, and an expired link to a device's page are deleted. */
 const KEEP_UNUSED_DAYS = 7
 /** Days for which a node that left the cluster is kept, so that the history of connections can show its name. */
 const KEEP_NODES_DAYS = 30
@@ -17,7 +17,9 @@ const DEVICES_PER_STATEMENT = 100
 
 const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`
 
-/** Deletes expired sessions, links, tokens, unfinished sign-ups, old nodes, limit hits, byte counts and connections. */
+/**
+ * Deletes expired sessions, mailed links and tokens, unfinished sign-ups, and old nodes, limit hits, byte counts and connections.
+ */
 export const instance_CleanupExpired = jobHandler(
   'instance_CleanupExpired',
   async ({ db, eventRetentionDays }, _data, { jobId, signal }) => {
@@ -27,7 +29,8 @@ export const instance_CleanupExpired = jobHandler(
       .deleteFrom('mailed_token')
       .where(({ or, eb }) => or([eb('expires_at', '<', cutoff), eb('used_at', '<', cutoff)]))
       .execute()
-    // The link of an expired token still redirects the browser to the page that its issuer chose, so the row stays for some days.
+    // The link to a device's page with an expired token still redirects the browser to the URL that its issuer chose, so the row
+    // stays for some days.
     await db.deleteFrom('proxy_token').where('expires_at', '<', cutoff).execute()
     await db
       .deleteFrom('cluster_node as n')
@@ -60,7 +63,7 @@ export const instance_CleanupExpired = jobHandler(
         .where('r.status', '=', 'Pending')
         .where('r.created_at', '<', daysAgo(KEEP_UNUSED_DAYS))
         .where('u.is_active', '=', false)
-        // An account whose activation is in flight is locked; it is skipped.
+        // Skips an account whose activation is in flight, because its row is locked.
         .forUpdate()
         .skipLocked()
         .select(['u.user_id', 'u.email'])

@@ -5,18 +5,20 @@ import { sqlState } from '../database/client/errors.ts'
 import { jobHandler } from './job-handler.ts'
 
 /**
- * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While this statement waits for an exclusive
- * lock, all later statements queue behind it, such as inserts of events.
+ * Lock timeout in milliseconds. A backup may hold a lock on all partitions for an hour. While a statement waits for an exclusive
+ * lock, all later statements queue behind it, such as inserts of events. So the wait must be short.
  */
 const LOCK_TIMEOUT_MS = 200
 const LOCK_NOT_AVAILABLE = '55P03'
 
 type RetryOptions = { pauseMs: number; tries: number; signal?: AbortSignal }
 
-/** 15 min in all. A failure does no harm: partitions exist for three days ahead, and the job runs again an hour later. */
+/**
+ * Retries for 15 min in all. A failure does no harm: partitions exist for three days ahead, and the job runs again an hour later.
+ */
 const JOB_RETRY: RetryOptions = { pauseMs: 5_000, tries: 180 }
 
-/** Creates and drops the partitions of events and property changes, by the retention that is configured. */
+/** Creates and drops the partitions of events and property changes, according to the configured retention. */
 export const instance_MaintainPartitions = jobHandler(
   'instance_MaintainPartitions',
   async ({ db, eventRetentionDays }, _data, { signal }) =>
@@ -24,8 +26,8 @@ export const instance_MaintainPartitions = jobHandler(
 )
 
 /**
- * Creates the partitions of the coming days and drops those beyond the retention. Needs exclusive locks, so it retries while
- * others read the affected partitions. Throws after `tries` attempts.
+ * Creates the partitions of the coming days and drops the partitions beyond the retention. Needs exclusive locks, so it retries
+ * while other sessions read the affected partitions. Throws after `tries` attempts.
  */
 export async function maintainPartitions(
   db: Db,

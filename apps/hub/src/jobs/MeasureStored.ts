@@ -6,12 +6,15 @@ import type { LimitName, LimitValues } from '../limits/limits.ts'
 import { ROW_BYTES, type WriteSubject } from '../limits/write-budgets.ts'
 import { jobHandler } from './job-handler.ts'
 
-/** Rows per delete statement. */
+/** Number of rows per delete statement. */
 const ROWS = 5_000
-/** Share of the budget that is kept by a removal of the oldest rows. The rest is room until the next removal. */
+/** Share of its limit that a device keeps when the oldest rows are removed. The rest is room until the next removal. */
 const KEPT_SHARE = 0.9
 
-/** Histories of a device, which grow without end: the limit, the table, and SQL for the key, time, day and size of a row. */
+/**
+ * Tables with histories of a device, which grow without end. Each has the limit, the column of counts, and SQL for the key, time,
+ * day and size of a row.
+ */
 const HISTORIES = [
   {
     limit: 'device-event-bytes',
@@ -59,7 +62,7 @@ export const devices_MeasureStored = jobHandler(
   },
 )
 
-/** Devices whose counts exceed a limit. */
+/** Devices whose counted bytes exceed a limit. */
 async function devicesOver(
   db: Db,
   { count, limit }: { count: string; limit: LimitName },

@@ -3,15 +3,15 @@ import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './job-handler.ts'
 
 /**
- * Batch sizes: deletions per pass, devices and rows per delete statement. They keep a statement far below the statement timeout
- * and its locks short.
+ * Batch sizes: noted deletions per pass, devices per delete statement, and rows per delete statement. They keep each statement far
+ * below the statement timeout and its locks short.
  */
 const REMOVALS = 100
 const DEVICES = 200
 const ROWS = 5_000
 /**
- * Minutes after a deletion during which rows may still be stored by statements that began before it. A statement ends within 30
- * s.
+ * Minutes after a deletion during which further rows may be stored by statements that began before the deletion. A statement ends
+ * within 30 s.
  */
 const SETTLED_MINUTES = 5
 
@@ -34,7 +34,10 @@ export const devices_SweepHistory = jobHandler('devices_SweepHistory', async ({ 
   })
 })
 
-/** Sweeps noted deletions in batches. A note is removed after `SETTLED_MINUTES`, when no further row can appear. */
+/**
+ * Sweeps the deletions noted in `project_removal` or `device_removal`, in batches. A note is removed after `SETTLED_MINUTES`, when
+ * no further row can appear.
+ */
 async function forEachRemoval(
   db: Db,
   of: 'project' | 'device',

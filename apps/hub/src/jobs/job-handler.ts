@@ -19,7 +19,7 @@ export type JobContext = {
   key: InstanceKey
   blobs: Blobs
   log: Logger
-  /** Origin of the links in mails. */
+  /** Origin of the URLs in mails. */
   publicUrl: string
   signup: Config['signup']
   eventRetentionDays: number
@@ -30,7 +30,7 @@ export type JobContext = {
   storedBytes: StoredBytes
 }
 
-/** Runs an attempt of a job. Throws to have it retried, or `PermanentFailure` to end it. */
+/** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */
 export type JobHandler<N extends JobName> = (
   context: JobContext,
   data: JobData[N],

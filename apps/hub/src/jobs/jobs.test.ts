@@ -22,7 +22,7 @@ const QUICK: JobKind = { timeoutSecs: 60, retryLimit: 0, retryDelaySecs: 1 }
 
 type Work = (name: string, data: object, job: RunningJob) => Promise<void>
 
-/** Opens a queue on the database of a hub, like another node, with kinds of jobs of the test. */
+/** Opens a queue on the database of a hub, like another node, with job kinds that the test defines. */
 async function queueOn(
   hub: TestHub,
   kinds: Record<string, JobKind>,
@@ -161,7 +161,8 @@ it('retries the job of a killed process, or marks it as Expired if no attempt is
   child.kill('SIGKILL')
   await once(child, 'exit')
   expect(await jobOf(hub, onceId)).toMatchObject({ status: 'Pending', queued: false, attempts: 1 })
-  // Moves the start back beyond the deadline. A short deadline could pass while the process still starts on a busy machine.
+  // Moves the start of the attempt back beyond the deadline. A short deadline could pass while the process still starts on a busy
+  // machine.
   await hub.pool.query(
     `update pgboss.job set started_on = started_on - interval '61 s' where state = 'active'`,
   )
@@ -226,7 +227,7 @@ it('runs jobs after the database connections were lost', async () => {
 it('keeps connections as long as events, and always the last connection of a device', async () => {
   await using hub = await testHub({ eventRetentionDays: 10 })
   await hub.fleet()
-  // More devices than one delete statement covers.
+  // Inserts more devices than one delete statement covers.
   await hub.pool.query(`
     insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
     select 'd_' || lpad(i::text, 22, 'a'), project_id, 'd_pk_' || lpad(i::text, 22, 'a'), sha256(i::text::bytea)
@@ -236,7 +237,7 @@ it('keeps connections as long as events, and always the last connection of a dev
     select 'c' || $1::int || device_id, device_id, 'n', 't', 'c', now() - make_interval(days => $1::int),
            now() - make_interval(days => $2::int), case when $2::int is not null then 'Disconnected' end
       from device`
-  // Begin and end of the connections, in days ago.
+  // Start and end of the connections, in days before now.
   for (const [began, ended] of [
     [40, 39],
     [30, 9],
@@ -279,7 +280,7 @@ it('does not block readers while a partition to drop is being read', async () =>
   const before = await countDays()
   await session.query('begin')
   await session.query('select from device_event')
-  // A retention of three days.
+  // Drops partitions with a retention of three days.
   const dropped = maintainPartitions(hub.db, 3, { pauseMs: 100, tries: 100 })
   await session.waitingStatements(1)
   const from = performance.now()

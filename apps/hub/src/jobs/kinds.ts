@@ -14,7 +14,7 @@ export type JobKind = {
 
 const HOUR_SECS = 60 * 60
 
-// The deadline exceeds the timeouts of the mail server together, 90 s. The pauses add up to between 30 and 60 min.
+// The deadline exceeds the sum of the SMTP timeouts, 90 s. The pauses between attempts add up to between 30 and 60 min.
 const MAIL: JobKind = { timeoutSecs: 120, retryLimit: 5, retryDelaySecs: 60 }
 
 // A failed recurring job runs again at its next interval. The second attempt is for a job that a stopping hub returned to the
@@ -32,9 +32,9 @@ export const JOB_KINDS: Record<JobName, JobKind> = {
   instance_MaintainPartitions: { ...RECURRING, timeoutSecs: 1500, everySecs: HOUR_SECS },
   // Deleting the devices and events of a large project takes minutes.
   devices_SweepHistory: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
-  // Reads every stored row of each device that is over a limit.
+  // The job reads every stored row of each device that is over a limit, which may take minutes.
   devices_MeasureStored: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
-  // An unreachable object store costs a timeout for each blob.
+  // An unreachable object store costs a timeout for each blob, so the job may take minutes.
   repositories_SweepBlobs: { ...RECURRING, timeoutSecs: 1500, everySecs: 10 * 60 },
   audit_SealRows: { ...RECURRING, timeoutSecs: 120, everySecs: 5 * 60 },
   audit_RemoveSealed: { ...RECURRING, timeoutSecs: 1500, everySecs: 24 * HOUR_SECS },

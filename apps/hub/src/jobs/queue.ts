@@ -13,7 +13,7 @@ export type RunningJob = {
   signal: AbortSignal
 }
 
-/** Runs an attempt of a job. Throws to have it retried, or `PermanentFailure` to end it. */
+/** Runs one attempt of a job. After an error the job is retried, except after `PermanentFailure`, which ends the job. */
 type RunJob = <N extends JobName>(name: N, data: JobData[N], job: RunningJob) => Promise<void>
 
 /** Error that ends a job without further attempts. */
@@ -31,10 +31,10 @@ export type JobQueue = AsyncDisposable &
 type QueueOptions = {
   pool: pg.Pool
   log: Logger
-  /** Time for which disposal waits for running jobs, in milliseconds. Then they return to the queue. */
+  /** Time for which disposal waits for running jobs, in milliseconds. Jobs that still run then return to the queue. */
   drainTimeoutMs: number
   kinds?: Record<string, JobKind>
-  /** Interval in seconds in which jobs beyond their deadline are ended and recurring jobs are queued. */
+  /** Interval in seconds at which jobs beyond their deadline are ended and recurring jobs are queued. */
   upkeepSecs?: number
 }
 
@@ -56,7 +56,8 @@ export async function openQueue({
   upkeepSecs = 30,
 }: QueueOptions): Promise<JobQueue> {
   const boss = new PgBoss({
-    // pg-boss passes an empty list of values with texts of several statements. PostgreSQL accepts these only without parameters.
+    // pg-boss passes an empty list of parameters with a text of several SQL statements. PostgreSQL accepts several statements only
+    // without parameters, so the list is omitted.
     db: { executeSql: (text, values) => pool.query(text, values?.length ? values : undefined) },
     // The hub's database role does not own the tables, so it cannot migrate them.
     migrate: false,
@@ -141,7 +142,7 @@ export async function openQueue({
         )
         workers.set(name, worker)
       }
-      // Queueing is spread over the interval. All at once, the jobs would delay other requests by 0.1 s.
+      // Spreads the recurring jobs over the interval. Queued all at once, they would delay other requests by 0.1 s.
       let nextIndex = 0
       const queueNextRecurring = (): void => {
         const [name, everySecs] = recurring[nextIndex++ % recurring.length]!

@@ -35,7 +35,7 @@ type LinkMail = {
   event: 'users_PasswordResetEmailSent' | 'users_RegistrationEmailSent'
 }
 
-/** Sends the mail with a signed link, if the link is still valid. */
+/** Sends the mail that contains a signed link, if the mailed token of the link is still valid. */
 export async function sendLink(
   context: JobContext,
   jwtId: string,

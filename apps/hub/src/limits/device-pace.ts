@@ -3,9 +3,9 @@ import type { LimitReports } from './limit-reports.ts'
 import type { LimitValues } from './limits.ts'
 import { type WriteSubject, writeSubject } from './write-budgets.ts'
 
-/** Burst of a device in bytes. An input of the largest size after a pause is not delayed. */
+/** Bytes that a device may send in a burst. An input of the largest size after a pause is therefore not delayed. */
 const BURST_BYTES = MAX_ACTION_BODY_BYTES
-/** Bytes charged for a call besides its input, so that many small calls count as well. */
+/** Bytes charged for a call in addition to its input, so that many small calls count as well. */
 const CALL_BYTES = 1024
 /** Bytes charged for a call that a limit refused, because refusing it costs a query of the database. */
 export const REFUSED_CALL_BYTES = 64 * 1024
@@ -13,7 +13,7 @@ export const REFUSED_CALL_BYTES = 64 * 1024
 const MAX_DELAY_MS = 20_000
 /** Shortest delay of an answer that is reported to operators, in milliseconds. */
 const REPORTED_DELAY_MS = 250
-/** Interval in which idle devices are removed from memory, in milliseconds. */
+/** Interval at which idle devices are removed from memory, in milliseconds. */
 const SWEEP_MS = 60_000
 
 /**

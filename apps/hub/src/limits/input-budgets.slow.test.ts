@@ -57,7 +57,7 @@ it('S5: incomplete inputs of one device leave memory for others, and its refusal
   const answer = Buffer.from((await large.read())!).toString()
   expect(answer).toContain('"result":"Ok"')
 
-  // The device gets the refusals when its inputs are complete. Two of them had room.
+  // The device gets the refusals when its inputs are complete. Two of the inputs had room.
   const answers = await Promise.all(
     channels.map(async channel => {
       await channel.write(Buffer.from(' '))

@@ -3,15 +3,15 @@ import { LimitReached } from './limit-reached.ts'
 import type { LimitReports } from './limit-reports.ts'
 import type { LimitSubject, LimitValues } from './limits.ts'
 
-/** Memory for incomplete inputs over 64 KiB of all links together, in bytes. */
+/** Memory in bytes that all links together may use for incomplete inputs larger than 64 KiB. */
 const SHARED_BYTES = 256 * 1024 * 1024
 
 type InputLimit = 'device-input-bytes' | 'organization-input-bytes' | 'person-input-bytes'
 
 /**
- * Memory budgets for inputs that are still arriving over links: one for each device, organization and person, and one for all
- * together. Incomplete inputs of one device therefore leave memory for others. packages/link closes a channel after 30 s with an
- * incomplete input.
+ * Memory budgets for inputs that are still arriving over links: one budget for each device, organization and person, and one for
+ * all of them together. Incomplete inputs of one device therefore leave memory for other devices. packages/link closes a channel
+ * whose input is incomplete after 30 s.
  */
 export class InputBudgets {
   readonly #limits: LimitValues

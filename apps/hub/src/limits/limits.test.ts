@@ -12,7 +12,7 @@ it('S17: refuses to create an organization beyond the limit of a person, with an
   await using hub = await testHub({ limits: { ...limits, 'person-organizations': 2 } }, log)
   const person = await hub.user()
   const create = () => person.invoke('organizations_Create', { name: 'One more' })
-  // Concurrent creations are serialized, so each counts the ones committed before it.
+  // Concurrent creations are serialized, so each creation counts the organizations committed before it.
   const results = await Promise.allSettled([create(), create(), create(), create(), create()])
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
   await expect(create()).rejects.toMatchObject({
@@ -70,7 +70,7 @@ it('S17: limits everything that a person can create, with an error that names th
       message: expect.stringContaining(`Limit ${limit}: found 3, expected at most 2 `),
     })
   }
-  // A repository cannot be moved into an organization at its limit. An expired token makes room for another one.
+  // A repository cannot be moved into an organization at its limit. An expired token makes room for another token.
   const admin = await hub.user({ isAdmin: true })
   const repositoryId = await hub.repository(person, elsewhere)
   await expect(

@@ -14,7 +14,7 @@ export type LimitSubject = {
   deviceId?: string
   tokenId?: string
   userId?: string
-  /** An IPv4 address, or an IPv6 address, of which the first 64 bits count. */
+  /** Client IP address. Of an IPv6 address only the first 64 bits count. */
   address?: string
 }
 

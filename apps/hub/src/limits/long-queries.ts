@@ -2,9 +2,9 @@ import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 
 /**
- * Limits of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. They
- * use only some connections of the pool, and one caller only some of those. 10 s is also the longest wait for a connection of the
- * pool.
+ * Limits of queries that read many rows to return a few, such as filtered lists, and may run until the statement timeout. `max`
+ * leaves connections of the pool to other statements, and `maxPerOwner` leaves long queries to other callers. `waitMs` equals the
+ * longest wait for a connection of the pool, 10 s.
  */
 const LONG_QUERIES = { max: 4, maxPerOwner: 2, waitMs: 10_000 }
 

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../database/client/connection.ts'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitSubject, LimitValues } from './limits.ts'
 
-/** Throws `LimitReached` when a device has the maximum of pending certificates. The caller must hold a lock on the device. */
+/** Throws `LimitReached` when a device already has the maximum number of pending certificates. Callers must hold a lock on the device. */
 export function requireRoomForCertificate(
   pendingCertificates: number,
   subject: LimitSubject & { deviceId: string },
@@ -21,8 +21,8 @@ export function requireRoomForCertificate(
 }
 
 /**
- * Throws `LimitReached` when a project has the maximum of devices with a pending certificate. Concurrent enrolments do not see each
- * other, so the limit may be exceeded by the number of devices that the hub admits at once.
+ * Throws `LimitReached` when a project already has the maximum number of devices with a pending certificate. Concurrent enrolments
+ * do not see each other, so the limit may be exceeded by the number of devices that the hub admits at once.
  */
 export async function requireRoomForPending(
   db: Db | Tx,

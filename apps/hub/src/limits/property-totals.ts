@@ -8,14 +8,17 @@ import { SMALL_BYTES, type WriteSubject, writeSubject } from './write-budgets.ts
 export const PROPERTY_OVERHEAD_BYTES = 160
 /** Bytes that a device may write before its total is read again. Bounds the excess of a device that writes through two nodes. */
 const UNCHECKED_BYTES = 256 * 1024
-/** The same for a device that is new to this node. A reconnecting fleet must not cause a query for each device. */
+/**
+ * Bytes that a device which is new to this node may write before its total is read. Without them, a reconnecting fleet would cause
+ * a query for each device.
+ */
 const FIRST_UNCHECKED_BYTES = 16 * 1024
-/** Devices whose unchecked room is kept in memory. */
+/** Number of devices whose unchecked room is kept in memory. */
 const MAX_DEVICES = 200_000
 
 /**
- * Properties of agents and update scripts (protocol 4.3). Small values of them are never refused, because updates would
- * stop.
+ * Properties that agents and update scripts write (protocol 4.3). Small values of these properties are never refused, because a
+ * refusal would stop updates.
  */
 const ALWAYS_STORED = new Set([
   'dev.nexigon.system.info',
@@ -31,21 +34,18 @@ type PropertyWrite = { subject: WriteSubject; name: string; sizeBytes: number }
 type Total = { bytes: number; count: number; old_bytes: number | null }
 
 /**
- * Bounds the current property values of each device by the size of an answer that lists them. A device may write a number of
- * bytes without a check, within the room that its last total left. Then its total is read again. A device over a limit can still
- * replace a value by a smaller one.
+ * Bounds the current property values of each device by the size of an answer that lists them. A device may write some bytes without
+ * a check, within the room that its last total left; then its total is read again. A device over a limit can still replace a value
+ * by a smaller one.
  */
 export class PropertyTotals {
   readonly #db: Db
   readonly #limits: LimitValues
   /** Bytes that a device may still write before its total is read again. */
   readonly #room = new Map<string, number>()
-  /** Growth in bytes by checked values whose storing is in flight. */
+  /** Bytes by which checked values that are just being stored increase the total, by device id. */
   readonly #growing = new Map<string, number>()
-  /**
-   * Running check per device. Checks of a device run one after the other, so that each includes the growth that earlier ones
-   * allowed.
-   */
+  /** Running check per device. Checks of a device run one after the other, so that each includes the growth that earlier checks allowed. */
   readonly #checks = new Map<string, Promise<unknown>>()
 
   constructor(db: Db, limits: LimitValues) {
@@ -94,12 +94,13 @@ export class PropertyTotals {
     const leftBytes = this.#limits['device-property-bytes'] - total.bytes - growingBytes - growth
     const leftNames = this.#limits['device-properties'] - total.count - 1
     if (this.#room.size >= MAX_DEVICES) this.#room.clear()
-    // Each unchecked value may add a new name and at least this many bytes, so the room for names bounds the bytes as well.
+    // Each unchecked value may add a new name and counts at least `PROPERTY_OVERHEAD_BYTES`. The room in bytes therefore bounds the
+    // number of new names as well.
     this.#room.set(deviceId, Math.min(UNCHECKED_BYTES, leftBytes, leftNames * PROPERTY_OVERHEAD_BYTES))
     return growth
   }
 
-  /** Growth of the total by a value, in bytes. Throws `LimitReached` when the total would exceed a limit. */
+  /** Returns the bytes by which a value increases the total. Throws `LimitReached` when the total would exceed a limit. */
   #require(
     { subject, name, sizeBytes }: PropertyWrite,
     total: Total,

@@ -41,7 +41,7 @@ function expectLimited(answers: Answer[], many: number): void {
 
 const registration = (email: string) => ({ email, password: PASSWORD, consentedToTerms: true })
 
-/** Actions without authentication: name, calls allowed per address, and a function for a new input. */
+/** Actions without authentication: name, calls allowed per client IP address, and a function that makes a new input. */
 const PER_ADDRESS: [ActionName, number, () => unknown][] = [
   ['users_Register', 20, () => registration(anEmail())],
   ['users_ResendRegistrationEmail', 20, () => ({ email: anEmail() })],
@@ -107,7 +107,7 @@ describe('the counted address', () => {
   it('is the last one in X-Forwarded-For, which the proxy added', async () => {
     const from = anAddress()
     const answers = await Promise.all(
-      // The entry before the last one is an address of the trusted proxies, as if clients were in the same network.
+      // The second to last entry of `X-Forwarded-For` is an address of the trusted proxies, as if clients were in the same network.
       Array.from({ length: 30 }, () => resetPassword(`${anAddress()}, 127.0.0.1, ${from}`)),
     )
     expectLimited(answers, 10)
@@ -154,7 +154,7 @@ describe('for one account', { timeout: 90_000 }, () => {
     const mails = await hub.mailsTo(email, 10)
     const links = mails.filter(({ link }) => link.includes('/set-password')).map(({ link }) => jwtOf(link))
     expect(links).toHaveLength(5)
-    // Each link works until one of them was used.
+    // Each mailed link works until any mailed link of the account was used.
     const used: unknown[] = []
     for (const resetToken of links)
       used.push(

@@ -7,8 +7,8 @@ import { LimitReached } from './limit-reached.ts'
 type Rate = { calls: number; perSecs: number }
 
 /**
- * Rates of failed authentications, by address, account, browser or person. A password attempt is counted before its verification
- * and given back if the password is right, so attempts in flight are bounded too.
+ * Rates of failed authentications, by client IP address, account, browser or person. A password attempt is counted before its
+ * verification, and the count is given back if the password is right. Attempts in flight are therefore bounded too.
  */
 const FAILURES = {
   'sign-in address': { calls: 50, perSecs: 60 },
@@ -17,8 +17,8 @@ const FAILURES = {
   'sign-in known browser': { calls: 10, perSecs: 15 * 60 },
   'current password': { calls: 10, perSecs: 15 * 60 },
   'bad token': { calls: 100, perSecs: 60 },
-  // Commands without credentials, because each refusal writes an audit row. A permitted call, such as one on a public repository,
-  // is given back.
+  // Commands without credentials, because each refused command writes an audit row. The count of a permitted call, such as a call
+  // on a public repository, is given back.
   'no credentials': { calls: 100, perSecs: 60 },
   'device refused': { calls: 100, perSecs: 60 },
 } satisfies Record<string, Rate>
@@ -36,7 +36,7 @@ export class RateLimits {
     await this.#take(kind, FAILURES[kind], key)
   }
 
-  /** Throws `RateLimited` when the rate is used up. Does not count a call. */
+  /** Throws `RateLimited` when the rate is used up. Does not count the call. */
   async requireUnspent(kind: Failure, key: string): Promise<void> {
     const used = await this.#limiter(kind, FAILURES[kind]).get(countedAs(key))
     if (used && used.consumedPoints >= FAILURES[kind].calls) throw tooMany(used)
@@ -102,7 +102,7 @@ export class RateLimits {
       await limiter.consume(countedAs(key))
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal
-      // A refused call does not count, so that there is room again as soon as another call is given back.
+      // A refused call does not count, so that there is room again as soon as the count of another call is given back.
       await limiter.reward(countedAs(key))
       throw refuse(refusal)
     }

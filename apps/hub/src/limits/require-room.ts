@@ -2,7 +2,7 @@ import { LimitReached } from './limit-reached.ts'
 import type { LimitName, LimitSubject, LimitValues } from './limits.ts'
 
 /**
- * Throws `LimitReached` when `count` existing rows leave no room for another one under a limit. The caller holds a lock on the
+ * Throws `LimitReached` when `count` existing rows leave no room for another row under a limit. The caller holds a lock on the
  * owner of the rows, so that concurrent creations count each other.
  */
 export function requireRoom(

@@ -6,11 +6,11 @@ import type { Logger } from '../runtime/log.ts'
 import type { LimitValues } from './limits.ts'
 import type { TotalReached, WriteSubject } from './write-budgets.ts'
 
-/** Interval in which counts are added to the database, in milliseconds. A killed node loses the counts since the last flush. */
+/** Interval at which counts are added to the database, in milliseconds. A killed node loses the counts since the last flush. */
 const FLUSH_MS = 10 * 60_000
-/** Interval in which measured totals are read, in milliseconds. */
+/** Interval at which measured totals are read, in milliseconds. */
 const REFRESH_MS = 30_000
-/** Devices per statement. */
+/** Number of devices per statement. */
 const DEVICES_PER_STATEMENT = 1_000
 
 type Counts = { eventBytes: number; changeBytes: number }
@@ -44,8 +44,8 @@ export async function addStoredBytes(
 
 /**
  * Counts the stored bytes of events and property changes of each device. Counts are collected in memory and added to the database
- * every 10 minutes, so that writes do not contend for these rows. A job sums them per project (jobs/MeasureStored.ts), and each
- * node reads the sums every 30 s.
+ * every 10 minutes, so that writes do not contend for the rows of the counts. A job sums the counts per project
+ * (jobs/MeasureStored.ts), and each node reads the sums every 30 s.
  */
 export class StoredBytes implements AsyncDisposable {
   readonly #db: Db
@@ -72,7 +72,7 @@ export class StoredBytes implements AsyncDisposable {
     else this.#counts.set(deviceId, { eventBytes: 0, changeBytes: 0, [kind]: bytes })
   }
 
-  /** Total of the device's project or organization that is over its limit, by the last sums; undefined if none is. */
+  /** Returns the total of the device's project or organization that is over its limit, by the last sums; undefined if neither is. */
   reached({ projectId, organizationId }: WriteSubject): TotalReached | undefined {
     const projectBytes = this.#projectBytes.get(projectId) ?? 0
     const organizationBytes = this.#organizationBytes.get(organizationId) ?? 0

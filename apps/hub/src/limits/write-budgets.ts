@@ -8,16 +8,16 @@ import type { LimitName, LimitValues } from './limits.ts'
  * too.
  */
 export const ROW_BYTES = 200
-/** Largest size of a small value or event, in bytes. Every device may write some small ones beyond its budgets. */
+/** Largest size of a small value or event, in bytes. Every device may write some small values and events beyond its budgets. */
 export const SMALL_BYTES = 4 * 1024
 /**
- * Small values and events per hour that a device may write beyond its budgets. Update scripts stop when one of their writes
- * fails.
+ * Number of small values and events per hour that a device may write beyond its budgets. Without them, update scripts would stop,
+ * because any failed write stops them.
  */
 const SMALL_WRITES_PER_HOUR = 60
 
 const HOUR_MS = 60 * 60 * 1000
-/** Interval in which empty buckets are removed, in milliseconds. */
+/** Interval at which empty buckets are removed, in milliseconds. */
 const SWEEP_MS = 60_000
 
 /** Device that a write is about, with its project and organization. */
@@ -31,9 +31,9 @@ export function writeSubject({ deviceId, projectId, organizationId }: Scope): Wr
 /** Call that writes property values or events of a device. */
 export type Write = {
   kind: 'property' | 'event'
-  /** Bytes of each value or event. */
+  /** Size of each value or event, in bytes. */
   sizes: readonly number[]
-  /** True for a call by another caller than the device, such as a person. Such writes have a device budget of their own. */
+  /** True for a call by another caller than the device, such as a person. Such calls have a separate budget per device. */
   isByOtherCaller?: boolean
 }
 
@@ -44,7 +44,7 @@ type Options = {
   limits: LimitValues
   /** Reason why only small writes are accepted because of low disk space; undefined otherwise. */
   lowDisk: () => string | undefined
-  /** Total of the device's project or organization that is over its limit; undefined if none is. */
+  /** Returns the total of the device's project or organization that is over its limit; undefined if neither total is. */
   reachedTotal: (subject: WriteSubject) => TotalReached | undefined
   now?: () => number
 }

@@ -84,7 +84,8 @@ describe('unregistered links', () => {
         }),
       ),
     )
-    // 153 of 307 are held, 77 wait, and 26 of 256 are refused at once, a few more while sockets of other tests close.
+    // Of 256 links, 153 are admitted (half of 307 descriptors), 77 wait, and 26 are refused at once. A few more are refused while
+    // sockets of other tests close.
     await expect.poll(() => countOf(answered, 101)).toBeGreaterThan(140)
     await expect.poll(() => countOf(answered, 429)).toBeGreaterThanOrEqual(26)
     expect(countOf(answered, 101)).toBeLessThanOrEqual(153)
@@ -100,14 +101,14 @@ describe('unregistered links', () => {
     const lines = captured.named('a limit was hit').filter(line => line.organizationId === organizationId)
     expect(lines).toMatchObject([{ limit: 'organization-link-share', count: 1 }])
 
-    // Other clients are served meanwhile: another organization's one-shot commands, registered devices, people, health checks.
+    // Other clients are served meanwhile: one-shot commands of another organization, registered devices, people and health checks.
     const other = await hub.fleet()
     expect(await openInRow(bareDevice(hub, other.token), 10)).toEqual(Array(10).fill(101))
     await using registered = await connectDevice({ url: hub.url, token })
     expect(await registered.invoke('actor_GetActor', {})).toHaveProperty('actor')
     expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
 
-    // Waiting links are admitted when others close.
+    // Waiting links are admitted when other links close.
     while (answered.length < 256) {
       for (const device of devices) device.end()
       const before = answered.length
@@ -190,7 +191,7 @@ describe('connections that never send a request', () => {
     const { token } = await small.fleet()
     await using device = await connectDevice({ url: small.url, token })
     expect(device.deviceId).toMatch(/^d_/)
-    // For each of these the hub closed the newest connection of the flood.
+    // For each of these connections the hub closed the newest connection of the flood.
     expect(closed).toBeGreaterThan(68)
     expect(closed).toBeLessThan(90)
     expect(named('too many connections without a request')).toMatchObject([{ max: 32, remote: '127.0.0.2' }])
@@ -211,7 +212,7 @@ describe('connections that never send a request', () => {
       response.resume()
       return response.socket
     }
-    // Only 16 connections without a request are allowed. These 30 have sent one each, and stay open.
+    // Only 16 connections without a request are allowed. These 30 connections have each sent a request, so they stay open.
     const sockets: Socket[] = []
     for (let round = 0; round < 3; round++)
       sockets.push(...(await Promise.all(Array.from({ length: 10 }, ask))))

@@ -8,20 +8,21 @@ type Owner = { deviceId: string; tokenId: string; projectId: string; organizatio
 type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
 /**
- * Longest wait of a link for a descriptor of its organization's share, in milliseconds. The same as for authentication (decisions,
- * "Tokens and enrolment").
+ * Longest wait of a link for a descriptor of its organization's share, in milliseconds. Equal to the deadline for authentication
+ * (decisions, "Tokens and enrolment").
  */
 const MAX_WAIT_MS = 30_000
-/** Interval in which waiting links are checked, in milliseconds. Closed links of other organizations may have enlarged the share. */
+/** Interval at which waiting links are checked, in milliseconds. A link of another organization that closed may have enlarged the share. */
 const SWEEP_MS = 250
 /** `Retry-After` of a refused link, in seconds. One-shot commands take only seconds, so slots are free again by then. */
 const RETRY_AFTER_SECS = 30
 
 /**
- * Counts the file descriptors that device connections hold on this node, and limits further ones. An unregistered link, which each
- * one-shot command of an agent opens, counts for its device and its organization. The links of an organization hold at most a share of
- * the descriptors that others leave free. So some are always left, even when several organizations use up their shares. A token needs
- * no limit of its own, because it belongs to one organization.
+ * Counts the file descriptors that device connections hold on this node, and limits further connections. An unregistered link,
+ * which each one-shot command of an agent opens, counts for its device and its organization. The unregistered links of an
+ * organization hold at most a share of the descriptors that other connections leave free. Some descriptors are therefore always
+ * left, even when several organizations use up their shares. A token needs no limit of its own, because it belongs to one
+ * organization.
  */
 export class LinkSlots implements Disposable {
   readonly #capacity: number
@@ -44,7 +45,7 @@ export class LinkSlots implements Disposable {
     this.#maxWaitMs = maxWaitMs
   }
 
-  /** True when devices hold all descriptors that they may. The rest is reserved for people and health checks. */
+  /** True when device connections hold all descriptors that they may. The rest is reserved for people and health checks. */
   get isFull(): boolean {
     return this.#held >= this.#capacity
   }
@@ -71,8 +72,8 @@ export class LinkSlots implements Disposable {
   }
 
   /**
-   * Takes a slot for an unregistered link until its socket closes. Waits while the share of its organization is used up. Throws
-   * `LimitReached` when the device has too many links, too many of its organization wait, or the wait times out.
+   * Takes a slot for an unregistered link until its socket closes. Waits while the share of the link's organization is used up.
+   * Throws `LimitReached` when the device has too many links, when too many links of the organization wait, or after a timeout.
    */
   async take(owner: Owner, socket: Socket): Promise<void> {
     this.#takeOfDevice(owner)
@@ -137,8 +138,8 @@ export class LinkSlots implements Disposable {
   }
 
   /**
-   * Returns the number of descriptors that others do not hold. `waiting` is the number of the organization's links without a slot,
-   * including the current one. Their sockets are part of `#held`.
+   * Returns the number of descriptors that are free or held by unregistered links of the organization. `waiting` is the number of
+   * the organization's links without a slot, including the current one. Sockets of waiting links are part of `#held`.
    */
   #freeFor(organizationId: string, waiting: number): number {
     return this.#capacity - this.#held + this.#countOfOrganization(organizationId) + waiting

@@ -10,7 +10,7 @@ export type DeviceSession = {
   readonly organizationId: string
   readonly tokenId: string
   readonly certificateId: string
-  /** Id of the connection's row. Undefined until it is written, and for unregistered connections. */
+  /** Id of the connection's row. Undefined until the row is written, and for unregistered connections. */
   readonly connectionId: string | undefined
   /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>
@@ -28,7 +28,7 @@ export function openPort(session: DeviceSession, port: number): Promise<Channel>
 /** Close reason of a connection whose device has opened a newer one. */
 export const REPLACED = 'replaced by a newer connection of this device'
 
-/** All device connections of this node, registered or not. Code that ends a right closes the connections that depend on it. */
+/** All device connections of this node, registered or not. Code that revokes a right closes the connections that depend on it. */
 export class DeviceRegistry {
   readonly #sessions = new Set<DeviceSession>()
   readonly #registered = new Map<string, DeviceSession>()
@@ -42,8 +42,8 @@ export class DeviceRegistry {
   }
 
   /**
-   * Makes a session the registered one of its device. Returns the one before, which the caller closes: the newest connection wins
-   * (decisions, "Connections").
+   * Makes a session the registered session of its device. Returns the session that was registered before. The caller closes it,
+   * because the newest connection wins (decisions, "Connections").
    */
   register(session: DeviceSession): DeviceSession | undefined {
     const before = this.#registered.get(session.deviceId)
@@ -56,7 +56,7 @@ export class DeviceRegistry {
     if (this.#registered.get(session.deviceId) === session) this.#registered.delete(session.deviceId)
   }
 
-  /** Returns the registered connection of a device on this node. */
+  /** Returns the registered connection of a device on this node; undefined without one. */
   get(deviceId: string): DeviceSession | undefined {
     return this.#registered.get(deviceId)
   }

@@ -9,10 +9,10 @@ type Subscriber = {
 
 /** Time for which notices are collected before delivery, in milliseconds. A console shows a change within 1 s. */
 const COLLECT_MS = 200
-/** Pending notices of a subscriber. Beyond this number, changes of single devices become one change of their project. */
+/** Number of pending notices of a subscriber beyond which changes of single devices are merged into one change of their project. */
 const MAX_NAMED_DEVICES = 200
 
-/** Devices whose last report is kept in memory. More than connect to one node. */
+/** Number of devices whose last report is kept in memory. Fewer devices than that connect to one node. */
 const MAX_SUMMARIES = 50_000
 
 /** Notifies open consoles of changes. Changes are collected for 200 ms. A timer runs only while notices are pending. */
@@ -28,7 +28,8 @@ export class LiveHub {
   }
 
   /**
-   * Subscribes a person to changes of organizations. The returned function replaces the organizations; `undefined` unsubscribes.
+   * Subscribes a person to changes of organizations. Calling the returned function replaces the set of organizations; calling it
+   * with `undefined` unsubscribes.
    */
   subscribe(
     userId: string,
@@ -45,7 +46,7 @@ export class LiveHub {
 
   /**
    * Notes a reported value that device lists show. A repeated value causes no notice. After any other change of the device, the
-   * next report causes one even if its value is the same, because the stored value may have been overwritten.
+   * next report causes a notice even if its value is the same, because the stored value may have been overwritten.
    */
   reported(change: LiveChange & { deviceId: string }, column: string, value: string): void {
     const { deviceId } = change

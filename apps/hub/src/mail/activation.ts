@@ -5,7 +5,7 @@ type Activation = { email: string; jwt: string; expiresAt: Date; publicUrl: stri
 
 /**
  * Mail with the link that activates a new account. It omits the name given at sign-up. Otherwise a person who signs up with a
- * foreign address could choose text that the hub mails to its owner.
+ * foreign address could choose text that the hub mails to the owner of that address.
  */
 export function activationMail({ email, jwt, expiresAt, publicUrl }: Activation): Mail {
   return mailOf({

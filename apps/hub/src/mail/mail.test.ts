@@ -53,7 +53,7 @@ async function linkOf(hub: TestHub, purpose: 'Activation' | 'PasswordReset', per
 
 const jwtOf = (link: string): string => new URL(link).searchParams.get('jwt')!
 
-/** Waits until a job has failed and waits for its retry, then makes the retry due. */
+/** Waits until a job has failed and is queued for its retry, then makes the retry due. */
 async function nextAttempt(hub: TestHub): Promise<void> {
   await until('the job waits for its next attempt', async () => {
     const { rowCount } = await hub.pool.query(
@@ -188,7 +188,7 @@ it('keeps names and addresses from adding recipients or headers', async () => {
     expect(mail.to).toEqual(mail.envelope)
     expect(mail.email.headers.map(({ key }) => key)).not.toContain('bcc')
   }
-  // The API refuses such addresses. This inserts them into the database directly.
+  // The API refuses such addresses, so the test inserts them into the database directly.
   const before = server.mails.length
   for (const email of [
     'evil@test.example, other@test.example',

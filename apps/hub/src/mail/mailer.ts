@@ -21,7 +21,7 @@ export class MailRefused extends Error {
 
 /** Sends mails. */
 export type Mailer = AsyncDisposable & {
-  /** Sends a mail. Throws `MailRefused` when a retry cannot help, and other errors when it may. */
+  /** Sends a mail. Throws `MailRefused` when a retry cannot help, and other errors when a retry may help. */
   send(mail: Mail, signal: AbortSignal): Promise<void>
   /** Signs in to the mail server without sending a mail; throws on failure. Does nothing without a mail server. */
   check(): Promise<void>
@@ -30,7 +30,7 @@ export type Mailer = AsyncDisposable & {
 type MailerOptions = {
   /** URL of the mail server; undefined for the outbox folder. */
   smtpUrl: string | undefined
-  /** `muster@example.com` or `Muster <muster@example.com>`. */
+  /** Sender of all mails, such as `muster@example.com` or `Muster <muster@example.com>`. */
   mailFrom: string
   dataDir: string
   log: Logger
@@ -40,7 +40,7 @@ type MailerOptions = {
 const CONNECT_TIMEOUT_MS = 15_000
 const SOCKET_TIMEOUT_MS = 45_000
 
-/** Makes the mailer of the hub: by SMTP, or into files of the outbox folder without a mail server. */
+/** Creates the mailer of the hub. It sends mails by SMTP, or writes them to the outbox folder if no mail server is configured. */
 export function createMailer({ smtpUrl, mailFrom, dataDir, log }: MailerOptions): Mailer {
   const from = addressOf(mailFrom)
   return smtpUrl === undefined ? outbox(join(dataDir, 'outbox'), from, log) : mailServer(smtpUrl, from)
@@ -78,7 +78,7 @@ function mailServer(url: string, from: Address): Mailer {
   }
 }
 
-/** Writes mails as .eml files, which mail programs open, and logs their links. */
+/** Writes mails as .eml files, which mail programs open, and logs the links of their buttons. */
 function outbox(folder: string, from: Address, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   return {

@@ -1,8 +1,8 @@
 import type { Channel } from '@muster/link'
 
 /**
- * Pipes bytes between two channels until both directions have ended; each direction may end first. Reads only while the other
- * channel has room, so a stalled reader stops the sender at the other end and no bytes are buffered here.
+ * Pipes bytes between two channels until both directions have ended; each direction may end first. Reads from a channel only while
+ * the other channel has room, so a stalled reader stops the sender and no bytes are buffered here.
  */
 export async function pipeChannels(one: Channel, other: Channel): Promise<void> {
   await Promise.all([pipeOneWay(one, other), pipeOneWay(other, one)])
@@ -19,8 +19,8 @@ async function pipeOneWay(from: Channel, to: Channel): Promise<void> {
     abortChannel(to)
     return
   }
-  // When the peer of `from` stops reading, the peer of `to` is asked to stop sending. It may take that for the end of the whole
-  // channel. So the hub first sends its own end of data on `to`, which may be queued behind data.
+  // When the peer of `from` stops reading, the peer of `to` is asked to stop sending. That peer may take the request for the end of
+  // the whole channel. So the hub first sends its own end of data on `to`, which may be queued behind data.
   await to.endSent
   from.onPeerStopped = () => to.stopReading()
   if (from.hasPeerStopped) to.stopReading()

@@ -20,8 +20,8 @@ const UNUSED_FEATURES = [
 ]
 
 /**
- * Security headers of every answer: no scripts, no framing, no type guessing, no `Referer`, no sharing with other origins. Pages
- * replace the content security policy by one that allows their own scripts. CORS headers are missing on purpose: no other origin
+ * Security headers of every answer: no scripts, no framing, no MIME sniffing, no `Referer`, no sharing with other origins. Pages
+ * replace the Content-Security-Policy by one that allows their own scripts. CORS headers are missing on purpose: no other origin
  * may read answers.
  */
 export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Record<string, string> {
@@ -53,7 +53,9 @@ export function responseWith(headers: Record<string, string>): typeof ServerResp
   }
 }
 
-/** Formats an error as the text of an HTTP response, for sockets without a response object. It has `Connection: close`. */
+/**
+ * Formats an error as the text of an HTTP response, for sockets without a response object. The response has `Connection: close`.
+ */
 export function bareAnswer(
   headers: Record<string, string>,
   { status, kind, message, retryAfterSecs }: ActionError,

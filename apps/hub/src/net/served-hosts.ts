@@ -22,8 +22,8 @@ export class ServedHosts {
   }
 
   /**
-   * Throws `Invalid` with 421 for a request under a foreign host. Exempt are health routes, API calls without the session cookie,
-   * and requests with a bearer token, which browsers never add automatically.
+   * Throws `Invalid` with HTTP status 421 for a request under a foreign host. Exempt are health routes, API calls without the
+   * session cookie, and requests with a bearer token, which browsers never add automatically.
    */
   refuseForeign(request: FastifyRequest, cookieName: string): void {
     const { host, authorization } = request.headers
@@ -47,7 +47,7 @@ export class ServedHosts {
   }
 }
 
-/** True if a request has more than one `Host` header. Hub and device could choose different ones (RFC 9112, 3.2). */
+/** True if a request has more than one `Host` header. The hub and a device could each use a different one (RFC 9112, 3.2). */
 export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') count++

@@ -5,8 +5,8 @@ import type { Config } from '../config.ts'
 import { familyOf, networkList } from './networks.ts'
 
 /**
- * Checks whether a request comes from a trusted proxy with the right secret. Only such a proxy may pass on the certificate or the
- * address of another client (decisions, "Certificates").
+ * Creates the check whether a request comes from a trusted proxy with the right secret. Only such a proxy may pass on the
+ * certificate or the IP address of its client (decisions, "Certificates").
  */
 export function trustedProxy(config: Config): (request: IncomingMessage) => boolean {
   const proxies = networkList(config.trustedProxies)
@@ -21,7 +21,7 @@ export function trustedProxy(config: Config): (request: IncomingMessage) => bool
 }
 
 /**
- * Creates the function that reads a client's address for the log and for limits: the last address in `X-Forwarded-For` of a trusted
+ * Creates the function that reads the client IP for the log and for limits: the last address in `X-Forwarded-For` of a trusted
  * proxy, else the address of the peer.
  */
 export function remoteReader(config: Config): (request: IncomingMessage) => string {

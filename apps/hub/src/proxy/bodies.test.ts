@@ -169,7 +169,7 @@ it('reuses connections to the browser and to the device', async () => {
   expect(sockets.size).toBe(1)
 })
 
-/** The text of an ordinary page. On a busy machine a proxy with a short timeout may report a timeout even for this one. */
+/** Returns the text of an ordinary page. On a busy machine a proxy with a short timeout may report a timeout even for this page. */
 async function textAt(port: number): Promise<string> {
   return textOf(await page.ask('/after', { port }))
 }

@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream'
 import { type DeviceSession, openPort } from '../links/registry.ts'
 import { ChannelSocket } from './channel-socket.ts'
 
-/** Limit of concurrent requests to one port of a device. It is below the limit of public agents (protocol 3.3). */
+/** Limit of concurrent requests to one port of a device. It is below the limit of the published Nexigon agents (protocol 3.3). */
 export const MAX_REQUESTS_PER_PORT = 8
-/** Time for which an idle connection is kept for the next request, in milliseconds. Each uses one of the device's channels. */
+/** Time for which an idle connection is kept for the next request, in milliseconds. Each connection uses a channel of the device's link. */
 const KEEP_MS = 4_000
 
 /** Opens a channel to a port of a device for each connection that Node's HTTP client needs, and keeps it for later requests. */
@@ -29,7 +29,7 @@ export class ChannelAgent extends Agent {
     )
   }
 
-  /** Closes idle connections, so that the next request gets a new one. */
+  /** Closes idle connections, so that the next request gets a new connection. */
   closeIdle(): void {
     for (const socket of Object.values(this.freeSockets).flat()) socket?.destroy()
   }

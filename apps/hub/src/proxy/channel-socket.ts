@@ -10,7 +10,7 @@ export class ChannelSocket extends Duplex {
   #written: ((error?: Error | null) => void) | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #isPumping = false
-  /** The value of `setTimeout`; Node's HTTP client reads it from this property. */
+  /** Timeout set by `setTimeout`, in milliseconds. Node's HTTP client reads it from this property. */
   timeout = 0
 
   constructor(channel: Channel) {

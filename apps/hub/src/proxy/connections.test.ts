@@ -16,7 +16,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-/** The hub's limits of requests in flight to one port of a device, and of waiting ones. */
+/** The hub's limit of requests in flight to one port of a device, and its limit of waiting requests. */
 const IN_FLIGHT = 8
 const WAITING = 128
 
@@ -126,7 +126,7 @@ describe('requests to one port of a device', () => {
     const { device, headers } = await customDevice(() => {})
     await using _ = device
     const session = hub.devices.get(device.deviceId)!
-    // 300 are more channels than a link opens and queues.
+    // 300 channels are more than a link opens and queues.
     for (let n = 0; n < 300; n++) session.open('forward/tcp/1').catch(() => {})
     expect(await ask('/', { headers })).toEqual({ status: 503, title: 'Too many requests' })
   })
@@ -160,7 +160,7 @@ describe('requests to one port of a device', () => {
 })
 
 describe('a reused connection that the device closes as the next request arrives', () => {
-  /** Answers the first request of each connection. At the second, sends `bytes` and closes the connection. */
+  /** Answers the first request of each connection. At the second request, sends `bytes` and closes the connection. */
   const endAfter = (bytes: string) => (socket: Socket) =>
     socket.once('data', () => {
       socket.write(FINE)

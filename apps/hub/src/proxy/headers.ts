@@ -14,8 +14,8 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 /**
- * Headers that are always forwarded, even if `Connection` lists them. Without them the receiver would see another end of the body, or the
- * message would lose its credentials.
+ * Headers that are always forwarded, even if `Connection` lists them. Without them the receiver would find a different end of the
+ * body, or the message would lose its credentials.
  */
 const END_TO_END = new Set([
   'authorization',
@@ -27,16 +27,19 @@ const END_TO_END = new Set([
   'origin',
   'set-cookie',
 ])
-/** Headers about the original client. The hub removes them from requests, because clients could forge them, and adds two of its own. */
+/**
+ * Headers about the original client. The hub removes them from requests, because clients could forge them, and adds
+ * `X-Forwarded-Proto` and `X-Forwarded-Host` of its own.
+ */
 const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.*)$/
 /** Headers by which a server controls a proxy in front of it. Devices must not control the operator's proxy. */
 const DIRECTIONS =
   /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
 /** The hub's own cookies. Browsers also send them to a device's host if a cookie domain of the hub covers both. */
 const OWN_COOKIE = /^(__(host|secure)-)?muster/i
-/** Text allowed in a header, bytes above ASCII included. */
+/** Valid text of a header. It may contain bytes above ASCII. */
 const HEAD_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
-/** An absolute URL, as redirects contain it. */
+/** Start of an absolute HTTP URL, as in redirects. The first group is the host name. */
 const ADDRESS = /^https?:\/\/([^/?#:@]+)(:\d*)?(?=[/?#]|$)/i
 
 /** Host name and origin of a device as browsers see them. */
@@ -79,13 +82,14 @@ export function requestHeaders(request: IncomingMessage, isSecure: boolean, isUp
     const lower = name.toLowerCase()
     if (dropped.has(lower) || FORWARDED.test(lower)) return []
     if (lower !== 'cookie') return [name, value]
-    // Cookies without a name are valid and passed on to the device.
+    // Cookies without a name are valid, so they are passed on to the device.
     const others = value.split(/;\s*/).filter(pair => pair !== '' && !OWN_COOKIE.test(pair))
     return others.length > 0 ? [name, others.join('; ')] : []
   })
-  // `Transfer-Encoding` is a hop-by-hop header and was removed. A body of unknown length is chunked again on this connection.
+  // `Transfer-Encoding` is a hop-by-hop header and was removed. A body of unknown length is chunked again on the connection to the
+  // device.
   if (request.headers['transfer-encoding'] !== undefined) kept.push('Transfer-Encoding', 'chunked')
-  // Without a length, Node would announce a chunked body for these methods. A length of 0 states that there is no body.
+  // Without a length, Node would announce a chunked body for methods that are not safe. A length of 0 states that there is no body.
   else if (request.headers['content-length'] === undefined && !isSafe(request))
     kept.push('Content-Length', '0')
   kept.push('X-Forwarded-Proto', isSecure ? 'https' : 'http', 'X-Forwarded-Host', request.headers.host!)
@@ -93,12 +97,12 @@ export function requestHeaders(request: IncomingMessage, isSecure: boolean, isUp
   return kept
 }
 
-/** Whether the method is safe (RFC 9110, 9.2.1), so that the request may be sent twice. */
+/** True if the method of a request is safe (RFC 9110, 9.2.1), so that the request may be sent twice. */
 export function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
-/** The headers of a device's answer without those of its connection. Cookies and redirects are limited to the device's own host. */
+/** The headers of a device's answer without its hop-by-hop headers. Cookies and redirects are limited to the device's own host. */
 export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, place: Place): string[] {
   const dropped = droppedOf(answer)
   const kept = pairsOf(answer.rawHeaders).flatMap(([name, value]): string[] => {
@@ -130,8 +134,8 @@ function isIdentity(encoding: string): boolean {
 }
 
 /**
- * The body of a device's answer to a request with this method. With `Transfer-Encoding: identity` Node reads until the connection closes,
- * but a device that keeps connections does not close it. Such a body is therefore cut at its `Content-Length`.
+ * The body of a device's answer to a request with this method. With `Transfer-Encoding: identity` Node reads until the connection
+ * closes, but a device that keeps connections does not close it. Such a body is therefore truncated at its `Content-Length`.
  */
 export function bodyOf(answer: IncomingMessage, method: string | undefined): AsyncIterable<Buffer> {
   const { 'transfer-encoding': encoding, 'content-length': length } = answer.headers
@@ -158,7 +162,7 @@ function reachable(address: string, { host, origin }: Place): string {
   return named?.toLowerCase() === host ? origin + address.slice(start!.length) : address
 }
 
-/** The device's reason phrase, or the standard one if it is not valid header text. */
+/** The reason phrase of a device's answer, or the standard phrase of its status if the device's phrase is not valid header text. */
 export function reasonOf({ statusCode, statusMessage = '' }: IncomingMessage): string {
   return HEAD_TEXT.test(statusMessage) ? statusMessage : (STATUS_CODES[statusCode!] ?? '')
 }
@@ -171,6 +175,7 @@ export function headText(answer: IncomingMessage, isUpgrade: boolean, place: Pla
   return `HTTP/1.1 ${answer.statusCode} ${reasonOf(answer)}\r\n${lines.join('')}${rest}\r\n`
 }
 
+/** Name-value pairs in a `Cookie` header. */
 export function cookiesOf(header: string): [name: string, value: string][] {
   return header.split(/;\s*/).flatMap((pair): [string, string][] => {
     const at = pair.indexOf('=')

@@ -11,7 +11,7 @@ export function hostLabel(deviceId: string): string {
   return encodeRadix(createHash('sha256').update(deviceId).digest(), BASE36)
 }
 
-/** Query parameter with the token of a link. A redirect removes it from the URL. */
+/** Query parameter that holds the token in a link to a device's page. A redirect removes it from the URL. */
 export const TOKEN_PARAMETER = 'muster_token'
 
 /** Decides which hosts belong to devices: names below the proxy domain, except the hub's own names. */
@@ -19,7 +19,7 @@ export class ProxyHosts {
   readonly #hub: URL
   readonly #own: ReadonlySet<string>
   readonly #domain: string | undefined
-  /** Result for the last `Host` header. The devices of a fleet all send the same one when they reconnect. */
+  /** Result for the last `Host` header. The devices of a fleet all send the same header when they reconnect. */
   #latest: { header: string | undefined; host: string | undefined } = { header: undefined, host: undefined }
 
   constructor({ proxyDomain, hosts }: Pick<Config, 'proxyDomain' | 'hosts'>, publicUrl: string) {
@@ -37,7 +37,9 @@ export class ProxyHosts {
     )
   }
 
-  /** The device host in a `Host` header, in lower case and without port; undefined for the hub's own names and foreign ones. */
+  /**
+   * The device host in a `Host` header, in lower case and without port; undefined for the hub's own names and for foreign names.
+   */
   deviceHost(hostHeader: string | undefined): string | undefined {
     if (hostHeader !== this.#latest.header)
       this.#latest = { header: hostHeader, host: this.#deviceHost(hostHeader) }
@@ -50,7 +52,7 @@ export class ProxyHosts {
     return host?.endsWith(`.${this.#domain}`) && !this.#own.has(host) ? host : undefined
   }
 
-  /** The default host name of a device. */
+  /** The default host name of a device. Throws `Invalid` when no proxy domain is set. */
   defaultHost(deviceId: string): string {
     return `${hostLabel(deviceId)}.${this.domain}`
   }
@@ -73,7 +75,7 @@ export class ProxyHosts {
     return `${protocol}//${host}${port && `:${port}`}`
   }
 
-  /** The link to a device's page with its token, as a browser first opens it. */
+  /** The URL that a browser first opens for a device's page. It contains the token. */
   linkTo(host: string, jwt: string): string {
     return `${this.originOf(host)}/?${TOKEN_PARAMETER}=${jwt}`
   }

@@ -128,7 +128,7 @@ function ask(
 
 type Link = { host: string; path: string; cookie: string }
 
-/** Issues a link to the device's port and opens it once. */
+/** Issues a link to the device's port and opens the link once. */
 async function opened(options: object = {}, by = owner): Promise<Link> {
   const { url } = await by.invoke('devices_IssueHttpProxyToken', {
     deviceId: device.deviceId,
@@ -212,7 +212,7 @@ describe('a web application on a device', () => {
     expect(answer.headers['x-accel-redirect']).toBeUndefined()
     expect(answer.headers['x-accel-expires']).toBeUndefined()
     expect(answer.headers['x-accel-buffering']).toBe('no')
-    // The header could clear the console's cookies if its host is below the same domain.
+    // The header could clear the console's cookies if the console's host is below the same domain.
     expect(answer.headers['clear-site-data']).toBeUndefined()
   })
 

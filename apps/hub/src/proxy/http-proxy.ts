@@ -31,9 +31,9 @@ import type { ProxyTokens } from './proxy-tokens.ts'
 
 /** Deadline for a device's service to begin its answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 120_000
-/** Deadline for the rest of a request that its service no longer reads, in milliseconds. */
+/** Deadline for the rest of a request's body that the device's service no longer reads, in milliseconds. */
 const REST_TIMEOUT_MS = 120_000
-/** Largest head of an answer, in bytes, as in browsers. */
+/** Largest size of an answer's head, in bytes. Browsers have the same limit. */
 const MAX_HEAD_BYTES = 256 * 1024
 
 type ProxyOptions = {
@@ -48,12 +48,12 @@ type ProxyOptions = {
   waitTimeoutMs?: number
 }
 
-/** Limit of waiting requests to one port of a device. Further ones get the "busy" page. */
+/** Limit of waiting requests to one port of a device. Further requests get the "busy" page. */
 const MAX_WAITING_PER_PORT = 128
 /** Longest wait of a request for a connection, in milliseconds. */
 const WAIT_TIMEOUT_MS = 30_000
 
-/** Serves the web pages of devices under their own host names. */
+/** True if a request is for a device and not for the hub, according to its `Host` header. */
 export type HttpProxy = {
   /** Whether a request is for a device, by its `Host` header, and not for the hub. */
   isFor(request: IncomingMessage): boolean
@@ -66,6 +66,7 @@ export type HttpProxy = {
 /** Connections to one port of a connected device, for the lifetime of its link. */
 type Port = { limiter: FairLimiter; agent: ChannelAgent }
 
+/** Creates the proxy that forwards requests for device hosts over the links of the devices. */
 export function createHttpProxy({
   publicUrl,
   hosts,
@@ -79,7 +80,7 @@ export function createHttpProxy({
   const cookieName = isSecure ? '__Host-muster-device' : 'muster-device'
   const ports = new WeakMap<DeviceSession, Map<number, Port>>()
 
-  /** The connections to one port of a device. They are pooled and close with the device's link. */
+  /** Returns the pooled connections to one port of a device. They close with the device's link. */
   function portOf(session: DeviceSession, port: number): Port {
     const ofSession = ports.get(session) ?? new Map<number, Port>()
     ports.set(session, ofSession)
@@ -122,8 +123,8 @@ export function createHttpProxy({
   }
 
   /**
-   * Sends a request to the device and resolves with the head of the answer. `over` is the browser's response or socket. When it closes, the
-   * exchange is over and its resources are freed. Throws `Unreachable`.
+   * Sends a request to the device and resolves to the head of the answer. `over` is the browser's response or socket. When it
+   * closes, the exchange is over and its resources are freed. Throws `Unreachable`.
    */
   async function forward(
     request: IncomingMessage,
@@ -144,7 +145,7 @@ export function createHttpProxy({
     const { limiter, agent } = portOf(session, access.port)
     // A request that waits and is sent twice adds more than the 10 listeners at which Node warns of a leak.
     over.setMaxListeners(20)
-    // For a browser that has left, `close` has already fired. It would never end a request that begins now.
+    // If the browser has already disconnected, `close` has already fired, so it would never end a request that begins now.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = recheckPermission(isAllowed, () => request.socket.destroy())
@@ -166,7 +167,7 @@ export function createHttpProxy({
       })
       over.once('close', () => upstream.destroy())
       upstream.once('close', () => takeRest(request))
-      // A request that was cut off must not look complete to the device.
+      // A truncated request must not look complete to the device.
       request.once('aborted', () => upstream.destroy(leftError()))
       if (isWithBody) request.pipe(upstream)
       else upstream.end()
@@ -174,7 +175,8 @@ export function createHttpProxy({
     }
     try {
       return await send().catch(error => {
-        // The device may have processed the lost request, so only requests with a safe method and without a body are sent again.
+        // The device may have processed the request before the connection was lost, so only requests with a safe method and without
+        // a body are sent again.
         if (!(error instanceof StaleConnection) || isWithBody || !isSafe(request)) throw error
         agent.closeIdle()
         return send()
@@ -202,7 +204,7 @@ export function createHttpProxy({
       }
       const headers = responseHeaders(answer, false, { host, origin: hosts.originOf(host) })
       response.writeHead(answer.statusCode!, reasonOf(answer), headers)
-      // Sends the head at once, because server-sent events have no body at first. `flushHeaders` would encode it in UTF-8.
+      // Sends the head at once, because server-sent events have no body at first. `flushHeaders` would encode the head in UTF-8.
       response.write('', 'latin1')
       await pipeline(bodyOf(answer, request.method), response)
     } catch (error) {
@@ -225,7 +227,7 @@ export function createHttpProxy({
         socket.once('finish', () => socket.destroy())
         return await pipeline(bodyOf(answer, request.method), socket)
       }
-      // Forwards the bytes that arrived together with either head.
+      // Forwards the bytes that arrived together with the head of the request or of the answer.
       device.write(head)
       socket.write(first!)
       await Promise.all([pipeline(socket, device), pipeline(device, socket)])
@@ -296,8 +298,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
-    // An answer that is cut off emits its own error. Other errors come from services that send more bytes than announced, and their answer
-    // is complete.
+    // A truncated answer emits its own error. Other errors come from services that send more bytes than announced; the answers of
+    // such services are complete.
     if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)
@@ -341,7 +343,7 @@ function pageOf(error: unknown): PageName {
     return error.reason === 'timed out' ? 'timeout' : 'closed'
   }
   const { code } = error as NodeJS.ErrnoException
-  // Public agents of 2025 accept a channel first and close it when nothing listens on the port (protocol 3.3).
+  // Published Nexigon agents of 2025 accept a channel first and close it when nothing listens on the port (protocol 3.3).
   if (code === 'ECONNRESET') return 'closed'
   return code?.startsWith('HPE_') || code?.startsWith('ERR_INVALID_') ? 'nonsense' : 'offline'
 }
@@ -355,13 +357,13 @@ function sendPage(response: ServerResponse, name: PageName, isHead: boolean): vo
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
-    // The unread rest of the body must not be parsed as the next request.
+    // Closes the connection, because the unread rest of the body must not be parsed as the next request.
     connection: 'close',
   })
   response.end(isHead ? undefined : html)
 }
 
-/** Whether a page of another site, such as another device's, sent the request. Top-level navigation by a link is allowed. */
+/** True if a page of another site, such as another device's page, sent the request. Top-level navigation by a link is allowed. */
 function isFromOtherSite(request: IncomingMessage, isUpgrade: boolean): boolean {
   const { origin, host } = request.headers
   const site = request.headers['sec-fetch-site']

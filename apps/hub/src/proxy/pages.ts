@@ -1,6 +1,7 @@
 /** A page that explains why a device's page cannot be shown. */
 type ProxyPage = { status: number; title: string; text: string; help: string }
 
+/** Pages that explain why a request did not reach a device, by the name of the reason. */
 export const PAGES = {
   noLink: {
     status: 401,

@@ -102,7 +102,7 @@ export class ProxyTokens {
         .executeTakeFirst()
       if (owner?.device_id !== deviceId)
         throw new ActionError('Invalid', 'hostname: another device has this name.')
-      // The limit is not checked here: the device may have more names from before it existed.
+      // The limit is not checked here: the device may have more names from before the limit existed.
       return
     }
     const { count } = await tx
@@ -145,7 +145,7 @@ export class ProxyTokens {
     return row?.redirect ?? undefined
   }
 
-  /** Whether any token, even an expired one, has this host name. If so, a new link to the device may help. */
+  /** True if any token, even an expired one, has this host name. A new link to the device may then help. */
   async isKnownHost(hostname: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('proxy_token')

@@ -41,7 +41,7 @@ async function exchange(request: string): Promise<string> {
   const ended = once(socket, 'close')
   socket.write(request.replace('HOST', `Host: ${page.host}\r\nCookie: ${page.cookie}`), 'latin1')
   await until('the hub answered', () => received.includes('\r\n\r\n') || socket.destroyed)
-  // If the hub read part of the request as a second request, its answer would precede the answer to this one.
+  // If the hub read part of the request as a second request, the answer to that part would precede the answer to this request.
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   await ended
   return received

@@ -9,8 +9,9 @@ const REMOVAL_TIMEOUT_MS = 5_000
 const REMOVAL_RETRY_MS = 5
 
 /**
- * Locks a data folder for this process. The lock file contains the process id and the start time. A lock left by a crash is
- * therefore recognized even if another program has the process id since. Throws `ConfigError` when another hub holds the lock.
+ * Locks a data folder for this process. The lock file contains the process id and the start time of the process. A lock left by a
+ * crash is therefore recognized even if another program has since got the process id. Throws `ConfigError` when another hub holds
+ * the lock.
  */
 export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
   const file = join(dataDir, 'hub.lock')
@@ -43,7 +44,9 @@ async function acquire(file: string, draft: string, deadline: number): Promise<n
   return undefined
 }
 
-/** Links the draft to the lock file unless that exists. A link is atomic, so no process reads a partly written lock. */
+/**
+ * Hard-links the draft to the lock file unless the lock file exists. Linking is atomic, so no process reads a partly written lock.
+ */
 async function linkDraft(draft: string, file: string): Promise<boolean> {
   try {
     await link(draft, file)
@@ -80,7 +83,7 @@ async function removeStale(
   return undefined
 }
 
-/** Process id in a lock, if that process is running and has the start time in the lock. */
+/** Returns the process id in a lock, if a process with that id is running and has the start time in the lock. */
 async function holderOf(lock: string): Promise<number | undefined> {
   const [pid, start] = lock.split(' ')
   const holder = Number(pid)

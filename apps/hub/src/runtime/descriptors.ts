@@ -22,8 +22,8 @@ function softLimit(): string {
 }
 
 /**
- * Descriptors that connections of devices may take. The rest is reserved for people, health checks, the database and files: 256
- * and a sixteenth of the limit, at most half of it.
+ * Number of descriptors that connections of devices may take. The rest is reserved for people, health checks, the database and
+ * files: 256 plus a sixteenth of the limit, but at most half of the limit.
  */
 export function descriptorsForDevices(maxDescriptors: number): number {
   return maxDescriptors - Math.min(Math.floor(maxDescriptors / 2), 256 + Math.floor(maxDescriptors / 16))

@@ -12,7 +12,7 @@ import { Output } from './output.ts'
 
 type Line = { msg: string; index?: number; dropped?: number }
 
-/** Makes a named pipe. The test controls how many bytes its reader takes, and parses them as JSON lines. */
+/** Makes a named pipe and a reader. The test controls how many bytes the reader takes. The reader parses them as JSON lines. */
 async function pipe() {
   const folder = await mkdtemp(join(tmpdir(), 'muster-output-'))
   const path = join(folder, 'pipe')
@@ -70,7 +70,7 @@ it.runIf(isLinux)('O4: a log reader of 8 KiB/s does not slow down the hub', asyn
     expect((await ask(hub, '/healthz')).status).toBe(200)
     slowestMs = Math.max(slowestMs, performance.now() - from)
   }
-  // Each call writes a log line, which this reader takes 30 ms to read.
+  // Each call writes a log line, and this reader needs 30 ms for a line.
   expect(slowestMs).toBeLessThan(1_000)
   clearInterval(reading)
   log.info('last')
@@ -91,7 +91,7 @@ it.runIf(isLinux)('O4: drops and counts lines beyond the queue limit', async () 
   const isReport = ({ dropped }: Line): boolean => dropped !== undefined
   await stuck.readUntil(isReport)
   const kept = stuck.lines().filter(({ msg }) => msg === 'filler')
-  // 64 KiB in the pipe and 1 MiB in the queue.
+  // The pipe holds 64 KiB and the queue 1 MiB.
   expect(kept.length).toBeGreaterThan(900)
   expect(kept.length).toBeLessThan(1_200)
   expect(stuck.lines().filter(isReport)).toMatchObject([

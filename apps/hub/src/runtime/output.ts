@@ -6,7 +6,7 @@ const MAX_QUEUED_BYTES = 1024 * 1024
 const MAX_WRITE_BYTES = 64 * 1024
 /** Pause before the next write to a full pipe, in milliseconds. */
 const RETRY_MS = 20
-/** Time for which a synchronous flush waits for a reader, in milliseconds. Lines beyond it are lost. */
+/** Time for which a synchronous flush waits for a reader, in milliseconds. Lines that are still queued then are lost. */
 const SYNC_TIMEOUT_MS = 1_000
 const LINE_BREAK = 10
 

@@ -6,8 +6,8 @@ import type { SessionCookie } from './request-caller.ts'
 const KNOWN_SECS = 365 * 24 * 60 * 60
 
 /**
- * Cookie that marks a browser as known to an account, after a sign-in or a mailed link of the account was opened in it. Failed
- * sign-ins from a known browser are counted separately. The cookie is not a credential.
+ * Cookie that marks a browser as known to an account. A browser gets it at a sign-in, or when it opens a link mailed to the owner
+ * of the account. Failed sign-ins from a known browser are counted separately. The cookie is not a credential.
  */
 export class KnownBrowsers {
   readonly #core: () => { jwts: Jwts }

@@ -41,7 +41,7 @@ export function isForeignOrigin(request: FastifyRequest, cookie: SessionCookie):
   return request.headers.origin !== undefined && !isSameOrigin(request, cookie)
 }
 
-/** True if `Origin` is the requested host. It must be an HTTPS origin if the cookie is for HTTPS only. */
+/** True if the host of `Origin` is the requested host. If the cookie is for HTTPS only, `Origin` must also be an HTTPS origin. */
 function isSameOrigin(request: FastifyRequest, { isSecure }: SessionCookie): boolean {
   const { origin, host } = request.headers
   const from = URL.parse(origin ?? '')

@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import type { Db } from '../database/client/connection.ts'
 import type { Logger } from '../runtime/log.ts'
 
-/** Minimum time between two writes of the last use of a token, in milliseconds. */
+/** Minimum time between two writes of the last use of the same token, in milliseconds. */
 const REST_MS = 60_000
-/** Interval in which uses are written, in milliseconds. The first use of a token appears in lists after up to this time. */
+/** Interval at which uses are written, in milliseconds. The first use of a token appears in lists after at most this time. */
 const SWEEP_MS = 1_000
 /** Limit of tokens in memory. Uses of further tokens are not recorded until there is room. */
 const MAX_TOKENS = 10_000

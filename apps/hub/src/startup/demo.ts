@@ -8,7 +8,7 @@ import type { Hub } from '../hub.ts'
 import type { Logger } from '../runtime/log.ts'
 
 const DEVICE_COUNT = 24
-/** Interval in which devices of the fleet without a name get one, in milliseconds. */
+/** Interval at which unnamed devices of the fleet get a name, in milliseconds. */
 const NAME_EVERY_MS = 2_000
 const AGENT = join(import.meta.dirname, '../../../agent/muster-agent.js')
 
@@ -65,7 +65,7 @@ export async function startDemo(hub: Hub, dataDir: string, log: Logger): Promise
 /** Deployment token of the demo's project. A file keeps it, because the database has only its hash. */
 async function demoToken(hub: Hub, file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => undefined)
-  // The token is unknown if its project was deleted or the database is another one.
+  // The token is unknown if its project was deleted or if the hub uses another database than before.
   if (kept && (await isKnown(hub, publicIdOf(kept)))) return kept
   const admin = await hub.db
     .selectFrom('user')

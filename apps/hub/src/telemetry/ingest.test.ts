@@ -190,7 +190,7 @@ describe('an event', () => {
     const stored = await storedEvents([device.deviceId])
     expect(stored).toHaveLength(8)
     expect(new Set(stored.map(row => row.event_id)).size).toBe(8)
-    // An event id is unique per device, so another device may use the same one.
+    // An event id is unique per device, so another device may use the same id.
     await publish(other, ...events)
     expect(await storedEvents([other.deviceId])).toHaveLength(3)
   })
@@ -213,7 +213,7 @@ describe('an event', () => {
     await session.lock('device_event')
     const sent = [publish(senders[0]!, events[0]!)]
     await session.waitingStatements(1)
-    // Then a second batch, and a command of a person.
+    // Sends a second batch, and then a command of a person with the same events.
     sent.push(publish(senders[1]!, events[1]!, newEvent('new')))
     await session.waitingStatements(2)
     sent.push(fleet.owner.invoke('devices_PublishEvents', { deviceId, events: events as never }))
@@ -287,7 +287,8 @@ describe('a property', () => {
     await using fleet = await fleetOf(12)
     await Promise.all(
       fleet.devices.map(async device => {
-        // Calls on one channel keep their order. As they do not wait for answers, they share batches with those of other devices.
+        // Calls on one channel keep their order. The calls do not wait for answers, so they share batches with calls of other
+        // devices.
         const writes = Array.from({ length: 50 }, (_, index) => set(device, 'counter', index))
         await Promise.all(writes)
       }),
@@ -460,7 +461,7 @@ describe('a property', () => {
       '{"\\u0000":1}',
       '{"\\udfff":[1e-17000]}',
     ]
-    // All at once, so that they share batches.
+    // Sends all values at once, so that they share batches.
     const results = await Promise.all(
       values.map((value, index) =>
         invoke('devices_SetProperty', `{"deviceId":"${deviceId}","name":"p${index}","value":${value}}`),

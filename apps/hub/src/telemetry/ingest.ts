@@ -105,8 +105,8 @@ const MAX_PLANNED_ROWS = 32
 const LINGER_MS = 4
 
 /**
- * Time after a repeated event during which more are expected, in milliseconds. Devices repeat events after lost connections, all at
- * once. The plain insert of a batch with a repeated event fails, so batches use `on conflict` during that time.
+ * Time after a repeated event during which more repeated events are expected, in milliseconds. Devices repeat events after lost
+ * connections, all at once. The plain insert of a batch with a repeated event fails, so batches use `on conflict` during that time.
  */
 const RESENDS_MS = 10_000
 
@@ -134,7 +134,7 @@ export class Ingest {
       maxWaitingPerOwner: 8 * 1024 * 1024,
       lingerMs: LINGER_MS,
       retryForMs: 30_000,
-      // Devices get an error as well, but no operator sees it there.
+      // Devices get the error as well, but operators do not see the errors of devices.
       onGivenUp: (error: unknown) => {
         if (isConnectionError(error)) log.error({ err: error }, 'telemetry of devices could not be stored')
       },
@@ -150,7 +150,7 @@ export class Ingest {
       weigh: call => call.bytes,
       write: calls => this.#writeEvents(calls).catch(noted),
     })
-    // Only one batch at a time, so that writes of one property cannot overtake each other.
+    // Writes only one batch at a time, so that writes of one property cannot overtake each other.
     this.#properties = new Batcher({
       ...limits,
       parallel: 1,
@@ -246,7 +246,10 @@ export class Ingest {
     }
   }
 
-  /** Returns the late writes, whose property another transaction created or removed meanwhile. Repeat them before later writes. */
+  /**
+   * Writes at most one value per property. Returns the late writes, whose property another transaction created or removed
+   * meanwhile. Repeat the late writes before later writes of the same property.
+   */
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
