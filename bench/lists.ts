@@ -18,7 +18,7 @@ const SECS = 5
 const CONNECTIONS = 16
 const PAGE_SIZE = 50
 
-/** SQL of one page in the middle of a device list: its columns and its order. */
+/** Bare statement for one page in the middle of a device list, with the columns and the order of the action `projects_QueryDevices`. */
 const PAGE = `
   select device_id, name, hostname, first_seen, is_connected, pending_certificates, health, last_connected_at from device
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`

@@ -52,8 +52,8 @@ function filesIn(path: string): string[] {
 }
 
 /**
- * Compresses the built assets with the strongest settings. Their names contain content hashes, so each file is compressed only
- * once.
+ * Compresses the built assets, so that the hub need not compress them for each request. The strongest settings are slow, but each
+ * file is compressed only once per build.
  */
 function compress(folder: string): void {
   for (const name of readdirSync(folder)) {

@@ -8,7 +8,7 @@ import { afterAll, expect, it } from 'vitest'
 import { loadConfig } from '../config.ts'
 import { loadInstanceKey } from '../credentials/instance-key.ts'
 import { openDatabase } from '../database/client/connection.ts'
-import { visitEmbeddedDatabase } from '../database/server/embedded.ts'
+import { openEmbeddedDatabase } from '../database/server/embedded.ts'
 import { createHub, type Hub } from '../hub.ts'
 import { sealFinishedRows } from './seal.ts'
 import type { AuditReport } from './verify.ts'
@@ -51,7 +51,7 @@ async function embeddedHub(dataDir: string): Promise<Hub> {
 
 /** Runs a statement as an intruder with write access to the embedded database, while its hub runs or not. */
 async function tamper(dataDir: string, statement: string): Promise<void> {
-  await using visit = await visitEmbeddedDatabase(dataDir, log)
+  await using visit = await openEmbeddedDatabase(dataDir, log)
   await using database = openDatabase(visit.connection, () => {})
   await database.pool.query(statement)
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { instanceKeyOf, loadInstanceKey } from '../credentials/instance-key.ts'
 import { openDatabase } from '../database/client/connection.ts'
 import { sqlState } from '../database/client/errors.ts'
-import { visitEmbeddedDatabase } from '../database/server/embedded.ts'
+import { openEmbeddedDatabase } from '../database/server/embedded.ts'
 import { checkExternalDatabase, externalConnection } from '../database/server/external.ts'
 import { MigrationError } from '../database/server/migrate.ts'
 import { createLog } from '../runtime/log.ts'
@@ -68,7 +68,7 @@ async function verifyInstance(
   if (databaseUrl !== undefined) await checkExternalDatabase(databaseUrl)
   const connection =
     databaseUrl === undefined
-      ? stack.use(await visitEmbeddedDatabase(dataDir, log)).connection
+      ? stack.use(await openEmbeddedDatabase(dataDir, log)).connection
       : externalConnection(databaseUrl)
   // A broken connection also fails the statement that runs on it, so the error handler has nothing to add.
   const { pool } = stack.use(openDatabase(connection, () => {}))

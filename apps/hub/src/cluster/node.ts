@@ -90,7 +90,7 @@ export async function runningNodes(db: Db) {
 }
 
 /** True if at least two nodes stored a heartbeat in the last minute. This node and nodes that have left count as well. */
-export async function hasHadCompany(db: Db): Promise<boolean> {
+export async function hadOtherNodeRecently(db: Db): Promise<boolean> {
   const nodes = await db
     .selectFrom('cluster_node')
     .where('last_heartbeat', '>', sql<Date>`now() - interval '1 minute'`)

@@ -22,7 +22,7 @@ it('accepts a new key when no other node runs, and warns unless the previous key
   timeout: 60_000,
 }, async () => {
   await using database = await scratchDatabase('muster')
-  const told = 'the instance key has changed'
+  const warning = 'the instance key has changed'
   for (const [instanceKey, previousInstanceKey, isLogged] of [
     [KEY, undefined, false],
     [OTHER, undefined, true],
@@ -32,6 +32,6 @@ it('accepts a new key when no other node runs, and warns unless the previous key
     const { log, lines } = capturedLog()
     await using hub = await testHub({ databaseUrl: database.url, instanceKey, previousInstanceKey }, log)
     expect(await hub.readiness.state()).toEqual({ status: 'ready' })
-    expect(JSON.stringify(lines).includes(told)).toBe(isLogged)
+    expect(JSON.stringify(lines).includes(warning)).toBe(isLogged)
   }
 })

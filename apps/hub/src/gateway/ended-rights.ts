@@ -1,6 +1,6 @@
 import { every } from '@muster/concurrency'
 import type pg from 'pg'
-import { hasHadCompany } from '../cluster/node.ts'
+import { hadOtherNodeRecently } from '../cluster/node.ts'
 import type { Db } from '../database/client/connection.ts'
 import { type DeviceRegistry, REPLACED } from '../links/registry.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -34,7 +34,7 @@ const ENDED = {
 export function watchRights({ db, pool, devices, log }: Options): AsyncDisposable {
   const look = async (): Promise<void> => {
     const { sessions } = devices
-    if (sessions.length === 0 || !(await hasHadCompany(db))) return
+    if (sessions.length === 0 || !(await hadOtherNodeRecently(db))) return
     const { rows } = await pool.query<Ended>(ENDED, [
       sessions.map(({ tokenId }) => tokenId),
       sessions.map(({ certificateId }) => certificateId),

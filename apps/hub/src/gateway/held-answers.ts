@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * Delay of an answer to a client IP with too many refused connections, in milliseconds. 16 clients in a loop then get 16 answers a
- * second.
+ * Delay of an answer to a client IP with too many refused connections, in milliseconds. A client that reconnects after each refusal
+ * then gets at most one answer per second and connection.
  */
 const HOLD_MS = 1_000
 /**

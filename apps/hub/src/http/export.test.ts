@@ -212,7 +212,7 @@ describe('an export', () => {
       headers: { cookie: ada.cookie },
     })
     expect(response.status).toBe(200)
-    // Removes the right while a page is being read, long before the last page.
+    // Removes the caller's membership, and so the right to read, while one of the first pages of rows is read from the database.
     await database.lock('audit_event')
     await hub.db.deleteFrom('organization_member').where('organization_id', '=', organizationId).execute()
     await database.release()

@@ -12,7 +12,7 @@ import type { ObjectStores } from './object-stores.ts'
  * Maximum time that one sweep spends on removals in one object store: 1 minute, in milliseconds. Further removals wait for the next
  * sweep.
  */
-const STORE_TURN_MS = 60 * 1000
+const MAX_STORE_MS = 60 * 1000
 
 type BlobSweepOptions = {
   db: Db
@@ -106,8 +106,9 @@ export class BlobSweep {
       .orderBy(sql`store_id is not null, random()`)
       .execute()
     for (const { store_id: storeId } of places) {
-      const turn = storeId === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(STORE_TURN_MS)])
-      await this.#removeDueFrom(storeId, turn)
+      const storeSignal =
+        storeId === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(MAX_STORE_MS)])
+      await this.#removeDueFrom(storeId, storeSignal)
     }
   }
 

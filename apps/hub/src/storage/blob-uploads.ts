@@ -158,8 +158,8 @@ function stallSignal(request: IncomingMessage): Disposable & { signal: AbortSign
   let readBytes = socket.bytesRead
   const timer = setInterval(() => {
     // While received bytes wait in the buffer, the hub is slow and not the client, so the upload does not count as stalled.
-    const isItsTurn = !request.complete && request.readableLength === 0
-    if ((socket.bytesRead === readBytes && isItsTurn) || performance.now() > endsAtMs)
+    const awaitsClient = !request.complete && request.readableLength === 0
+    if ((socket.bytesRead === readBytes && awaitsClient) || performance.now() > endsAtMs)
       controller.abort(new ActionError('Invalid', 'The upload took too long.', { status: 408 }))
     readBytes = socket.bytesRead
   }, STALL_MS)

@@ -50,11 +50,11 @@ type IngestOptions = {
  * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest version.
  * So `old` has the value that the write replaces. Rows are locked in the order of device and name, so that two batches cannot deadlock.
  *
- * A row that another transaction inserted after the snapshot cannot be locked. Its write is left out as late, and the next statement
- * repeats it on top of that row. A row that is in the snapshot but could not be locked was removed meanwhile. Its write is late as
- * well, because only the next statement sees the version floor that the removal stored.
+ * Two kinds of writes are skipped as `late`, and the caller repeats them in a new statement, which has a new snapshot:
+ * - Another transaction inserted the row after the snapshot, so the row is invisible here and cannot be locked.
+ * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the version floor that the deletion stored.
  *
- * Returns the writes that were left out and those that repeat the stored value, by position.
+ * Returns the positions of the skipped writes, and of the writes whose value equals the stored one.
  */
 const UPSERT_PROPERTIES = `
     with input as (

@@ -91,7 +91,7 @@ export function openDatabase(
   const clients = new Set<pg.PoolClient>()
   pool.on('connect', client => {
     clients.add(client)
-    ;(client as pg.PoolClient & PreparingClient).endWhenSilent(silentMs)
+    ;(client as pg.PoolClient & PreparingClient).closeWithoutTraffic(silentMs)
   })
   pool.on('remove', client => clients.delete(client))
   const lookUps = new LookUps(

@@ -9,16 +9,17 @@ const BACKEND = 'select pg_backend_pid() as pid, $1::text as asked'
 type Backend = { pid: number; asked: string }
 
 it('answers concurrent look-ups with their own rows over one connection', async () => {
-  await using visit = await newVisit()
+  await using database = await openTestDatabase()
   const asked = Array.from({ length: 200 }, (_, at) => `question ${at}`)
-  const rows = (await Promise.all(asked.map(one => visit.ask(one)))).flat()
+  const rows = (await Promise.all(asked.map(one => database.ask(one)))).flat()
   expect(rows.map(row => row.asked)).toEqual(asked)
   expect(new Set(rows.map(row => row.pid)).size).toBe(1)
 })
 
 it('fails one look-up without failing those around it', async () => {
-  await using visit = await newVisit()
-  const number = (value: string) => select<{ number: number }>(visit.db, 'select $1::int as number', [value])
+  await using database = await openTestDatabase()
+  const number = (value: string) =>
+    select<{ number: number }>(database.db, 'select $1::int as number', [value])
   const answers = await Promise.allSettled(['1', 'none', '3', 'none', '5'].map(number))
   expect(answers.map(answer => (answer.status === 'fulfilled' ? answer.value[0] : 'refused'))).toEqual([
     { number: 1 },
@@ -30,35 +31,35 @@ it('fails one look-up without failing those around it', async () => {
 })
 
 it('shows rows of an open transaction only inside it', async () => {
-  await using visit = await newVisit()
-  await visit.pool.query('create table note (text text)')
+  await using database = await openTestDatabase()
+  await database.pool.query('create table note (text text)')
   const count = 'select count(*) from note where text = $1'
-  await visit.db.transaction().execute(async tx => {
+  await database.db.transaction().execute(async tx => {
     await select(tx, 'insert into note values ($1)', ['written'])
     expect(await select(tx, count, ['written'])).toEqual([{ count: 1 }])
-    expect(await select(visit.db, count, ['written'])).toEqual([{ count: 0 }])
+    expect(await select(database.db, count, ['written'])).toEqual([{ count: 0 }])
   })
 })
 
 it('rejects look-ups in flight when the connection breaks, and opens another', async () => {
-  await using visit = await newVisit()
-  const [before] = await visit.ask('before')
-  const underWay = select(visit.db, 'select pg_sleep($1)', [60])
-  const behindIt = visit.ask('behind')
-  const settled = Promise.allSettled([underWay, behindIt])
+  await using database = await openTestDatabase()
+  const [before] = await database.ask('before')
+  const inFlight = select(database.db, 'select pg_sleep($1)', [60])
+  const behindIt = database.ask('behind')
+  const settled = Promise.allSettled([inFlight, behindIt])
   await until('the statement runs', async () => {
-    const { rows } = await visit.pool.query<{ query: string }>(
+    const { rows } = await database.pool.query<{ query: string }>(
       'select query from pg_stat_activity where pid = $1',
       [before!.pid],
     )
     return rows[0]!.query.includes('pg_sleep')
   })
-  await visit.pool.query('select pg_terminate_backend($1)', [before!.pid])
+  await database.pool.query('select pg_terminate_backend($1)', [before!.pid])
   expect((await settled).map(one => one.status)).toEqual(['rejected', 'rejected'])
-  const [after] = await visit.ask('after')
+  const [after] = await database.ask('after')
   expect(after!.asked).toBe('after')
   expect(after!.pid).not.toBe(before!.pid)
-  expect(visit.errors).not.toEqual([])
+  expect(database.errors).not.toEqual([])
 })
 
 it('rejects when the database cannot be reached, and connects again for the next look-up', async () => {
@@ -71,21 +72,24 @@ it('rejects when the database cannot be reached, and connects again for the next
 })
 
 it('replans a statement after its table has grown', async () => {
-  await using visit = await newVisit()
-  await visit.pool.query(`create table thing (place int, name text, kind int, unique (place, name))`)
-  await visit.pool.query('create index thing_by_kind on thing (place, kind)')
-  await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(1, 5) n`)
-  await visit.pool.query('analyze thing')
-  const ask = () => select(visit.db, 'select kind from thing where place = $1 and name = $2', [1, 'thing 3'])
+  await using database = await openTestDatabase()
+  await database.pool.query(`create table thing (place int, name text, kind int, unique (place, name))`)
+  await database.pool.query('create index thing_by_kind on thing (place, kind)')
+  await database.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(1, 5) n`)
+  await database.pool.query('analyze thing')
+  const ask = () =>
+    select(database.db, 'select kind from thing where place = $1 and name = $2', [1, 'thing 3'])
   for (let time = 0; time < 10; time++) await ask()
-  const prepared = await select<{ name: string }>(visit.db, 'select name from pg_prepared_statements', [])
+  const prepared = await select<{ name: string }>(database.db, 'select name from pg_prepared_statements', [])
   const plan = async (): Promise<string> => {
     const text = `explain execute ${prepared[0]!.name} (1, 'thing 3')`
-    return (await select<{ 'QUERY PLAN': string }>(visit.db, text, [])).map(row => row['QUERY PLAN']).join()
+    return (await select<{ 'QUERY PLAN': string }>(database.db, text, []))
+      .map(row => row['QUERY PLAN'])
+      .join()
   }
   expect(await plan()).toContain('Seq Scan')
   // Until an ANALYZE runs, PostgreSQL itself keeps the old plan.
-  await visit.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(6, 50000) n`)
+  await database.pool.query(`insert into thing select 1, 'thing ' || n, 0 from generate_series(6, 50000) n`)
   await until('the plan is new', async () => (await plan()).includes('thing_place_name_key'), 20_000)
   expect(await ask()).toEqual([{ kind: 0 }])
 })
@@ -130,14 +134,14 @@ it('destroys a connection without answers although queries keep coming', async (
 })
 
 it('answers look-ups in flight when it is closed, and rejects later ones', async () => {
-  const visit = await newVisit()
-  const underWay = visit.ask('last')
-  await visit[Symbol.asyncDispose]()
-  expect(await underWay).toMatchObject([{ asked: 'last' }])
-  await expect(visit.ask('late')).rejects.toThrow('closed')
+  const database = await openTestDatabase()
+  const inFlight = database.ask('last')
+  await database[Symbol.asyncDispose]()
+  expect(await inFlight).toMatchObject([{ asked: 'last' }])
+  await expect(database.ask('late')).rejects.toThrow('closed')
 })
 
-async function newVisit() {
+async function openTestDatabase() {
   const scratch = await scratchDatabase()
   const errors: Error[] = []
   const database = openDatabase(scratch.connection, error => errors.push(error))

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { timeoutError } from './errors.ts'
 
 /** `inFlight` look-ups wait for an answer. `heardAtMs` is the time of the last answer, or of the first look-up after an idle time. */
-type Connection = { client: pg.Client; socket: Socket; inFlight: number; heardAtMs: number }
+type Connection = { client: pg.Client; socket: Socket; inFlight: number; lastAnswerAtMs: number }
 
 /**
  * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one event-loop
@@ -15,7 +15,7 @@ export class LookUps {
   readonly #idleMs: number
   readonly #onError: (error: Error) => void
   #connection: Promise<Connection> | undefined
-  #isGathering = false
+  #isCorked = false
   #hasEnded = false
 
   /**
@@ -37,20 +37,20 @@ export class LookUps {
     const opening = this.#connection
     const connection = await opening
     const nowMs = performance.now()
-    if (connection.inFlight === 0) connection.heardAtMs = nowMs
+    if (connection.inFlight === 0) connection.lastAnswerAtMs = nowMs
     // Steady queries reset the socket's idle timer even when the server is dead, so unanswered time is checked separately.
-    else if (nowMs - connection.heardAtMs > this.#idleMs) {
+    else if (nowMs - connection.lastAnswerAtMs > this.#idleMs) {
       if (this.#connection === opening) this.#connection = undefined
       connection.socket.destroy(timeoutError(this.#idleMs))
       return this.select(text, values)
     }
-    this.#gather(connection.socket)
+    this.#cork(connection.socket)
     connection.inFlight++
     try {
       return (await connection.client.query<Row>(text, values)).rows
     } finally {
       connection.inFlight--
-      connection.heardAtMs = performance.now()
+      connection.lastAnswerAtMs = performance.now()
     }
   }
 
@@ -64,12 +64,12 @@ export class LookUps {
   }
 
   /** Corks the socket until the end of this event-loop turn, so that all look-ups of the turn leave in one write. */
-  #gather(socket: Socket): void {
-    if (this.#isGathering) return
-    this.#isGathering = true
+  #cork(socket: Socket): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
     socket.cork()
     setImmediate(() => {
-      this.#isGathering = false
+      this.#isCorked = false
       socket.uncork()
     })
   }
@@ -77,7 +77,7 @@ export class LookUps {
   #connect(): Promise<Connection> {
     const socket = new Socket()
     const client = this.#open(socket)
-    const forget = (): void => {
+    const discard = (): void => {
       if (this.#connection === connection) this.#connection = undefined
     }
     const connecting = async (): Promise<Connection> => {
@@ -86,21 +86,21 @@ export class LookUps {
       // The idle timeout is set only after connecting, for which the client has its own timeout. Ending a client while it connects
       // would leave the promise of `connect` pending forever.
       socket.setTimeout(this.#idleMs, () => {
-        forget()
+        discard()
         void client.end()
         // `end` waits for a server that does not answer. Destroying the socket rejects the look-ups in flight.
         socket.destroySoon()
       })
-      return { client, socket, inFlight: 0, heardAtMs: 0 }
+      return { client, socket, inFlight: 0, lastAnswerAtMs: 0 }
     }
     // The broken connection is not used again: the next look-up opens another connection.
     client.on('error', error => {
-      forget()
+      discard()
       this.#onError(error)
     })
-    client.on('end', forget)
+    client.on('end', discard)
     const connection = connecting()
-    connection.catch(forget)
+    connection.catch(discard)
     return connection
   }
 }

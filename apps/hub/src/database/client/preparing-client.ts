@@ -80,7 +80,7 @@ export class PreparingClient extends pg.Client {
    * Destroys the connection after `silentMs` without traffic, unless its statement has no timeout. The operating system would
    * detect an unreachable server only after about 15 minutes.
    */
-  endWhenSilent(silentMs: number): void {
+  closeWithoutTraffic(silentMs: number): void {
     const socket = this.connection.stream as Socket
     socket.setTimeout(silentMs).on('timeout', () => {
       if (this.#hasTimeout) socket.destroy(timeoutError(silentMs))

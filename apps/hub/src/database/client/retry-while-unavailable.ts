@@ -8,18 +8,21 @@ const MAX_WAIT_MS = 30_000
 const PAUSE_MS = 200
 
 /**
- * Runs a query, and retries it while the database is unavailable or when a row was deleted in between (`NoResultError`). Devices
- * that connect need this: a published Nexigon agent that is refused retries only after a minute (decisions, "Devices"), and
- * one-shot commands never retry. Stops retrying when `isOver` returns true.
+ * Runs `query`. Retries it while the database is unavailable, and when a row that it had found was deleted before it was used
+ * (`NoResultError`). Connecting devices need this: after a refusal, a published Nexigon agent waits a minute before it retries
+ * (decisions, "Devices"), and one-shot commands never retry. Stops retrying when `isAborted` returns true.
  */
-export async function retryWhileUnavailable<T>(look: () => Promise<T>, isOver: () => boolean): Promise<T> {
+export async function retryWhileUnavailable<T>(
+  query: () => Promise<T>,
+  isAborted: () => boolean,
+): Promise<T> {
   const deadline = performance.now() + MAX_WAIT_MS
   for (;;) {
     try {
-      return await look()
+      return await query()
     } catch (error) {
       const mayPass = isConnectionError(error) || isDeadlock(error) || error instanceof NoResultError
-      if (!mayPass || isOver() || performance.now() > deadline) throw error
+      if (!mayPass || isAborted() || performance.now() > deadline) throw error
     }
     await pause(PAUSE_MS)
   }

@@ -114,7 +114,7 @@ it('S2: accepts only small values for a while after an external database reporte
     reserveBytes: MIB,
     readiness: hub.readiness,
     log: capturedLog().log,
-    lookMs: 10,
+    checkIntervalMs: 10,
     fullMs: 100,
   })
   quick.note(Object.assign(new Error('other'), { code: '53200' }))

@@ -8,7 +8,7 @@ import type { Readiness } from './readiness.ts'
 
 const MIB = 1024 * 1024
 /** Interval of checks of the free space, in milliseconds. */
-const LOOK_MS = 1_000
+const CHECK_INTERVAL_MS = 1_000
 /** Minimum of free space for requesting a checkpoint, in bytes. PostgreSQL panics when it cannot write a checkpoint's files. */
 const CHECKPOINT_FREE_BYTES = 16 * MIB
 /** Minimum time between two checkpoints while space is low, in milliseconds. */
@@ -34,7 +34,7 @@ export type DiskSpaceOptions = {
   reserveBytes: number
   readiness: Pick<Readiness, 'degrade' | 'restore'>
   log: Logger
-  lookMs?: number
+  checkIntervalMs?: number
   fullMs?: number
 }
 
@@ -53,12 +53,12 @@ export class DiskSpace implements AsyncDisposable {
   #checkpointAtMs = Number.NEGATIVE_INFINITY
 
   constructor(options: DiskSpaceOptions) {
-    const { disk, log, lookMs = LOOK_MS } = options
+    const { disk, log, checkIntervalMs = CHECK_INTERVAL_MS } = options
     this.#options = options
     this.#reserve = disk && join(disk.folder, 'reserve')
     this.#loop = every(
-      lookMs,
-      () => this.#look(),
+      checkIntervalMs,
+      () => this.#check(),
       error => log.warn({ err: error }, 'the check of the disk space failed'),
     )
   }
@@ -76,7 +76,7 @@ export class DiskSpace implements AsyncDisposable {
     this.#setLow(`the database reported a full disk, SQLSTATE ${DISK_FULL}`)
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { disk, lowBytes, reserveBytes } = this.#options
     const nowMs = performance.now()
     const isFull = nowMs < this.#fullUntilMs
@@ -86,7 +86,7 @@ export class DiskSpace implements AsyncDisposable {
     }
     const { bavail, bsize } = await statfs(disk.folder)
     const freeBytes = bavail * bsize
-    if (isFull || freeBytes < Math.max(reserveBytes / 2, lowBytes / 4)) await this.#giveUpReserve(freeBytes)
+    if (isFull || freeBytes < Math.max(reserveBytes / 2, lowBytes / 4)) await this.#deleteReserve(freeBytes)
     // Hysteresis: the low state ends a tenth above the threshold, so that it does not begin again at once.
     const isLow = freeBytes < (this.#lowReason === undefined ? lowBytes : lowBytes * 1.1)
     if (isLow) {
@@ -119,7 +119,7 @@ export class DiskSpace implements AsyncDisposable {
     }
   }
 
-  async #giveUpReserve(freeBytes: number): Promise<void> {
+  async #deleteReserve(freeBytes: number): Promise<void> {
     if (!this.#hasReserve) return
     await rm(this.#reserve!, { force: true })
     this.#hasReserve = false

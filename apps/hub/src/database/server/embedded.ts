@@ -189,7 +189,7 @@ function walMebibytes(diskBytes: number): number {
  * this data folder, else starts a server until disposal. Never creates a database. Throws `EmbeddedDatabaseError`, and
  * `ConfigError` while a hub holds the folder but its server accepts no connection.
  */
-export async function visitEmbeddedDatabase(
+export async function openEmbeddedDatabase(
   dataDir: string,
   log: Logger,
 ): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {
@@ -204,14 +204,14 @@ export async function visitEmbeddedDatabase(
   if (host !== undefined) {
     const { hub: password } = await readSecrets(secretsFile(dataDir))
     const connection = { host, user: 'muster_hub', password, database: 'muster' }
-    const isLetIn = await asAdmin(
+    const acceptsConnection = await asAdmin(
       { ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
       async () => {},
     ).then(
       () => true,
       () => false,
     )
-    if (isLetIn) return { connection, [Symbol.asyncDispose]: async () => {} }
+    if (acceptsConnection) return { connection, [Symbol.asyncDispose]: async () => {} }
   }
   await using stack = new AsyncDisposableStack()
   stack.use(await lockDataDir(dataDir))
@@ -433,8 +433,8 @@ async function releaseStaleLock(data: string): Promise<void> {
   if (lock === '') return rm(file, { force: true })
   const pid = Number(lock.split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return
-  const told = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  const isZombie = told.slice(told.lastIndexOf(')') + 2).startsWith('Z')
+  const procStat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const isZombie = procStat.slice(procStat.lastIndexOf(')') + 2).startsWith('Z')
   const works = await stat(`/proc/${pid}/cwd`).catch(() => undefined)
   const { dev, ino } = await stat(data)
   const isOther = works !== undefined && (works.dev !== dev || works.ino !== ino)

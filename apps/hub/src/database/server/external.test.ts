@@ -73,8 +73,8 @@ it.each([
 
 it('O6: accepts known TLS modes without a warning and refuses unknown ones', async () => {
   const warnings: Error[] = []
-  const hear = (warning: Error): void => void warnings.push(warning)
-  process.on('warning', hear)
+  const collect = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', collect)
   for (const mode of ['prefer', 'require', 'verify-ca', 'verify-full'])
     await expect(checkExternalDatabase(`postgresql://a:b@127.0.0.1:1/x?sslmode=${mode}`)).rejects.toThrow(
       'ECONNREFUSED',
@@ -83,7 +83,7 @@ it('O6: accepts known TLS modes without a warning and refuses unknown ones', asy
     'MUSTER_DATABASE_URL: found sslmode="requre", expected one of disable, prefer, require, verify-ca, verify-full, no-verify.',
   )
   await new Promise(setImmediate)
-  process.off('warning', hear)
+  process.off('warning', collect)
   expect(warnings.filter(({ message }) => message.includes('SSL'))).toEqual([])
   const { connectionString } = externalConnection('postgresql://a:b@db/x?sslmode=require')
   expect(connectionString).toBe('postgresql://a:b@db/x?sslmode=verify-full')

@@ -43,9 +43,9 @@ async function pgBouncer({ connection }: ScratchDatabase, mode: string) {
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let told = ''
-  child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()))
-  await until('it listens', () => told.includes('process up'))
+  let output = ''
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  await until('it listens', () => output.includes('process up'))
   return {
     url: `postgresql://${user}@127.0.0.1:${port}/${database}`,
     async [Symbol.asyncDispose]() {

@@ -52,8 +52,11 @@ export function summaryOf(name: string, text: string): { hostname: string | null
   const column = summaryColumnOf(name)
   if (!column) return summary
   const value = new RawJson(text).parse() as { hostname?: unknown; status?: unknown } | null
-  const told = column === 'hostname' ? value?.hostname : value?.status
-  return { ...summary, [column]: typeof told === 'string' ? told.replaceAll('\0', '').slice(0, 253) : '' }
+  const reported = column === 'hostname' ? value?.hostname : value?.status
+  return {
+    ...summary,
+    [column]: typeof reported === 'string' ? reported.replaceAll('\0', '').slice(0, 253) : '',
+  }
 }
 
 type Write = {

@@ -12,7 +12,7 @@ type Change = { tag: string; version_id: string | null; locked: boolean }
 
 type VersionTag = { tag: string; locked: boolean }
 
-const MAX_SOUGHT = 500
+const MAX_VERSION_LOOKUPS = 500
 
 /** Tags of versions of a package by version id, sorted by name. Versions without tags have no entry. */
 export async function tagsOf(
@@ -26,7 +26,8 @@ export async function tagsOf(
     .select(['version_id', 'tag', 'locked'])
     .orderBy('tag')
   // For more versions than a page has, reading all tags of the package is faster: the index has them in order.
-  if (versionIds.length <= MAX_SOUGHT) query = query.where(sql<boolean>`version_id = any (${versionIds})`)
+  if (versionIds.length <= MAX_VERSION_LOOKUPS)
+    query = query.where(sql<boolean>`version_id = any (${versionIds})`)
   const rows = await query.execute()
   const tags = new Map<string, VersionTag[]>()
   for (const { version_id: versionId, tag, locked } of rows) {
