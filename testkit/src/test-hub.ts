@@ -6,7 +6,7 @@ import { type ActionOutput, createClient, type Invoke, newId, publicIdOf } from 
 import { createHub, type Hub, type JobData, type JobName } from '@muster/hub'
 import { type Config, loadConfig } from '@muster/hub/config'
 import { createLog, type Logger } from '@muster/hub/log'
-import { Passwords } from '@muster/hub/passwords'
+import { hashOnce } from '@muster/hub/passwords'
 import { hashSecret } from '@muster/hub/secrets'
 import { mailsIn, type ReceivedMail } from './mail.ts'
 import { makeDatabase } from './scratch-database.ts'
@@ -183,11 +183,6 @@ let hash: Promise<string> | undefined
 
 /** Returns the hash of the password that all test accounts share. It is computed once. */
 function passwordHash(): Promise<string> {
-  hash ??= hashed(PASSWORD)
+  hash ??= hashOnce(PASSWORD)
   return hash
-}
-
-async function hashed(password: string): Promise<string> {
-  using passwords = new Passwords()
-  return await passwords.hash(password)
 }

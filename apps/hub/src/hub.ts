@@ -201,7 +201,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     nodeId: node.nodeId,
   }
   const pipeline = drained(createPipeline({ db, pool, handlers, services, live, limits, log }), stack)
-  const firstRun = await bootstrap(db, passwords, config.dataDir, publicUrl)
+  const firstRun = await bootstrap(db, config.dataDir, publicUrl)
 
   const presence = new Presence(pool, node.nodeId)
   const gateway = createGateway({

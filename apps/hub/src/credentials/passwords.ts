@@ -194,6 +194,15 @@ export class Passwords implements Disposable {
   }
 }
 
+/**
+ * Hashes a generated password in this process. For a single hash at the first start, when there is no other work to protect, this is
+ * faster than starting a child process.
+ */
+export async function hashOnce(password: string): Promise<string> {
+  const { hash } = await import('@node-rs/argon2')
+  return hash(password, PARAMETERS)
+}
+
 function tooMany(): ActionError {
   return new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { recordEvent } from '../audit/events.ts'
 import { SYSTEM } from '../caller.ts'
 import { writeFirstSignIn } from '../credentials/first-sign-in.ts'
-import type { Passwords } from '../credentials/passwords.ts'
+import { hashOnce } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
 import { createFirstProject } from '../database/queries/projects/first-project.ts'
 
@@ -18,15 +18,10 @@ export type FirstRun = { email: string; password: string; file: string; deployme
  * "First run"). `initial-admin.json` is written before the transaction commits, so the password of an existing account is never
  * lost.
  */
-export async function bootstrap(
-  db: Db,
-  passwords: Passwords,
-  dataDir: string,
-  publicUrl: string,
-): Promise<FirstRun | undefined> {
+export async function bootstrap(db: Db, dataDir: string, publicUrl: string): Promise<FirstRun | undefined> {
   if (await hasAccounts(db)) return undefined
   const password = readablePassword()
-  const passwordHash = await passwords.hash(password)
+  const passwordHash = await hashOnce(password)
   return db.transaction().execute(async tx => {
     await sql`select pg_advisory_xact_lock(hashtext('muster.bootstrap'))`.execute(tx)
     if (await hasAccounts(tx)) return undefined
