@@ -1,5 +1,5 @@
-// An HTTP load client on raw keep-alive sockets, which keeps the client's share of the two cores small. Forked by a
-// bench.
+// HTTP load client, forked by a bench. It uses raw keep-alive sockets to save processor time, because it shares the machine with
+// the measured hub.
 import { connect, type Socket } from 'node:net'
 import { answering, quantile } from './child.ts'
 

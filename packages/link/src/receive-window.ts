@@ -10,7 +10,7 @@ type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
  * which stop sending below 512 bytes of credit.
  */
 export class ReceiveWindow {
-  /** The peer's remaining credit. It is also used to judge late data of an ended channel. */
+  /** The peer's remaining credit. It also applies to data that arrives after the channel has ended. */
   leftFrames: number = FRAME.initialFrameCredit
   leftBytes: number = FRAME.initialByteCredit
   /** Credit granted by the last grant(). */

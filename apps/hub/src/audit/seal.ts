@@ -25,9 +25,9 @@ const SETTLE_SECS = 5
 const REMOVED_AT_ONCE = 20
 
 /**
- * Seals the final audit rows, oldest first, in batches (decisions, "Actions and audit"). A row that stays Pending is skipped and
- * sealed later. When another node seals at the same time, this call does nothing. The hash of each seal is logged. A copy of that
- * log elsewhere later shows whether the end of the chain was truncated.
+ * Seals audit rows that are no longer Pending, oldest first, in batches (decisions, "Actions and audit"). When another node seals at
+ * the same time, this call does nothing. The hash of each seal is logged. If the log is also kept on another system, comparing it with
+ * the database shows whether the end of the chain was truncated.
  */
 export async function sealFinishedRows(db: Db, key: InstanceKey, log: Logger): Promise<void> {
   const keys = new SealKeys(key)

@@ -57,7 +57,7 @@ it('S5: incomplete inputs of one device leave memory for others, and its refusal
   const answer = Buffer.from((await large.read())!).toString()
   expect(answer).toContain('"result":"Ok"')
 
-  // The device gets the refusals when its inputs are complete. Two of the inputs had room.
+  // Two of the inputs fit into the budget of the device. For each other one the device gets a refusal once it has sent the whole input.
   const answers = await Promise.all(
     channels.map(async channel => {
       await channel.write(Buffer.from(' '))

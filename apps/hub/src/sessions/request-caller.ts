@@ -20,8 +20,8 @@ export function callerOfRequest(
 }
 
 /**
- * Protects writes that a cookie authenticates against requests forged by other sites (CSRF): `Origin` must be this host. Requests
- * with a token need no `Origin`, because browsers never add a token automatically. Throws `Forbidden`.
+ * CSRF protection for writes that are authenticated by the cookie: `Origin` must be this host. Requests with a token need no `Origin`,
+ * because browsers never add a token automatically. Throws `Forbidden`.
  */
 export function requireSameOrigin(request: FastifyRequest, caller: Caller, cookie: SessionCookie): void {
   if (caller.actor === 'User' && !isSameOrigin(request, cookie)) {

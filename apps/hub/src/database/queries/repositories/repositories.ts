@@ -72,7 +72,8 @@ const FIND_PATH = `
 
 /**
  * Resolves a path `repository/package/tag/filename`; undefined when the repository does not exist or the caller may not read it.
- * Administrators of the instance get no additional access by path, because their reads are audited by id.
+ * Administrators of the instance get no additional access by path: their reads in other organizations must be audited, which needs
+ * the id in the input.
  */
 export async function resolvePath(
   db: Db,
