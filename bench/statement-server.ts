@@ -1,5 +1,5 @@
-// Yardstick for lists: a fastify server that answers each request with the rows of one statement on the hub's database. Forked by
-// a bench; the argument is connection, statement and values as JSON.
+// Baseline for list actions: a minimal fastify server that answers each request with the rows of one statement on the hub's database.
+// Forked by a bench. The argument is a JSON object with connection, statement and values.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

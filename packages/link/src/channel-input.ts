@@ -6,8 +6,8 @@ import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// Milliseconds without data after which ChannelClose of a peer of unknown age also counts as the end of the peer's data
-// (protocol 1.7).
+// While it is not known whether a peer is a legacy one, its ChannelClose also ends its data once no data has arrived for this
+// many milliseconds (protocol 1.7).
 const STOP_IDLE_MS = 300
 
 interface Reader {

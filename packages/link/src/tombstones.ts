@@ -38,7 +38,7 @@ export class Tombstones {
     return this.#tombstones.has(localId) ? 'Known' : 'Unknown'
   }
 
-  /** Judges a late data frame, which the old credit of the channel must cover. */
+  /** Checks a data frame that arrives after its channel was removed. It must fit into the credit that the peer had left then. */
   data(localId: number, length: number): LateFrame {
     const tombstone = this.#tombstones.get(localId)
     if (tombstone === undefined) return 'Unknown'

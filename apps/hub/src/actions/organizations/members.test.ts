@@ -307,7 +307,7 @@ describe('organizations_RemoveMember', () => {
     await until('the notice of the removal', () =>
       console.changes.some(({ topic }) => topic === 'organizations'),
     )
-    // The live stream unsubscribes from the organization before it delivers a later change of another organization.
+    // Once a later change in `own` has arrived, the live stream has unsubscribed from `organizationId`.
     console.changes.length = 0
     await until('a later change in the other organization', async () => {
       await hub.project(ada, organizationId)

@@ -6,7 +6,7 @@ export function metadataText(inputText: string, metadata: object | undefined): s
   return metadata === undefined ? '{}' : memberText(inputText, 'metadata')!
 }
 
-/** Selects a `metadata` column for an answer. The answer contains its JSON text, although the type is that of a parsed object. */
+/** Selects a `metadata` column for an answer. The value is raw JSON at run time; only its TypeScript type says that it is an object. */
 export function metadataOf(column: string): RawBuilder<Record<string, unknown>> {
   return sql<Record<string, unknown>>`${sql.ref(column)}::json`
 }
