@@ -1,4 +1,4 @@
--- User tokens may end by themselves, and say when and from where they were used last.
+-- Expiry, last use and last client IP of a user token.
 alter table user_token
   add column expires_at timestamptz,
   add column last_used_at timestamptz,

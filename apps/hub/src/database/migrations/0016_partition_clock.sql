@@ -1,6 +1,6 @@
--- Drops a day only when it is old by the clock and by the rows that are stored: a clock that jumps ahead, as after a failed battery,
--- must not drop a fleet's history. The newest stored day counts; when it lies more than the retention after the day before it, it may
--- have been stored under the wrong clock, and the day before it counts.
+-- Drops a partition only when its day is past the retention both by the clock and by the newest stored day. A clock that jumps ahead,
+-- for example after a battery failed, must not drop a fleet's history. If the newest stored day is later than the previous one by more
+-- than the retention, it may have been stored under a wrong clock. In that case the previous stored day counts as the newest.
 create or replace function maintain_partitions(retention_days integer) returns void
   language plpgsql security definer set search_path from current
   as $$
@@ -12,7 +12,7 @@ declare
   today date := (now() at time zone 'UTC')::date;
   newest date;
   has_rows boolean;
-  -- Rows of a default partition that are older go.
+  -- Rows of a default partition that are older are deleted.
   oldest_kept timestamptz;
 begin
   perform pg_advisory_xact_lock(hashtext('muster.partitions'));
@@ -22,9 +22,9 @@ begin
       if to_regclass(name) is not null then
         continue;
       end if;
-      -- Nobody may add a row of that day to the default partition between the move and the attachment.
+      -- Keeps other transactions from adding a row of that day to the default partition between the move and the attachment.
       execute format('lock table %I in access exclusive mode', parent || '_default');
-      -- Rows of that day may already lie in the default partition: they move, or the new partition could not be attached.
+      -- Moves the rows of that day out of the default partition. Otherwise the new partition could not be attached.
       execute format('create table %I (like %I including all)', name, parent);
       if parent = 'device_event' then
         execute format('with moved as (delete from device_event_default where event_day = %L returning *)
