@@ -4,33 +4,37 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Seed of every fuzz test: fixed here, random in `npm run test:nightly`. */
     fuzzSeed: number
-    /** Times that `first-ping.test.ts` repeats each exchange between peers, whose order on the wire is left to chance. */
+    /** Number of times that `first-ping.test.ts` repeats each exchange, because the order of its frames is random. */
     replays: number
+    /** Whether each screen is checked in all sizes and themes (`npm run test:axe`), or with axe in one only. */
+    allLooks: boolean
   }
 }
 
-const provide = { fuzzSeed: Number(process.env.MUSTER_FUZZ_SEED ?? 0x5eed), replays: 12 }
+const provide = { fuzzSeed: Number(process.env.MUSTER_FUZZ_SEED ?? 0x5eed), replays: 12, allLooks: false }
 
-// A polled condition may take as long as a busy machine takes; a test that waits in vain ends by its own time.
+// 25 s are enough for a polled condition on a busy machine, and less than the timeout of a test.
 const expect = { poll: { timeout: 25_000 } }
 
 /**
- * Files for `npm run test:slow`: they hold bounds of time and memory, which mean something only where nothing runs beside them, or
- * need other software or minutes.
+ * Files for `npm run test:slow`. Their tests measure time or memory on an otherwise idle machine, need other software, or take
+ * minutes.
  */
 const SLOW = '**/*.slow.test.ts'
-/** They change the process they run in, which the other files of their project share. */
+/**
+ * Test files that change state of their process. The files of the project `hub` share processes, so it excludes these files.
+ */
 const ISOLATED = ['apps/hub/src/http/tls.test.ts', 'apps/hub/src/gateway/tls-sessions.test.ts']
 
 const hub = {
   globalSetup: ['testkit/src/database.ts'],
   provide,
-  // A few seconds each where nothing else runs.
+  // On an idle machine each of these tests takes a few seconds.
   testTimeout: 60_000,
   expect,
   hookTimeout: 60_000,
 }
-const browser = { testTimeout: 180_000, expect, hookTimeout: 120_000 }
+const browser = { provide, testTimeout: 180_000, expect, hookTimeout: 120_000 }
 
 export default defineConfig({
   test: {
@@ -55,9 +59,9 @@ export default defineConfig({
           name: 'hub',
           include: ['apps/{hub,cli}/src/**/*.test.ts', 'testkit/src/**/*.test.ts'],
           exclude: [SLOW, ...ISOLATED],
-          // Loading the hub's modules anew for each file costs a third of the run.
+          // With isolation, the hub's modules would be loaded again for each file, which costs a third of the run time.
           isolate: false,
-          // More than there are cores: most of a test's time is waiting for a hub, a database or a clock.
+          // More workers than cores, because tests mostly wait for a hub, a database or a clock.
           maxWorkers: 4,
         },
       },
@@ -78,6 +82,17 @@ export default defineConfig({
           include: ['e2e/**/*.test.ts'],
           exclude: [SLOW],
           // Each file has a hub and a browser of its own.
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          ...browser,
+          name: 'axe',
+          include: ['e2e/**/*.test.ts'],
+          exclude: [SLOW, 'e2e/hub-start.test.ts'],
+          provide: { ...provide, allLooks: true },
+          testTimeout: 600_000,
           maxWorkers: 2,
         },
       },

@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { ActionInput, ActionName, ActionOutput } from '@muster/actions'
 import { mailsIn, until } from '@muster/testkit'
 import type { Browser, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { adminOf, type HubChild, newFolder, startedHub } from './hub-child.ts'
 
@@ -17,7 +17,7 @@ export type Stage = AsyncDisposable & {
   browser: Browser
   /** Opens a page in a new browser context, without a session. */
   newPage(): Promise<Page>
-  /** Errors that pages threw or wrote to their consoles, except refused requests, which the browser itself writes there. */
+  /** Errors that pages threw or wrote to their consoles. The browser's own messages about refused requests are left out. */
   faults: string[]
 }
 
@@ -105,8 +105,8 @@ export async function signOut(page: Page) {
 }
 
 /**
- * Waits for a mail to an address that contains a URL with this path, and returns the newest such URL. It must differ from
- * `before`.
+ * Waits for a mail to `address` with a link to `path`, and returns the link of the newest such mail. Waits on while that link
+ * equals `before`.
  */
 export async function mailedLink(
   { hub }: Pick<Stage, 'hub'>,
@@ -123,37 +123,71 @@ export async function mailedLink(
   return found!
 }
 
+/** A way to show a screen. `zoom` is the factor of the browser's zoom. */
+type Look = {
+  width: number
+  height: number
+  colorScheme: 'light' | 'dark'
+  forcedColors?: 'active'
+  zoom?: number
+}
+
+const DESKTOP: Look = { ...SIZES[0]!, colorScheme: 'light' }
+
+/** The looks in which `npm run test:axe` checks each screen. `npm test` checks the first one with axe. */
+const LOOKS: Look[] = [
+  DESKTOP,
+  { ...DESKTOP, colorScheme: 'dark' },
+  { ...SIZES[1]!, colorScheme: 'light' },
+  { ...SIZES[1]!, colorScheme: 'dark' },
+  { width: 320, height: 640, colorScheme: 'light' },
+  { ...DESKTOP, zoom: 2 },
+  { ...DESKTOP, forcedColors: 'active' },
+]
+
 /**
- * Checks a screen in the light and dark theme, at desktop and phone size: axe finds no violation and no content overflows sideways.
- * In the dark theme axe checks only contrast, because the other rules do not depend on colours. `prepare` runs after each resize, for example to
- * open a menu again.
+ * Checks a screen: axe finds no violation, and no content overflows sideways at desktop and phone size. `npm run test:axe`
+ * checks the screen in all `LOOKS`. `prepare` runs after each resize, for example to open a menu again.
  */
 export async function expectGoodScreen(page: Page, name: string, prepare = async (): Promise<void> => {}) {
   const before = page.viewportSize()
   // Brings the page to the front, because a page in the background gets no animation frames.
   await page.bringToFront()
-  for (const colorScheme of ['light', 'dark'] as const) {
-    // Disables transitions. Otherwise axe would measure intermediate colours.
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // The console receives the new theme in the next frame and renders it in the following one.
-    await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
-    await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
-    for (const size of SIZES) {
-      await page.setViewportSize(size)
-      await prepare()
-      const where = `${name}-${size.width}-${colorScheme}`
-      if (PICTURES) {
-        await mkdir(PICTURES, { recursive: true })
-        await page.screenshot({ path: join(PICTURES, `${where}.png`) })
-      }
-      const rules = colorScheme === 'dark' ? ['color-contrast'] : undefined
-      expect({ where, violations: await violations(page, rules) }).toEqual({ where, violations: [] })
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-      expect({ where, overflow }).toEqual({ where, overflow: 0 })
+  const looks = inject('allLooks') ? LOOKS : [DESKTOP, { ...DESKTOP, ...SIZES[1]! }]
+  for (const look of looks) {
+    await show(page, look)
+    await prepare()
+    const where = `${name}-${nameOf(look)}`
+    if (PICTURES) {
+      await mkdir(PICTURES, { recursive: true })
+      await page.screenshot({ path: join(PICTURES, `${where}.png`) })
     }
+    if (inject('allLooks') || look === DESKTOP)
+      expect({ where, violations: await violations(page, rulesFor(look)) }).toEqual({ where, violations: [] })
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    expect({ where, overflow }).toEqual({ where, overflow: 0 })
   }
   if (before) await page.setViewportSize(before)
-  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null, forcedColors: null })
+}
+
+async function show(page: Page, { width, height, colorScheme, forcedColors, zoom = 1 }: Look) {
+  // Disables transitions. Otherwise axe would measure intermediate colours.
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce', forcedColors: forcedColors ?? null })
+  // A browser's zoom of 200 % halves the size of the viewport in CSS pixels.
+  await page.setViewportSize({ width: width / zoom, height: height / zoom })
+  // The console receives the new theme in the next frame and renders it in the following one.
+  await page.locator(`html[data-theme="${colorScheme}"]`).waitFor()
+  await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
+}
+
+function nameOf({ width, colorScheme, forcedColors, zoom }: Look): string {
+  return [width, colorScheme, forcedColors && 'forced', zoom && `zoom${zoom}`].filter(Boolean).join('-')
+}
+
+/** In the dark theme axe checks only contrast, because the other rules do not depend on colours. */
+function rulesFor({ colorScheme }: Look): string[] | undefined {
+  return colorScheme === 'dark' ? ['color-contrast'] : undefined
 }
 
 /** Returns the violations that axe finds on the page, each with rule, element and reason. Without `rules` it checks all. */

@@ -1,6 +1,7 @@
 // Runs the tests and ends with the line `N passed, N failed`. `gate` (`npm test`) runs every check and all tests of behaviour.
-// `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `nightly` runs the fuzz tests
-// with a random seed. With several of these arguments, all are run even if an earlier one fails.
+// `slow` (`npm run test:slow`) runs tests that need a quiet machine, other software or minutes. `axe` (`npm run test:axe`) checks all
+// screens in all sizes and themes. `nightly` runs the fuzz tests with a random seed. With several of these arguments, all are run
+// even if an earlier one fails.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -37,6 +38,11 @@ const RUNS: Record<string, () => Promise<void>> = {
     await tests('slow')
     await tests('e2e-slow')
   },
+  /** Runs the browser journeys and checks each of their screens in all sizes and themes. */
+  async axe() {
+    await check('console', 'node', ['tools/build-console.ts'])
+    await tests('axe')
+  },
   /** Runs the fuzz tests with a random seed. */
   async nightly() {
     const seed = randomInt(1, 2 ** 31)
@@ -55,7 +61,7 @@ const RUNS: Record<string, () => Promise<void>> = {
 const names = process.argv.slice(2)
 const unknown = names.find(name => !RUNS[name])
 if (unknown || names.length === 0)
-  throw new Error(`found ${unknown ?? 'no name'}, expected gate, slow or nightly`)
+  throw new Error(`found ${unknown ?? 'no name'}, expected gate, slow, axe or nightly`)
 const startedAt = performance.now()
 for (const name of names) {
   const from = performance.now()
