@@ -140,7 +140,7 @@ beforeAll(async () => {
   // With a trusted proxy each call can have its own client IP, so that no rate limit per client IP applies.
   const settings = { trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }
   const { limits } = loadConfig({})
-  // Many rows add certificates to the same device, so its limit is raised.
+  // Many entries of `ACTION_ROWS` add certificates to the same device, so the limit of pending certificates is raised.
   const roomy = { ...limits, 'device-pending-certificates': 1000 }
   const hub = await testHub({ limits: roomy, ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
@@ -452,8 +452,8 @@ type PermittedPerson = Person & { isAdmin: boolean; sessionId: string }
 const personByIsAdmin = new Map<boolean, PermittedPerson>()
 
 /**
- * Returns an administrator of the organization, who is also an administrator of the instance if the action needs that. An action
- * with a rate limit gets a new person for each call, so that the limit does not hide its outcome.
+ * Returns an administrator of the organization, who also administers the instance if the action requires it. For an action with
+ * a rate limit or a required recent sign-in, each call gets a new person, so that no rate limit refuses the call.
  */
 async function permittedPerson(name: ActionName): Promise<PermittedPerson> {
   const { permission, rateLimit, recentSignIn } = actions[name] as Action
@@ -526,7 +526,7 @@ async function credentialsOf(
     case 'revokedToken':
       return { authorization: `Bearer ${revokedToken}` }
     case 'userToken':
-      // Creates a user token for each call, because setting the person's password ends all of them.
+      // Creates a user token for each call, because setting the person's password ends the person's user tokens.
       return { authorization: `Bearer ${await hub.userToken(people.member)}` }
     default:
       // Creates a session for each call, because setting a password ends the person's other sessions.
@@ -534,7 +534,7 @@ async function credentialsOf(
   }
 }
 
-/** Parts of an answer that must be equal for an absent and a foreign record. The requested id is replaced. */
+/** Parts of an answer that must be equal for an absent and a foreign record. Replaces the requested id, which differs. */
 function comparable({ status, headers, json }: Awaited<ReturnType<typeof ask>>, id = ''): unknown {
   const { requestId, ...body } = json()
   if (status !== 200) expect(requestId).toMatch(/^[0-9a-f-]{36}$/)

@@ -4,7 +4,7 @@ import { handler } from '../../handler.ts'
 
 const WRONG = { result: 'InvalidCurrentPassword' as const }
 
-/** Sets a new password after verifying the current one. Verifying and hashing take long, so both run in `prepare`. */
+/** Sets a new password after verifying the current one. Verifying and hashing are slow, so they run before the transaction. */
 export const users_ChangePassword = handler('users_ChangePassword', {
   prepare: async ({ db, caller, services }, { userId, currentPassword, newPassword, endTokens = false }) => {
     const { email, password_hash: stored } = await db
@@ -22,7 +22,7 @@ export const users_ChangePassword = handler('users_ChangePassword', {
         .select('password_hash')
         .forNoKeyUpdate()
         .executeTakeFirstOrThrow()
-      // The password changed after `prepare` verified the current one, so that verification no longer counts.
+      // Another call changed the password after `prepare` verified `currentPassword`, so the verification no longer counts.
       if (account.password_hash !== stored) return WRONG
       await setPassword(context, {
         userId,

@@ -20,8 +20,8 @@ export const users_Register = handler('users_Register', {
     const known = await accountOf(db, email)
     if (known) {
       const { userId, passwordHash, answer } = known
-      // Anybody can sign up for an email address that they do not own. When a second sign-up before activation has another
-      // password, neither password counts, and activation mails a link to set one (decisions, Accounts).
+      // Anybody can sign up for an email address that they do not own. If a second sign-up before the activation has another
+      // password, the account loses its password, and the activation mails a link to set one (docs/decisions.md, "Accounts").
       const isContested =
         answer.result === 'Pending' && !(await services.passwords.verify(password, passwordHash))
       return async ({ tx }) => {

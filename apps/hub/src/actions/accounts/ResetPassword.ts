@@ -19,8 +19,8 @@ export const users_ResetPassword = handler('users_ResetPassword', async (context
     .executeTakeFirst()
   if (account) {
     const { user_id: userId, password_hash: hash } = account
-    // An account without a password was created by another person or has contested sign-ups. Its owner may not expect this mail,
-    // so the mailed link works for 7 days instead of one hour.
+    // An account without a password was created by another person, or sign-ups for its address had different passwords. Its
+    // owner may not expect this mail, so the mailed link works for 7 days instead of one hour.
     const validForSecs = hash === null ? FIRST_PASSWORD_SECS : PASSWORD_RESET_SECS
     if (await mailLink(context, 'PasswordReset', userId, validForSecs))
       await events.emit('users_PasswordResetRequested', { userId })

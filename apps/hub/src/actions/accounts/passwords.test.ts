@@ -31,10 +31,7 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 beforeEach(() => clearAudit(hub))
 
-/**
- * Requests a mailed link in process. Such a call has no client IP, so rate limits per client IP do not apply. They are tested
- * elsewhere.
- */
+/** Requests a mailed link in process. A call in process has no client IP, so rate limits per client IP do not apply. */
 const askForLink = (email: string) => hub.pipeline.run(ANONYMOUS, 'users_ResetPassword', { email })
 const reset = (resetToken: string, password: string) =>
   hub.pipeline.run(ANONYMOUS, 'users_CompletePasswordReset', { resetToken, password })
@@ -361,7 +358,7 @@ describe('a mailed link to set a password', () => {
     })
     expect(await isSignedIn(ada.cookie)).toBe(false)
     expect(await reset(jwt, 'yet another one')).toEqual({ result: 'InvalidToken' })
-    // C7: the audit row of the second use of the link shows that it failed, with the result.
+    // C7 (docs/goals.md): the audit row of the link's second use has the status `Failed` and the result.
     expect(await auditRows(hub, 'users_CompletePasswordReset')).toMatchObject([
       { status: 'Succeeded', data: {} },
       { status: 'Failed', data: { result: 'InvalidToken' } },

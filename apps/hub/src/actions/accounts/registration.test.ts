@@ -29,7 +29,7 @@ beforeEach(() => clearAudit(hub))
 
 const freshEmail = (): string => `Grace.${++count}@Example.test`
 
-/** Signs up in process. Such a call has no client IP, so rate limits per client IP do not apply. They are tested elsewhere. */
+/** Signs up in process. A call in process has no client IP, so rate limits per client IP do not apply. */
 function register(more: Partial<ActionInput<'users_Register'>> & { email: string }, at = hub) {
   return at.pipeline.run(ANONYMOUS, 'users_Register', {
     displayName: 'Grace Hopper',
@@ -172,8 +172,8 @@ describe('users_Register', () => {
       await Promise.all([register({ email, password: 'what a stranger knows' }), activate(jwt)])
       const { password_hash: hash, is_active: isActive } = (await accountOf(email))!
       expect(isActive).toBe(true)
-      // The second sign-up removes the password only if it ran before the activation. Then the activation has mailed a link to
-      // set one.
+      // The second sign-up removes the password only if it runs before the activation. In this case the activation mails a link
+      // to set a password.
       const links = (await linksOf(email)).filter(({ purpose }) => purpose === 'PasswordReset')
       expect(links).toHaveLength(hash === null ? 1 : 0)
     }

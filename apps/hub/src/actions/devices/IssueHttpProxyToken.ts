@@ -2,7 +2,7 @@ import { ActionError } from '@muster/actions'
 import { personOf } from '../../caller.ts'
 import { handler } from '../../handler.ts'
 
-/** Longest validity of an HTTP proxy URL, in seconds. A longer requested validity is shortened (decisions, "HTTP proxy"). */
+/** Longest validity of an HTTP proxy URL, in seconds. A longer validity is shortened (docs/decisions.md, "HTTP proxy"). */
 const MAX_SECS = 7_200
 const DEFAULT_PORT = 80
 

@@ -18,12 +18,15 @@ const ORDER = '-emittedAt'
 /** Number of days that the first query covers. For most devices these days contain enough events for a page. */
 const FIRST_DAYS = 2
 /**
- * Earliest time that `latestMs` returns, in milliseconds since 1970. `FIRST_DAYS` before it is still in the year 1; PostgreSQL
- * has no year 0.
+ * Earliest time that `latestMs` returns, in milliseconds since 1970. The first query begins `FIRST_DAYS` earlier. That day must
+ * be in the year 1, because PostgreSQL has no year 0.
  */
 const EARLIEST_MS = Date.parse('0001-01-04T00:00:00Z')
 
-/** Largest page, in events, that is read over the shared look-up connection. Ten events have at most 640 KiB. */
+/**
+ * Largest page, in events, that is read over the connection for look-ups, which all requests share
+ * (`database/client/look-ups.ts`). Ten events have at most 640 KiB.
+ */
 const MAX_LOOK_UP = 10
 
 type Row = {

@@ -24,7 +24,10 @@ export const devices_QueryProperties = handler(
   },
 )
 
-/** Reads all properties of a device. Throws `Invalid` if they do not fit into one answer, which a raised limit makes possible. */
+/**
+ * Reads all properties of a device. Throws `Invalid` if they do not fit into one answer. The default limits let them fit, but
+ * the operator can raise the limits.
+ */
 async function allProperties(db: Db, deviceId: string) {
   const properties = db.selectFrom('device_property').where('device_id', '=', deviceId)
   // The size is checked before the values are read into memory.

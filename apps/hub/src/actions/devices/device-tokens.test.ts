@@ -42,7 +42,7 @@ async function addActiveCertificate(to: string): Promise<string> {
   return certificateId
 }
 
-/** Issues a JWT whose claims have exactly this JSON text. */
+/** Issues a JWT whose claims have exactly the JSON text `claimsText`. */
 async function issued(claimsText: string): Promise<string> {
   const body = `{"deviceId":"${deviceId}","claims":${claimsText}}`
   const answer = await ask(hub, '/api/v1/actions/invoke/devices_IssueDeviceToken', { as: owner, body })

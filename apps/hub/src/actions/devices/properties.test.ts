@@ -50,7 +50,7 @@ beforeEach(async () => {
   await clearAudit(hub)
 })
 
-/** Sets a property to exactly this JSON text, as the owner or as the device. */
+/** Sets a property to exactly the JSON text `text`, as the owner or as the device. */
 async function setText(text: string, name = 'a', by: 'owner' | 'device' = 'owner'): Promise<unknown> {
   const input = `{"deviceId":"${deviceId}","name":"${name}","value":${text}}`
   if (by === 'device')
@@ -456,7 +456,7 @@ describe('devices_QueryProperties', () => {
     const set = (name: string, value: string) =>
       large.invoke('devices_SetProperty', { deviceId, name, value })
     const value = 'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)
-    // The writes are concurrent, so the check of each must count the others.
+    // The writes are concurrent, so the check of each write must count the other writes.
     const all = await Promise.allSettled(Array.from({ length: 9 }, (_, at) => set(`large.${at}`, value)))
     const refused = all.filter(result => result.status === 'rejected')
     expect(refused).toHaveLength(3)

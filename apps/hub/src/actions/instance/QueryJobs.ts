@@ -53,7 +53,7 @@ export const jobs_Query = handler('jobs_Query', async ({ db }, { filter, limit, 
       status: row.status,
       job: row.name,
       queued: row.state === 'created' || row.state === 'retry',
-      // pg-boss increments `retry_count` when a retry starts, so it does not include the first attempt.
+      // pg-boss increments `retry_count` when a retry starts, so the count does not include the first attempt.
       attempts: row.started_on === null ? 0 : row.retry_count + 1,
       retryLimit: row.retry_limit,
       retryDelay: row.retry_delay,

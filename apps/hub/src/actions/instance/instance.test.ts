@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 
 const LONG_AGO_SECS = 60 * 60
 
-/** Kind of job that only these tests queue. The hub runs jobs of other kinds a few seconds after its start. */
+/** Kind of the test jobs. Tests filter by this kind, because the hub runs jobs of other kinds soon after its start. */
 const JOB = 'users_SendPasswordEmail'
 
 /**

@@ -27,7 +27,7 @@ export const organizations_AddMember = handler(
       throw new ActionError('Invalid', 'This person is already a member of the organization.', {
         status: 409,
       })
-    // A remaining invitation would let the person join again after a removal.
+    // If the invitation stayed open, the person could join again after being removed as a member.
     await tx
       .deleteFrom('organization_invitation')
       .where('organization_id', '=', organizationId)

@@ -8,8 +8,8 @@ import { requireRoom } from '../../limits/require-room.ts'
 import type { Services } from '../../services.ts'
 
 /**
- * Creates an organization. The caller becomes its administrator unless an administrator of the instance names others. Throws
- * `LimitReached` when the caller already administers the maximum number of organizations.
+ * Creates an organization. The caller becomes its administrator. Administrators of the instance may name other administrators
+ * instead. Throws `LimitReached` when the caller already administers the maximum number of organizations.
  */
 export const organizations_Create = handler(
   'organizations_Create',

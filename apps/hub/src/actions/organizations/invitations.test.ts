@@ -234,7 +234,7 @@ describe('organizations_DeleteInvitation', () => {
           ),
         ),
       )
-      // Exactly one of the two calls deletes the invitation. The later call finds no invitation and is refused.
+      // Either the withdrawal or the acceptance deletes the invitation. The later of these two calls is refused.
       expect([withdrawn, accepted].sort()).toEqual(['Forbidden', 'ok'])
       expect(['ok', 'Invalid']).toContain(again)
       const { members } = await ada.invoke('organizations_QueryMembers', { organizationId })

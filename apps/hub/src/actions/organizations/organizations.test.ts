@@ -179,7 +179,7 @@ function event(eventId: string) {
   return { eventId, severity: 'Info', body: 'x', attributes: {}, emittedAt: '2026-11-21T12:03:04Z' }
 }
 
-/** Counts the rows of each table that still contain these ids. Audit rows are excluded, because they stay. */
+/** Counts the rows with one of `ids`, by table and column. Audit tables are skipped, because audit rows are kept. */
 async function remainsOf(...ids: string[]): Promise<Record<string, number>> {
   const { rows: columns } = await hub.pool.query<{ table: string; column: string }>(`
     select table_name as table, column_name as column from information_schema.columns

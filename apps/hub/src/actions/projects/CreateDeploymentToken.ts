@@ -4,11 +4,11 @@ import { tokenLimitColumns } from '../../database/queries/projects/token-limits.
 import { handler } from '../../handler.ts'
 import { requireRoom } from '../../limits/require-room.ts'
 
-/** Creates a deployment token. The answer is the only place with its secret, because the database stores a hash. */
+/** Creates a deployment token. No later answer contains the token's secret, because the database stores only its hash. */
 export const projects_CreateDeploymentToken = handler(
   'projects_CreateDeploymentToken',
   async ({ tx, events, changed, services, scope }, { projectId, name, flags, limits }) => {
-    // Locks the project, so that concurrent calls cannot exceed the limit together.
+    // Locks the project, so that concurrent calls cannot together exceed the limit of tokens.
     await tx
       .selectFrom('project')
       .where('project_id', '=', projectId)

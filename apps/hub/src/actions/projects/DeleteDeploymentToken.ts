@@ -1,6 +1,6 @@
 import { handler } from '../../handler.ts'
 
-/** Deletes a deployment token. After the commit, connections made with it are closed. Its devices stay. */
+/** Deletes a deployment token and, after the commit, closes connections made with it. Devices enrolled with the token stay. */
 export const projects_DeleteDeploymentToken = handler(
   'projects_DeleteDeploymentToken',
   async ({ tx, events, scope, changed, afterCommit, services }, { tokenId }) => {

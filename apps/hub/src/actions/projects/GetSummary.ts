@@ -49,7 +49,7 @@ export const projects_GetSummary = handler(
   },
 )
 
-/** Groups neighbouring devices evenly into at most `maxBins` bins. Up to that number, each device has its own bin. */
+/** Groups neighbouring devices evenly into bins. Up to `maxBins` devices get a bin each; more devices share `maxBins` bins. */
 function binsOf(states: string, maxBins: number): { devices: number; connected: number; pending: number }[] {
   const count = Math.min(states.length, maxBins)
   const bins = Array.from({ length: count }, () => ({ devices: 0, connected: 0, pending: 0 }))

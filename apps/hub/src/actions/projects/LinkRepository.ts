@@ -3,8 +3,8 @@ import { repositoryToLink } from '../../database/queries/repositories/repository
 import { handler } from '../../handler.ts'
 
 /**
- * Lets the devices of a project read a repository. Anybody may link a public repository. Only members of its organization may
- * link a private repository. An existing link stays unchanged.
+ * Lets the devices of a project read a repository. A public repository may belong to any organization. A private repository may
+ * be linked only by members of the repository's organization. An existing link stays unchanged.
  */
 export const projects_LinkRepository = handler(
   'projects_LinkRepository',

@@ -6,8 +6,8 @@ import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
 /**
- * Lists the deployment tokens of a project without their secrets. `limits` are those set on the token. `budget` has the effective
- * limits, including defaults of the instance.
+ * Lists the deployment tokens of a project without their secrets. `limits` has only the limits that are set on the token.
+ * `budget` has the effective limits, including defaults of the instance.
  */
 export const projects_QueryDeploymentTokens = handler(
   'projects_QueryDeploymentTokens',

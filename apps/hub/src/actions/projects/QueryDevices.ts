@@ -40,7 +40,7 @@ export const projects_QueryDevices = handler(
     // Matching a text or a property reads each row, so the total is counted in the same pass. Without these filters an index can
     // count the total.
     const counting = filter?.text || filter?.properties?.length ? 'along' : true
-    // Without filter and sort, an index returns the page in order. Such a cheap query can use the shared look-up connection.
+    // Without filter and sort, an index returns the page in order, which is fast enough for the shared look-up connection.
     const isLookUp = !filter && page.sort === undefined && (page.limit ?? Infinity) <= MAX_LOOK_UP
     const { rows, ...rest } = await queryPage(
       query,

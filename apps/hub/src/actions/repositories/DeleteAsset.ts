@@ -6,7 +6,7 @@ import { handler } from '../../handler.ts'
 export const repositories_DeleteAsset = handler(
   'repositories_DeleteAsset',
   async ({ tx, scope, events, changed }, { assetId }) => {
-    // This row lock and a concurrent call that adds the blob to a version or package exclude each other: the later one waits.
+    // Serializes the deletion with calls that add the blob to a version or package, because those calls lock the same row.
     await tx
       .selectFrom('asset')
       .where('asset_id', '=', assetId)

@@ -4,8 +4,8 @@ import { matchesText, queryPage } from '../../database/client/page.ts'
 import { handler } from '../../handler.ts'
 
 /**
- * Lists the projects that are linked to a repository. Anybody may link a public repository. So for a public repository, projects
- * that the caller cannot see are left out.
+ * Lists the projects that are linked to a repository. Other organizations may link a public repository, so its list omits
+ * projects that the caller cannot see.
  */
 export const repositories_QueryLinkedProjects = handler(
   'repositories_QueryLinkedProjects',

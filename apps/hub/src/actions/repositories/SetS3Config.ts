@@ -13,8 +13,8 @@ export const repositories_SetS3Config = handler('repositories_SetS3Config', {
     const before = await stores.ofRepository(db, repositoryId)
     const { secret, ...wanted } = settingsOf(input)
     const { secretAccessKey, ...place } = normalS3Settings({ ...wanted, secretAccessKey: secret ?? '' })
-    // The stored secret is kept only for the same endpoint and key id. Otherwise a member could make the hub use it with any
-    // host.
+    // The stored secret is kept only for the same endpoint and key id. Otherwise a member could make the hub sign requests to
+    // any host with the stored secret.
     const mayKeep = before?.endpoint === place.endpoint && before.accessKeyId === place.accessKeyId
     const kept = secretAccessKey || (mayKeep ? stores.secretOf(before) : undefined)
     if (!kept)

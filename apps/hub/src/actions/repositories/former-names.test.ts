@@ -24,7 +24,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
-/** Creates a repository of the fleet's organization with a package and a version tagged `stable`. */
+/** Creates a repository of the owner's organization, with a package and a version tagged `stable`. */
 async function release(names: { name?: string; displayName?: string }, visibility?: 'Public' | 'Private') {
   const made = await owner.invoke('repositories_Create', { organizationId, visibility, ...names })
   if (made.result !== 'Created') throw new Error('the name is taken')
@@ -36,7 +36,7 @@ async function release(names: { name?: string; displayName?: string }, visibilit
 
 /**
  * Lets the attacker create two public repositories, each with a version: one with `name` as slug, the other with `name` as
- * display name. Returns the result of creating the first.
+ * display name. Returns the result of creating the repository with the slug.
  */
 async function take(name: string) {
   const bySlug = await attacker.invoke('repositories_Create', {

@@ -402,7 +402,7 @@ describe('link', () => {
     await using device = await connectDevice({ url: hub.url, token })
     const { repositoryId } = secret
     expect(await device.invoke('repositories_GetDetails', { repositoryId })).toMatchObject({ slug: 'secret' })
-    // Members of a private repository see every project that may read it.
+    // Members of the organization of a private repository see every project that may read the repository.
     expect(await projectsOf(owner, repositoryId)).toContain(project)
   })
 

@@ -27,7 +27,7 @@ const tag = (versionId: string, ...tags: NewTag[]) =>
 const untag = (versionId: string, ...tags: string[]) =>
   owner.invoke('repositories_UntagVersion', { versionId, tags: tags.map(one => ({ tag: one })) })
 
-/** Tags of a version as `name` or `name!` when locked. */
+/** Tags of a version. An unlocked tag is returned as `tag`, a locked tag as `tag!`. */
 async function tagsOf(versionId: string): Promise<string[]> {
   const { tags } = await owner.invoke('repositories_GetVersionDetails', { versionId })
   return tags.map(one => `${one.tag}${one.locked ? '!' : ''}`)
