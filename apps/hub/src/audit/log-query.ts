@@ -126,8 +126,8 @@ function common({ actor, actor_name, token_name, data, created_at }: CommonColum
 }
 
 /**
- * Makes the SQL condition for the filters that both logs share. `a` is the table alias, and `types` filters the column that `kind`
- * names.
+ * Makes the SQL condition for the filters that the logs of events and of actions share. `a` is the table alias. `types` filters
+ * the column that `kind` names.
  */
 function matches(
   kind: 'event' | 'action',

@@ -158,7 +158,7 @@ describe('sealing', () => {
     await audit.age('1 minute')
     const blocker = new pg.Client(audit.connection)
     await blocker.connect()
-    // The child seals the actions and then waits for the lock on the events.
+    // The child process seals the audit actions and then waits for the lock on the table of audit events.
     await blocker.query('begin; lock table audit_event in access exclusive mode')
     const { password, ...connection } = audit.connection
     const child = spawn(

@@ -127,8 +127,8 @@ async function removeBatch(tx: Tx, keys: SealKeys, retentionDays: number): Promi
   const seals = young < 0 ? rows : rows.slice(0, young)
   const sealNos = seals.map(({ sealNo }) => sealNo)
   if (sealNos.length === 0) return 0
-  // The hash covers `newest_at`. Without this check, an attacker with write access to the database could make a seal look old, and
-  // the hub would remove the seal's rows and sign a note of that removal.
+  // The hash of a seal covers `newest_at`. Without a check of the hash, an attacker with write access to the database could
+  // make a seal look old. The hub would then remove the seal's rows and sign a note of the removal.
   const changed = seals.find(seal => !seal.hash.equals(hashSeal(seal)))
   if (changed)
     throw new Error(

@@ -49,7 +49,7 @@ async function embeddedHub(dataDir: string): Promise<Hub> {
   return createHub(loadConfig({ MUSTER_PORT: '0', MUSTER_DATA_DIR: dataDir }), log)
 }
 
-/** Runs a statement as an intruder with write access to the embedded database, while its hub runs or not. */
+/** Runs a statement as an intruder with write access to the embedded database, whether or not the hub runs. */
 async function tamper(dataDir: string, statement: string): Promise<void> {
   await using visit = await openEmbeddedDatabase(dataDir, log)
   await using database = openDatabase(visit.connection, () => {})

@@ -20,9 +20,9 @@ export class UsageError extends Error {
 }
 
 /**
- * Runs `muster-hub audit …`; `words` are the arguments after `audit`. Verifies the audit log of the configured instance, while
- * its hub runs or not, and prints a report. Resolves to the exit code: 0 intact, 1 not intact. Throws `UsageError` for wrong
- * arguments, and any error that prevents the verification.
+ * Runs `muster-hub audit …`; `words` are the arguments after `audit`. Verifies the audit log of the configured instance,
+ * whether or not its hub runs, and prints a report. Resolves to the exit code: 0 intact, 1 not intact. Throws `UsageError` for
+ * wrong arguments, and any error that prevents the verification.
  */
 export async function runAuditCommand(
   words: string[],
