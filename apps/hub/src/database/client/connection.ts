@@ -83,7 +83,7 @@ export function openDatabase(
   })
   let isClosing = false
   const report = (error: Error): void => {
-    // A server that shuts down may reset a connection before it reads the client's Terminate message.
+    // Ignores errors while closing: a server that shuts down may reset a connection before it reads the Terminate message.
     if (!isClosing) onError(error)
   }
   // Without a listener, an idle connection that breaks would end the process. The pool opens another connection when necessary.
@@ -110,12 +110,12 @@ export function openDatabase(
   const db = new HubKysely(pool, lookUps)
   const close = async (): Promise<void> => {
     isClosing = true
-    // A hung server does not close a connection after the Terminate message either. Its connections would keep this process alive.
+    // A server that hangs does not react to the Terminate message. Its open connections would keep this process alive.
     setTimeout(() => {
       for (const client of clients) client.connection.stream.destroy()
     }, CLOSE_MS).unref()
     await db.destroy()
-    // Kysely ends the pool only if it has used it.
+    // Kysely ends the pool only if it has run a statement.
     if (!pool.ending) await pool.end()
   }
   return { db, pool, [Symbol.asyncDispose]: close }

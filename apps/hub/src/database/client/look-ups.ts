@@ -2,7 +2,10 @@ import { Socket } from 'node:net'
 import type pg from 'pg'
 import { timeoutError } from './errors.ts'
 
-/** `inFlight` look-ups wait for an answer. `heardAtMs` is the time of the last answer, or of the first look-up after an idle time. */
+/**
+ * `inFlight` is the number of look-ups that wait for an answer. `lastAnswerAtMs` is the time of the last answer, or of the
+ * first look-up after an idle time.
+ */
 type Connection = { client: pg.Client; socket: Socket; inFlight: number; lastAnswerAtMs: number }
 
 /**

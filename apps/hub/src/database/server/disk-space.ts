@@ -30,7 +30,7 @@ export type DiskSpaceOptions = {
   disk: WatchedDisk | undefined
   /** Free space below which large values and high rates are refused, in bytes. */
   lowBytes: number
-  /** Size of the reserve, in bytes. */
+  /** Size of the reserve file, in bytes. */
   reserveBytes: number
   readiness: Pick<Readiness, 'degrade' | 'restore'>
   log: Logger

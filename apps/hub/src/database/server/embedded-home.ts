@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Logger } from '../../runtime/log.ts'
 
-/** Thrown when the embedded database cannot run here. The message is one line with the reason and the remedy. */
+/** Thrown when the embedded database cannot run on this machine. The message is one line with the reason and the remedy. */
 export class EmbeddedDatabaseError extends Error {
   override readonly name = 'EmbeddedDatabaseError'
 }
@@ -33,8 +33,8 @@ const ELSEWHERE = '/var/lib/muster'
 const MAX_TEMPORARY_BYTES = 75
 
 /**
- * Whether a path exists. Throws `EACCES` where this account may not search a folder of the path. If it returned false then, the hub
- * would start an empty database.
+ * Whether a path exists. Throws `EACCES` when this account may not search a folder of the path. If the function returned false
+ * instead, the hub would start an empty database.
  */
 export async function exists(path: string): Promise<boolean> {
   try {

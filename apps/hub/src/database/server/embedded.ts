@@ -254,8 +254,8 @@ async function findBinaries(): Promise<{ native: string; version: string }> {
 }
 
 /**
- * Copies the server's programs beside its data. There the server's account can read the programs, and a later version of the hub
- * still finds the PostgreSQL version that reads this data. Also creates the symlinks between libraries that the package's install
+ * Copies the server's programs beside its data. The server's account can read the copies, and a later version of the hub still
+ * finds the PostgreSQL version that reads this data. Also creates the symlinks between libraries that the package's install
  * script would create, because npm may be configured to skip install scripts.
  */
 async function installRuntime(native: string, runtime: string): Promise<string> {
@@ -516,7 +516,7 @@ async function createRoles(admin: (database: string) => pg.PoolConfig, secrets: 
     }
     await client.query('create database muster owner muster_owner')
   })
-  // Default privileges are stored per database, so this connects to the database `muster`. Granting them again changes nothing.
+  // Default privileges are stored per database, so the statements run in the database `muster`. Repeated grants change nothing.
   await asAdmin(admin('muster'), client =>
     client.query(
       `alter default privileges for role muster_owner grant select, insert, update, delete on tables to muster_hub;

@@ -7,14 +7,14 @@ import { ConfigError } from '../../config-error.ts'
 const CONNECT_TIMEOUT_MS = 5_000
 
 /**
- * Connection settings for a database of the operator. The `options` parameter of the URL is passed separately, because pg lets
- * options in the URL override all others.
+ * Connection settings for a database of the operator. The `options` parameter of the URL is passed separately, because pg
+ * lets an `options` parameter in the URL override the `options` of the connection settings.
  */
 export function externalConnection(databaseUrl: string): pg.PoolConfig {
   const url = new URL(databaseUrl)
   const { searchParams } = url
   requireTlsParameters(searchParams)
-  // pg treats these modes as `verify-full`, but warns that a later version may not.
+  // pg treats these modes as `verify-full`, but warns that a later version may not. Setting `verify-full` avoids the warning.
   if (['prefer', 'require', 'verify-ca'].includes(searchParams.get('sslmode') ?? ''))
     if (!searchParams.has('uselibpqcompat')) searchParams.set('sslmode', 'verify-full')
   const options = searchParams.get('options')

@@ -281,7 +281,8 @@ describe('partitions', () => {
         Number((row as { version: string }).version),
       ),
     })
-    // The rows of two days were stored under a correct clock. Now the clock is 100 days ahead.
+    // Stores rows for two days about 100 days ago. To `maintain_partitions`, this looks as if the clock had jumped 100 days
+    // ahead after the rows were stored.
     for (const offset of [-101, -100]) {
       const day = `date '${dayOf(offset)}'`
       for (const [parent, from, to] of [
@@ -302,7 +303,7 @@ describe('partitions', () => {
     expect(before).toEqual({ events: ['e-101', 'e-100'], changes: [100, 101] })
     await database.query('select maintain_partitions(90)')
     expect(await kept()).toEqual(before)
-    // The first day that is stored under the new clock deletes nothing yet, because the new clock may be the wrong one.
+    // Rows of a single later day do not delete the old partitions yet, because the clock that dated these rows may be wrong.
     await database.query(insertEvent(dayOf(-1), 'later'))
     await database.query(insertChange(1, -1))
     await database.query('select maintain_partitions(90)')
@@ -319,8 +320,8 @@ describe('partitions', () => {
       const client = new pg.Client(database.connection)
       await client.connect()
       for (let n = 0; n < 60; n++) {
-        // Retries the errors that the hub retries: a deadlock (40P01), and a row for the default partition that is refused because
-        // the partition of its day was made in the meantime (23514).
+        // Retries the errors that the hub retries: a deadlock (40P01), and a check violation (23514). PostgreSQL reports 23514
+        // for a row that it routed to the default partition just before the partition of the row's day was attached.
         for (let attempt = 0; ; attempt++) {
           const done = await client
             .query(insertEvent(dayOf((n % 14) - 9), `${writer}-${n}`))

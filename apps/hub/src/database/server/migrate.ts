@@ -8,7 +8,10 @@ import { sqlState } from '../client/errors.ts'
 
 const FOLDER = join(import.meta.dirname, '../migrations')
 
-/** Former checksums of migrations whose comments changed after they were released. Instances may have applied either text. */
+/**
+ * Former checksums of migrations whose comments changed after a release. An instance may have applied the former or the current
+ * text of such a migration.
+ */
 const FORMER_CHECKSUMS: Record<string, string> = {
   '0006_device_counts.sql': '42399c9908e899b311eb11474c0c75cbab79a86617f5a08d6507b3acde21a916',
 }

@@ -20,7 +20,8 @@ async function pgBouncer({ connection }: ScratchDatabase, mode: string) {
   const folder = await mkdtemp(join(tmpdir(), 'muster-pgbouncer-'))
   const port = await freePort()
   const { host, user, password, database } = connection
-  // PgBouncer does not run as root, and only the server's account may use the socket, so it runs under that account.
+  // PgBouncer refuses to run as root, and only the account of the PostgreSQL server may use the server's socket. So PgBouncer
+  // runs under that account.
   const { uid, gid } = await stat(host!)
   await chown(folder, uid, gid)
   const file = join(folder, 'pgbouncer.ini')

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../client/connection.ts'
 import { isConnectionError, sqlState } from '../client/errors.ts'
 
-/** Age of the last stored heartbeat above which the hub is not ready, in milliseconds: three heartbeats. */
+/** Age of the last stored heartbeat above which the hub is not ready, in milliseconds: three heartbeat intervals of 5 s. */
 const STALE_AFTER_MS = 15_000
 /** Timeout of the query that shows whether the database answers, in milliseconds. */
 const QUERY_TIMEOUT_MS = 2_000

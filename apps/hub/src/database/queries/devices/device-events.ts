@@ -22,7 +22,7 @@ export type EventRow = {
   category: string | null
   body: string
   attributes: string
-  /** Size of body and attributes as JSON text. */
+  /** Size of body and attributes as JSON text, in bytes. */
   sizeBytes: number
   emittedAt: string
 }
@@ -144,8 +144,9 @@ export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
 }
 
 /**
- * Maximum number of days from the date in an event's id to its emission; one day occurs around midnight. Events emitted later than
- * that are stored under `NO_DAY`. A device's latest events are therefore all in the partitions of the latest days and of `NO_DAY`.
+ * Maximum number of days from the date in an event's id to the event's emission. Around midnight the difference can be one day.
+ * Events with a greater difference are stored under `NO_DAY`. A device's latest events are therefore all in the partitions of
+ * the latest days and of `NO_DAY`.
  */
 export const MAX_DAYS_LATE = 1
 /** Day under which late events and events without a date in their id are stored. Its rows are in the default partition. */

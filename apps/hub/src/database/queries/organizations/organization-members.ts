@@ -11,7 +11,7 @@ export async function lockMembers(tx: Tx, organizationId: string): Promise<void>
     .selectFrom('organization')
     .where('organization_id', '=', organizationId)
     .select('organization_id')
-    // Not `for update`, which would also block inserts of rows that reference the organization.
+    // `for update` would also block inserts of rows that reference the organization.
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 }
@@ -40,8 +40,8 @@ export async function isAdminOfMember(tx: Tx, organizationId: string, userId: st
 }
 
 /**
- * Throws `Invalid` when a person is the only administrator of an organization, who can neither leave nor be demoted (docs/api.md
- * 2.4). The caller must hold `lockMembers`.
+ * Throws `Invalid` when a person is the only administrator of an organization. The only administrator can neither leave nor be
+ * demoted (docs/api.md 2.4). The caller must hold `lockMembers`.
  */
 export async function requireAnotherAdmin(tx: Tx, organizationId: string, userId: string): Promise<void> {
   const another = await tx

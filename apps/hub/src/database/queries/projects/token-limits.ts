@@ -34,8 +34,9 @@ export function tokenLimitsOf(row: TokenLimitColumns): TokenLimits {
 }
 
 /**
- * SQL for the number of new devices that count against the budget of the token `t` at this moment. The number falls by `perHour` an
- * hour, the refill rate of the token. It does not fall while the clock is behind the last update.
+ * SQL for the number of new devices that count against the budget of the token `t` at this moment. The number falls by
+ * `perHour` an hour, the refill rate of the token. If the clock of the database was set back to before `budget_at`, the number
+ * stays.
  */
 export function budgetUsed(perHour: RawBuilder<number>): RawBuilder<number> {
   return sql<number>`greatest(0, t.budget_used

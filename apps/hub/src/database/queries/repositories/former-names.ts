@@ -25,8 +25,8 @@ export async function isSlugTaken(tx: Tx, slug: string, exceptRepositoryId = '')
 }
 
 /**
- * Records a change of a repository's name. Only the last `MAX_FORMER_NAMES` are kept. A former name that the repository takes again
- * is removed from them.
+ * Records a change of a repository's name. Only the last `MAX_FORMER_NAMES` former names are kept. A name that the repository
+ * takes again is no longer a former name.
  */
 export async function keepFormerName(
   tx: Tx,

@@ -3,9 +3,9 @@ import type { CommandTransaction } from '../../../command-transaction.ts'
 import type { Tx } from '../../client/connection.ts'
 
 /**
- * Whether a repository is public, and whether the caller is a member of its organization; undefined for an absent repository. The
- * repository is locked against changes until the end of the transaction. Making it private or moving it ends links to projects, and
- * would otherwise miss a link that is being created.
+ * Whether a repository is public, and whether the caller is a member of its organization; undefined for an absent repository.
+ * Locks the repository until the end of the transaction. Making a repository private or moving it ends links to projects.
+ * Without the lock, such a change would miss a link that is being created.
  */
 export async function repositoryToLink(
   tx: Tx,
