@@ -68,7 +68,7 @@ type Enrolling = {
 /** Project and organization of a deployment token. */
 type Place = { tokenId: string; organizationId: string; projectId: string }
 
-/** Maximum number of cached places, one per token. A full cache is cleared. */
+/** Maximum number of cached `Place` objects, one per token. A full cache is cleared. */
 const MAX_PLACES = 10_000
 
 /**
@@ -89,8 +89,9 @@ const LOOK_UP = `
    where t.token_id = $1`
 
 /**
- * Creates the function that authenticates an upgrade request before it is accepted (protocol 1.4): token, then fingerprint, then
- * certificate. It stores unknown devices and certificates, but releases its admission permit before that. It throws `Refusal`.
+ * Creates the function that authenticates an upgrade request before it is accepted (protocol 1.4): token, then fingerprint,
+ * then certificate. The function also stores unknown devices and certificates. It releases its admission permit before it
+ * stores them, so that they do not delay the authentication of known devices. It throws `Refusal`.
  */
 export function createAuthenticator({
   db,
@@ -101,7 +102,7 @@ export function createAuthenticator({
   limits,
   onEnrolled,
 }: AuthenticatorOptions) {
-  /** Places by token id. All connections of a token share the strings of its place, which saves memory while they live. */
+  /** Places by token id. All open connections of a token share the strings of its place, which saves memory. */
   const places = new Map<string, Place>()
 
   function placeOf(
@@ -206,7 +207,8 @@ export function createAuthenticator({
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
-      // Either another connection of the same device enrolled it first, or the enrolment failed. Neither may use up the budget.
+      // If another connection of the same device enrolled it first, or if the enrolment failed, this call created no device. So
+      // the budget gets its new device back.
       if (!isNewDevice) await budget.giveBack({ tokenId, address })
     }
   }
@@ -214,13 +216,15 @@ export function createAuthenticator({
   /** Creates the device and the certificate unless they exist. Concurrent connections of a device create it once. */
   async function enrol({ request, admission, tokenId, known, fingerprint, certificate, about }: Enrolling) {
     const { project_id: projectId, organization_id: organizationId } = known
-    // Enrolments queue by token. Known devices must not wait behind them.
+    // The enrolment may wait long in the queue of its token. Releasing the permit first lets known devices authenticate
+    // meanwhile.
     admission.release()
     using _permit = await enrolments.enter({ owner: tokenId }).catch(refuseWhenCrowded)
     if (request.socket.destroyed) throw new Refusal(503, 'Internal', 'the device disconnected', about)
     const enrolled = await db.transaction().execute(async tx => {
-      // The lock holds off a concurrent delete of the token or its project; after such a delete no device is enrolled.
-      // `auto_accept` is read again because it may have changed since the look-up.
+      // The row lock delays a concurrent delete of the token or its project until this transaction ends. If such a delete came
+      // first, no row is found and no device is enrolled. `auto_accept` is read again because it may have changed since the
+      // look-up.
       const token = await tx
         .selectFrom('deployment_token')
         .where('token_id', '=', tokenId)
@@ -323,8 +327,8 @@ function refusedCertificate(status: CertificateStatus, about: RefusalSubject): R
 }
 
 /**
- * Returns a refusal instead of throwing it, so that it can be thrown after the token is verified. Earlier, no answer may refer to
- * the certificate (protocol 1.4).
+ * Returns a refusal of the certificate instead of throwing it. The caller throws it after the token is verified, because no
+ * answer may refer to the certificate before that (protocol 1.4).
  */
 function attempt(
   read: () => string,

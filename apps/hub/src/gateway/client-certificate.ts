@@ -13,10 +13,11 @@ import { Refusal } from './refusal.ts'
 const MAX_HEADER_BYTES = 12 * 1024
 
 /**
- * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from `X-Client-Cert`.
- * The header is trusted if it comes from a trusted proxy, with MUSTER_ALLOW_PLAINTEXT_DEVICES, or over plain HTTP from loopback
- * while MUSTER_PUBLIC_URL is a loopback address (R-2). Throws `Refusal` with 403 for a missing, untrusted or expired certificate,
- * and with 400 for a header that is too long or does not parse.
+ * Creates the function that reads the fingerprint of a device's certificate: from its TLS connection, else from
+ * `X-Client-Cert`. The function trusts the header in three cases (R-2): MUSTER_ALLOW_PLAINTEXT_DEVICES is set, the request
+ * comes from a trusted proxy, or the request comes over plain HTTP from loopback while MUSTER_PUBLIC_URL is a loopback address.
+ * It throws `Refusal` with 403 for a missing, untrusted or expired certificate, and with 400 for a header that is too long or
+ * does not parse.
  */
 export function certificateReader(config: Config): (request: IncomingMessage) => string {
   const isProxy = trustedProxy(config)

@@ -278,7 +278,7 @@ describe('the presence of a device', () => {
     await session.release()
     const typesOf = (type: Frame['type']) => device.received.filter(frame => frame.type === type)
     await until('the others are served', () => typesOf('ChannelAccept').length === 32)
-    // 20 opens are requested, but the hub has only 16 requests to the device in flight.
+    // 20 channels are opened, but the hub sends the device at most 16 requests before the first is answered.
     const { devices } = await owner.invoke('projects_QueryDevices', { projectId })
     const connection = hub.devices.get(devices[0]!.deviceId)!
     for (let n = 0; n < 20; n++) connection.open('forward/tcp/80').catch(() => {})
@@ -330,7 +330,8 @@ describe('a node taken for dead', () => {
       node_id,
       request_id: 'test',
     }))
-    // In one transaction, because the hub checks for dead nodes every few seconds and evicts each dead node only once.
+    // The rows are inserted in one transaction. The hub evicts a dead node only once, at a check every 5 s, and a check between
+    // two inserts would miss the later rows.
     await hub.db.transaction().execute(async tx => {
       await tx
         .insertInto('cluster_node')
@@ -366,7 +367,8 @@ describe('a node taken for dead', () => {
     expect(await isShownConnected(owner, gone.deviceId)).toBe(false)
     const reasons = await endReasonsOf(owner, gone.deviceId)
     expect(reasons.toSorted()).toEqual(['Disconnected', 'NodeCrashed', 'NodeCrashed', undefined])
-    // The connections ended with the last heartbeat of their node, not when another node noticed, and never before they began.
+    // A connection of a dead node ends at the node's last heartbeat, not at the time of its eviction. `lateId` began after that
+    // heartbeat, so it ends at the time at which it began.
     const ended = new Map((await connectionsOf(owner, gone.deviceId)).map(one => [one.connectionId, one]))
     expect(ended.get(connectionId)).toMatchObject({ endedAt: minuteAgo.toISOString(), durationSecs: 540 })
     expect(ended.get(lateId)).toMatchObject({ endedAt: ended.get(lateId)!.connectedAt, durationSecs: 0 })
@@ -550,7 +552,7 @@ describe('a right that ends', () => {
     await Promise.all([device, oneShot, other].map(one => one[Symbol.asyncDispose]()))
   })
 
-  // The authentication succeeded. Then the right ends before the connection is recorded.
+  // In these tests the authentication succeeds, and then the right to connect ends before the hub records the connection.
   it.each(
     endings.flatMap(([what, , end]) => [
       { what, end, register: true },

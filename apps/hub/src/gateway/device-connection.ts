@@ -21,8 +21,8 @@ import type { Connected } from './authenticate.ts'
 import type { Presence } from './presence.ts'
 
 /**
- * Maximum time between Pings to a peer that sends Pings of its own, in milliseconds. These Pings only measure the round trip. A silent
- * peer gets a Ping every 5 s.
+ * Maximum time between the hub's Pings to a peer that sends Pings itself, in milliseconds. The Pings of such a peer show that
+ * it is alive, so the hub's Pings only measure the round trip. A silent peer gets a Ping every 5 s.
  */
 export const MAX_PING_INTERVAL_MS = 60_000
 
@@ -40,7 +40,7 @@ const LIMITS = {
   maxChannels: 32 + DEFAULT_LIMITS.maxOpenedChannels,
 }
 
-/** Services that the connections of all devices share. */
+/** Parts of the hub that the connections of all devices share. */
 export type DeviceServices = {
   presence: Presence
   devices: DeviceRegistry
@@ -62,8 +62,8 @@ export type DeviceServices = {
 }
 
 /**
- * The connection of a device from its first frame to its end. Each device has one, which is mostly idle, so memory counts: the
- * object is also the options of its link, stores nothing twice, and keeps no promise pending for its end.
+ * The connection of a device from its first frame to its end. Each device has a connection that is mostly idle, so its memory
+ * must be small: the object is also the options of its link, stores nothing twice, and keeps no promise pending for its end.
  */
 export class DeviceConnection implements DeviceSession, LinkOptions {
   readonly certificateId: string
@@ -75,7 +75,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   #admission: Promise<boolean> | undefined
   /** Id of the connection's row. Undefined until the row is written, and for unregistered connections. */
   #connectionId: string | undefined
-  /** Shared by all executor channels of the connection, and created with the first of them. */
+  /** Options that all executor channels of the connection share. They are created with the first executor channel. */
   #executorOptions: ExecutorOptions | undefined
 
   constructor(
@@ -117,7 +117,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
     return LIMITS
   }
 
-  /** Admits the device or closes the link. Resolves when that is decided and, for a registered connection, recorded. */
+  /** Admits the device or closes the link. Resolves when that is done and the row of a registered connection is written. */
   async begin(link: Link, isRegistered: boolean): Promise<void> {
     this.#link = link
     // The session is added before `#admit` reads the rights again, so that no ended right is missed. A right that ends after the
@@ -154,7 +154,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions {
   }
 
   onEnded(end: LinkEnd): void {
-    // While the connection is still being recorded, `begin` records its end afterwards.
+    // While `#admit` is still running, its caller `begin` records the end of the connection when `#admit` has finished.
     if (this.#admission === undefined) void this.#services.connections.track(this.#leave(end))
   }
 

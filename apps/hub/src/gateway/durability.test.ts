@@ -22,7 +22,7 @@ it('acknowledges an event only after the database has confirmed the commit', asy
   const { deviceId } = device
   const event = { eventId: newDatedId('d_ev'), severity: 'Info', body: 1, attributes: {} }
   const events = [{ ...event, emittedAt: new Date().toISOString() }]
-  // The first event does the one-time work, so that the second event only needs its insert.
+  // The first event of a device causes statements that run only once. So the event below needs only its insert.
   await device.invoke('devices_PublishEvents', {
     deviceId,
     events: [{ ...events[0]!, eventId: newDatedId('d_ev') }],
@@ -36,7 +36,7 @@ it('acknowledges an event only after the database has confirmed the commit', asy
   const isStored = async (): Promise<boolean> =>
     (await database.query(`select from device_event where event_id = '${event.eventId}'`)).length === 1
   await until('the event is committed', isStored)
-  // The event is committed, but the confirmation has not reached the hub.
+  // The event is committed, but `wire` holds back the confirmation from the hub.
   for (let n = 0; n < 20; n++) {
     expect(await isStored()).toBe(true)
     expect(isAcknowledged).toBe(false)
@@ -91,7 +91,7 @@ it('reports the success of a command whose commit reply was lost, after reading 
   expect(wire.lost).toBe(2)
   expect(await device.link.ended).toMatchObject({ kind: 'PeerClose' })
 
-  // Here the connection breaks before the commit is sent, so the command has no effect.
+  // The connection to the database breaks before the commit is sent, so the command has no effect.
   wire.loseAnswer('projects_Created', 'Never made')
   await expect(owner.invoke('projects_Create', { organizationId, name: 'Never made' })).rejects.toMatchObject(
     {

@@ -36,8 +36,8 @@ const hub = await testHub(
 afterAll(() => hub[Symbol.asyncDispose]())
 
 /**
- * Certificate of all devices in these tests. Only their fingerprints differ, because generating a key for each device would take
- * long.
+ * Certificate of all devices in these tests. The devices differ only in their device fingerprints, because generating a key for
+ * each device would take long.
  */
 let certificate: DeviceIdentity
 beforeAll(async () => {

@@ -70,13 +70,16 @@ const MAX_RETRY_AFTER_SECS = 3600
  * addition.
  */
 const SPREAD_SECS = 60
-/** Minimum time between two statements, in milliseconds. Refused devices of a fleet then share one update of the token's row. */
+/**
+ * Minimum time between the starts of two statements, in milliseconds. Requests that arrive in this time share one update of the
+ * token's row.
+ */
 const LINGER_MS = 20
 
 /**
- * Budget for new devices, taken before any row of a device is written. The row of the deployment token holds a token bucket, so the
- * budget survives restarts and is shared by all nodes. Requests that arrive while a statement is in flight share the next
- * statement. New devices of a client IP are counted in memory.
+ * Budget for new devices. It is checked before any row of a device is written. The row of the deployment token stores the state
+ * of a token bucket, so the budget survives restarts and is shared by all nodes. Requests that arrive while a statement is in
+ * flight share the next statement. New devices of a client IP are counted in memory.
  */
 export class EnrolmentBudget {
   readonly #pool: pg.Pool
@@ -90,7 +93,7 @@ export class EnrolmentBudget {
     this.#rates = rates
     this.#newDevices = new Batcher({
       ...BATCHED_WRITES,
-      // A token whose row stays locked delays only its own batch.
+      // With several statements in parallel, a token whose row stays locked delays only the batch that contains it.
       parallel: 4,
       maxBatch: 1_000,
       maxWaiting: 20_000,
@@ -134,7 +137,7 @@ export class EnrolmentBudget {
     }
   }
 
-  /** Returns one new device to both budgets after an enrolment that created none. */
+  /** Returns one new device to the budgets of its client IP and its token, after an enrolment that created no device. */
   async giveBack({ tokenId, address }: Pick<NewDevice, 'tokenId' | 'address'>): Promise<void> {
     await this.#giveBackOfAddress(address)
     await this.#pool.query(GIVE_BACK, [tokenId])
@@ -158,7 +161,7 @@ export class EnrolmentBudget {
       this.#values['token-devices'],
     ])
     const row = rows[0]
-    // The token was deleted meanwhile, which the enrolment itself refuses.
+    // If the token was deleted in the meantime, the enrolment itself refuses the device.
     if (!row) return
     for (const [index, newDevice] of requests.slice(row.granted).entries())
       newDevice.refusal = refusalFor(row, newDevice.about, index)

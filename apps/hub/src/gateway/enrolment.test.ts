@@ -27,7 +27,7 @@ function fingerprintOf({ certificatePem }: DeviceIdentity): string {
   return new X509Certificate(certificatePem).fingerprint256
 }
 
-/** Returns the same device with another certificate. Such a device occurs after its disk was replaced. */
+/** Returns the same device with a new certificate, as after its disk was replaced. */
 async function withNewCertificate({ fingerprint }: DeviceIdentity): Promise<DeviceIdentity> {
   return { ...(await deviceIdentity()), fingerprint }
 }
@@ -198,7 +198,8 @@ describe('a token changed while a device connects for the first time', () => {
     await session.query('begin')
     await session.query('select from deployment_token where token_id = $1 for update', [tokenId])
     const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
-    // The look-up found an auto-accepting token. The enrolment waits for the lock on its row.
+    // The look-up has found an auto-accepting token. The enrolment waits for the lock that `session` holds on the row of the
+    // token.
     await session.waitingStatements(1)
     await session.query('update deployment_token set auto_accept = false where token_id = $1', [tokenId])
     await session.query('commit')
@@ -212,7 +213,7 @@ describe('a token changed while a device connects for the first time', () => {
     await session.query('begin')
     await session.query('delete from deployment_token where token_id = $1', [tokenId])
     const connecting = connectDevice({ url: hub.url, token }).catch((error: unknown) => error)
-    // The look-up found the token. The enrolment waits for its deletion.
+    // The look-up has found the token. The enrolment waits until `session` commits the deletion of the token.
     await session.waitingStatements(1)
     await session.query('commit')
     expect(await connecting).toMatchObject({ status: 401 })

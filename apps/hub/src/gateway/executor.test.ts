@@ -168,8 +168,8 @@ describe('channels', () => {
     const { token } = await hub.fleet()
     await using device = await rawDevice({ url: hub.url, token })
     const own = await device.openExecutor()
-    // Opens far more channels in a second than the 64 that a published Nexigon peer accepts (protocol 2.10), but never more than 32
-    // at a time.
+    // The loop opens far more channels in a second than the 64 that a published Nexigon peer accepts (protocol 2.10), but never
+    // more than 32 at a time.
     for (let round = 0; round < 12; round++) {
       const numbers = Array.from({ length: 24 }, (_, at) => 2 + round * 24 + at)
       const commands = await Promise.all(numbers.map(number => device.openExecutor(number)))

@@ -27,7 +27,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 // Legacy peers send their first Ping and their first request in either order (protocol 1.7). Neither order may lose data.
 
 const REPLAYS = inject('replays')
-/** Connections at a time. Few, because the hub and all clients share this process. */
+/** Number of concurrent replays. It is low because the hub and all clients share this process. */
 const CONCURRENT = 25
 /** Sizes in bytes around the limits of frames and windows, and a size above the largest window of 1 MiB. */
 const SIZES = [0, 1, 6, 511, 512, 8_191, 8_192, 16_384, 16_385, 65_536, 1_048_576, 5_000_000]
@@ -234,7 +234,7 @@ it('I1: a new command line that stops reading within its first second still deli
   service.close()
 })
 
-/** Stops reading, then writes 1 MiB and ends. */
+/** Stops reading from the channel, then writes 1 MiB and ends the channel. */
 async function sendLate(channel: Channel): Promise<void> {
   channel.stopReading()
   await sleep(50)

@@ -18,7 +18,7 @@ import { loadConfig } from '../config.ts'
 
 const captured = capturedLog()
 const { limits } = loadConfig({})
-// A single device opens 10,000 links here, which the default limits would refuse.
+// A single device opens 10,000 links in these tests, which the default limits would refuse.
 const roomy = { ...limits, 'device-unregistered-links': 10_001, 'organization-link-share': 100 }
 const hub = await testHub({ limits: roomy }, captured.log)
 afterAll(async () => {

@@ -49,8 +49,8 @@ const PATH = '/api/v1/connect/ws'
 const MAX_MESSAGE_BYTES = 1024 * 1024 + 9
 /**
  * Limits of links to command-line clients, above the defaults (protocol 2.10). A command-line client opens one channel for each
- * connection to its local port, and a connection is lost when its channel is rejected. So the hub accepts the requests and queues
- * the opens to the device (R-17).
+ * connection to its local port, and a connection is lost when its channel is rejected. So the hub accepts the channel requests
+ * of the client and queues the channel requests that it sends to the device (R-17).
  */
 const COMMAND_LINE_LIMITS = { maxChannels: 256, maxPendingRequests: 256, requestsPerSecond: 512 }
 /** Limits of concurrent authentications (protocol 1.4). Further connections wait in order of arrival. */
@@ -183,7 +183,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       const isRegistered = request.headers['x-register-connection'] === 'true'
       if (connected.kind === 'device' && !isRegistered) await takeSlot(connected, socket)
-      // `close` has already closed all known connections. A connection accepted after that would stay open.
+      // Once `close` was called, it has closed all connections that it knew. A connection accepted after that would stay open.
       refuseWhenClosing()
       if (socket.destroyed) return
       socket.off('error', ignore)
@@ -223,8 +223,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Counts a refused connection of a client IP. Accepted connections are not counted (decisions, "Tokens and enrolment"). Returns
-   * the refusal, or `RateLimited` for a client IP with more than 100 refusals a minute.
+   * Counts a refused connection of a client IP. Accepted connections are not counted (decisions, "Tokens and enrolment").
+   * Resolves to the refusal, or to the error `RateLimited` for a client IP with more than 100 refusals a minute.
    */
   async function counted(request: IncomingMessage, error: unknown): Promise<unknown> {
     if (!(error instanceof Refusal) || error.kind === 'Internal') return error
@@ -374,7 +374,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  /** Reads a person's token again for each action, as over HTTP. Devices need no such check: losing a right closes their connection. */
+  /**
+   * Checks a person's token again for each action, as the HTTP API does. Devices need no check for each action, because the hub
+   * closes a device's connection when its token or certificate loses its right.
+   */
   async function callerNow(
     { userToken }: Connected & { kind: 'person' },
     link: Link,

@@ -264,7 +264,7 @@ describe('a device that violates the WebSocket protocol loses its own connection
     const device = await newDevice()
     device.send(HELLO)
     await misbehave(device)
-    // Rejects if the hub itself sends an invalid WebSocket frame.
+    // The promise rejects if the hub itself sends an invalid WebSocket frame.
     await device.closed
     expect(await endOf(device)).toMatchObject({
       deviceId: device.deviceId,
@@ -302,8 +302,8 @@ describe('clients that disconnect while they are authenticated', () => {
       )
       return socket
     })
-    // The first look-up waits for the table lock, and the others queue behind it. The answer of the health check shows that the hub
-    // has read the requests sent before.
+    // The look-up of the first client waits for the lock of `session`, and the look-ups of the other clients queue behind it.
+    // The answer of the health check shows that the hub has read all requests above.
     await session.waitingStatements(1)
     await fetch(`${hub.url}/healthz`)
     for (const [index, socket] of sockets.entries()) {

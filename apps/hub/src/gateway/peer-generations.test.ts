@@ -20,8 +20,8 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-// Simulations of the published Nexigon agents and command-line clients of 2025 and 2026 (docs/protocol.md) use a real hub. Both
-// generations must work fully.
+// Simulations of the published Nexigon agents and command-line clients of 2025 and 2026 (docs/protocol.md) use a real hub.
+// Peers of 2025 and peers of 2026 must work fully.
 
 const captured = capturedLog()
 let hub: TestHub
@@ -297,7 +297,7 @@ describe.each<[Age, Age]>([
     expect(digestOf(large!)).toBe(digestOf(bytes))
     expect(small.map(String)).toEqual(small.map((_, n) => `hello ${n}`))
     expect(forward.errors).toEqual([])
-    // The answers show that both peers are still connected.
+    // The two answers show that the agent and the command-line client are still connected.
     expect(await agent.oneShot('devices_GetProperty', { name: 'x' })).toEqual({ result: 'NotFound' })
     expect(await cli.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'UserToken' } })
   })
@@ -505,7 +505,7 @@ it('accepts the action names of agents from before October 2025', async () => {
 it('keeps no state of disconnected peers', async () => {
   await until('the last session has ended', () => hub.devices.sessions.length === 0)
   await using session = await databaseSession(hub)
-  // The ends of connections are written in a batch, a moment later.
+  // The hub writes the ends of connections in batches, so the rows change a moment after the sessions have ended.
   await until('the ends are written', async () => {
     const connected = await session.query('select device_id from device where is_connected')
     return connected.length === 0

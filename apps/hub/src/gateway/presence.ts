@@ -9,12 +9,12 @@ type Opening = {
   deviceId: string
   tokenId: string
   certificateId: string
-  /** Set by the write: true when token and certificate were still valid. */
+  /** True if the token and the certificate were still valid when the row was written. Set by `Presence.#open`. */
   isOpen: boolean
 }
 type Change = { open: Opening } | { close: string }
 
-// Reads the rights again, so that a device whose right was revoked after the look-up is not admitted.
+// The statement checks token and certificate again, so that a device is not admitted if they were revoked after the look-up.
 const OPEN = {
   name: 'presence-open',
   text: `
@@ -34,9 +34,9 @@ const OPEN = {
     select connection_id from opened`,
 }
 
-// After the close, the device row refers to the newest connection that is still open. Such a connection exists when the closed
-// connection ended while it was being recorded: it never became the registered connection, so it did not replace the older
-// connection.
+// After a connection is closed, the row of its device refers to the newest other connection that is still open. An older
+// connection is still open if the closed connection ended before its row was written, because the hub closes an older
+// connection only after that.
 const CLOSE = {
   name: 'presence-close',
   text: `
@@ -66,8 +66,8 @@ const MAY_CONNECT = {
 }
 
 /**
- * Minimum time between two batches, in milliseconds. When many devices connect at once, the fixed cost of a statement for few rows
- * is higher than the cost of the rows.
+ * Minimum time between the starts of two batches, in milliseconds. When many devices connect at once, each batch then has many
+ * rows. The fixed cost of a statement is higher than the cost of a few rows.
  */
 const LINGER_MS = 20
 
@@ -89,7 +89,7 @@ export class Presence {
       maxBatch: 500,
       maxWaiting: 200_000,
       lingerMs: LINGER_MS,
-      // A lost end would show the device as connected forever.
+      // If the end of a connection were never written, its device would be shown as connected forever.
       retryForMs: Number.POSITIVE_INFINITY,
       weigh: () => 1,
       write: changes => this.#write(changes),
@@ -139,7 +139,8 @@ export class Presence {
   }
 
   async #open(openings: Opening[]): Promise<void> {
-    // After a lost database connection the retry may find the rows that the first attempt committed.
+    // If the database connection breaks after the commit, the retry fails because the rows exist. Then the existing rows are
+    // read.
     const { rows } = await this.#pool
       .query<{ connection_id: string }>(OPEN, [
         openings.map(opening => opening.connectionId),

@@ -24,7 +24,7 @@ let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let device: FakeDevice
 let service: Server
 let port: number
-/** Connections of the device's echo service. */
+/** Connections that the device's echo service has accepted. */
 const served: Socket[] = []
 
 beforeAll(async () => {
@@ -156,7 +156,7 @@ it('writes one audit event for each port, however many connections are forwarded
       () => {},
     )
   await Promise.all([open(), open(), open()])
-  // A refused connection is not recorded.
+  // Nothing listens on port 1 of the device, so this connection is refused. A refused connection has no audit event.
   await open(1)
   expect((await auditedForwards()).slice(before)).toMatchObject([
     {

@@ -14,7 +14,7 @@ const ENDPOINT = /^device\/(d_[1-9A-HJ-NP-Za-km-z]{22})\/proxy\/forward\/tcp\/(\
 type RelayOptions = {
   db: Db
   devices: DeviceRegistry
-  /** Reads the caller again. Rejects when the user token is no longer valid. */
+  /** Resolves to the caller with the current rights. Rejects when the user token is no longer valid. */
   callerNow: () => Promise<Caller>
 }
 
@@ -30,7 +30,7 @@ export async function relay(
 ): Promise<void> {
   const [, deviceId, port] = ENDPOINT.exec(request.endpoint) ?? []
   if (!deviceId) return request.reject('unknown endpoint')
-  // An invalid port is never sent to the device: agents from before 2026-03-03 exit on it.
+  // The hub never sends an invalid port to a device, because agents released before 2026-03-03 exit when they get one.
   if (Number(port) < 1 || Number(port) > 65_535) return request.reject('invalid TCP forwarding endpoint')
   const rightNow = async (): Promise<Right | undefined> => {
     const permission = { can: 'manage', on: 'device', id: 'deviceId' } as const

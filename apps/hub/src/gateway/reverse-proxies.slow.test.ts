@@ -54,7 +54,8 @@ function nginxFiles(folder: string, port: number, hubPort: number): Record<strin
 
 function caddyFiles(folder: string, port: number, hubPort: number): Record<string, string> {
   const site = exampleOf('caddy', folder, hubPort).replace('https://hub.example.com', `https://:${port}`)
-  // Caddy must neither create its own certificate authority nor make the system trust one. The clients of this test send no SNI.
+  // `auto_https` and `skip_install_trust` keep Caddy from creating a certificate authority and from making the system trust it.
+  // `strict_sni_host` must be off because the clients of this test send no SNI.
   return {
     Caddyfile: `{
       admin off
@@ -170,7 +171,7 @@ describe('files of repositories behind nginx configured as in docs/operating.md'
       await using front = await started(NGINX, nginxFiles, hub.address.port)
       const owner = await hub.user()
       const repositoryId = await hub.repository(owner, await hub.organization(owner))
-      // Larger than 1 MiB, the default limit of nginx for request bodies.
+      // The file is larger than 1 MiB, the default limit of nginx for request bodies.
       const bytes = randomBytes(3 * 1024 * 1024)
       const digest = digestOf(bytes)
       const { assetId } = await owner.invoke('repositories_CreateAsset', {

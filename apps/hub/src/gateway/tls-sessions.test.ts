@@ -99,8 +99,9 @@ describe('a resumed session', () => {
     const { owner, projectId } = await hub.fleet()
     const { token } = await hub.token(owner, projectId, status === 'Revoked')
     const identity = await deviceIdentity()
-    // A device of a token without automatic acceptance is refused, so it has no TLS session. It gets its session in a helper
-    // project, because session tickets are not bound to a project.
+    // In the case `Rejected`, the token does not accept certificates automatically, so the first connection of the device would
+    // be refused. The device gets its TLS session from a connection to the project `helper`, because session tickets are not
+    // bound to a project.
     const helper = await hub.fleet()
     const first = await connect(status === 'Revoked' ? token : helper.token, identity)
     const session = tlsOf(first).getSession()

@@ -3,8 +3,8 @@ import { randomBase58 } from '@muster/actions'
 import { askUpgrade, deviceHeaders, deviceIdentity, type TestHub, type UpgradeAnswer } from '@muster/testkit'
 
 /**
- * Certificate of all devices in these tests. Only their fingerprints differ, because generating a key for each device would take
- * long.
+ * Certificate of all bare devices. The devices differ only in their device fingerprints, because generating a key for each
+ * device would take long.
  */
 const certificate = await deviceIdentity()
 
