@@ -12,8 +12,8 @@ const HEAP = [
   // collection of the young generation, which frees such buffers too, starts at 8 MB of them instead of 32 MB. This halves the CPU
   // time of a stream (`npm run bench -- tunnel`).
   '--scavenger-max-new-space-capacity-mb=8',
-  // A full collection starts when the heap and its external memory have doubled, and not because the process is idle. By default V8
-  // starts one for every further 50 MB of external memory, which is 500 devices with TLS.
+  // A full collection starts when the heap and its external memory have doubled, and not because the process is idle. By
+  // default V8 starts a full collection for every further 50 MB of external memory. 500 devices with TLS use 50 MB.
   '--heap-growing-percent=100',
   '--external-memory-accounted-in-global-limit',
   '--no-memory-reducer',

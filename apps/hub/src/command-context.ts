@@ -20,5 +20,5 @@ export type QueryContext = CommonContext & { db: Db; pool: pg.Pool }
 /** Context of a command. The database work of its handler runs in one transaction. */
 export type CommandContext = CommonContext & CommandTransaction
 
-/** Context of telemetry that the device itself reports. When another caller runs the same action, it is a command. */
+/** Context of telemetry that the device itself reports. For other callers, the same action runs as a command. */
 export type TelemetryContext = CommonContext & { db: Db; caller: DeviceCaller }

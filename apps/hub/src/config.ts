@@ -233,7 +233,7 @@ export type Config = {
   auditRetentionDays: number | undefined
   /** Instance key, shared by all nodes; undefined to use the key in the data folder. */
   instanceKey: string | undefined
-  /** The instance key before a change. Secrets encrypted with it are encrypted again at the start. */
+  /** The instance key before a change. At the start, secrets encrypted with this key are re-encrypted with the current key. */
   previousInstanceKey: string | undefined
   /** S3 settings for repositories without object storage of their own; undefined to store their files in the data folder. */
   s3: S3Settings | undefined

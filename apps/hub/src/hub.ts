@@ -62,7 +62,7 @@ import { Ingest } from './telemetry/ingest.ts'
 
 export type { JobData, JobName } from './jobs/jobs.ts'
 
-/** Time limit in milliseconds for running actions, and after them for running jobs, when the hub stops. */
+/** Maximum wait for the actions in flight, and then for the running jobs, when the hub stops, in milliseconds each. */
 const DRAIN_TIMEOUT_MS = 5_000
 /** Backlog of the listening socket. A whole fleet may reconnect at once, and a client repeats a dropped SYN only after 1 s. */
 const BACKLOG = 4096
@@ -251,7 +251,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     nodeId: node.nodeId,
     readiness,
   }
-  // Disposal runs this first, so that new requests get 503 instead of reaching parts that are closed already.
+  // Disposal runs this function first, so that new requests get 503 instead of reaching parts that are closed already.
   stack.defer(() => {
     core = undefined
   })
@@ -268,7 +268,7 @@ export async function createHub(config: Config, log: Logger): Promise<Hub> {
     firstRun,
     async tryServers() {
       const warn = (setting: string, msg: string) => (error: unknown) => {
-        // No warning while the hub stops: its disposal aborted the attempt.
+        // While the hub stops, its disposal aborts the attempt. Such a failure is not logged.
         if (core !== undefined) log.warn({ setting, problem: (error as Error).message }, msg)
       }
       await Promise.all([

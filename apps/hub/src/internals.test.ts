@@ -1,5 +1,5 @@
-// Each entry of docs/internals.md has a test here under the same title. It fails when a new version of a library changes an
-// internal behaviour that the hub depends on.
+// Each entry of docs/internals.md has a test of the same title in this file. The test fails when a new version of a library
+// changes an internal behaviour that the hub depends on.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -92,7 +92,7 @@ it('Node: a class for responses is constructed with what ServerResponse takes', 
 
 it('Node: the HTTP client works on a stream with the methods of a socket', async () => {
   const server = createServer((request, response) => void response.end(request.url))
-  // Longer than the agent's timeout, so that the agent closes idle connections first.
+  // The server's timeout is longer than the agent's timeout, so that the agent closes idle connections first.
   server.keepAliveTimeout = 60_000
   const called: string[] = []
   class OneSocket extends Agent {

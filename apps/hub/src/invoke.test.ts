@@ -236,7 +236,7 @@ describe('a command', () => {
     await session.terminateOthers()
     await session.release()
     expect(await renaming).toMatchObject({ kind: 'Internal', status: 503 })
-    // Reads through the test's own session, since the connections of the hub were terminated.
+    // The rows are read over `session`, because the hub's own connections were terminated.
     const rows = await until('its row is closed', async () => {
       const rows = await session.query('select status from audit_action')
       return rows.every(({ status }) => status !== 'Pending') && rows
@@ -305,7 +305,8 @@ describe('a command', () => {
 
 describe('a row deleted between the permission check and its use', () => {
   type Ids = { organizationId: string; projectId: string; deviceId: string; certificateId: string }
-  // Rows of devices are removed some time after their project, so these cases delete the device's own row.
+  // Deleting a project removes the rows of its devices only later, in a job. So the `device` cases delete the row of the device
+  // itself.
   const raced: ['organization' | 'device', ActionName, (ids: Ids) => object][] = [
     ['organization', 'projects_Create', ({ organizationId }) => ({ organizationId, name: 'x' })],
     ['organization', 'projects_CreateDeploymentToken', ({ projectId }) => ({ projectId, name: 'x' })],

@@ -70,7 +70,7 @@ export type Pipeline = {
     requestId: string,
     /** Client IP address of the caller; undefined for calls of the hub itself. */
     address?: string,
-    /** Called when the caller opened a link mailed to the owner of this account. */
+    /** Called with the id of an account when the caller has opened a link that was mailed to the account's owner. */
     onOwnerProved?: (userId: string) => void,
   ): Promise<string>
   /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
@@ -215,7 +215,7 @@ export function createPipeline({
         typeof run === 'function'
           ? run
           : await run.prepare({ caller, scope, services, inputText, db, pool }, input)
-      // The caller may have lost the permission during the slow work, so it is checked again.
+      // The caller may have lost the permission while `prepare` ran, so the permission is checked again.
       if (typeof run !== 'function') await authorize(db, caller, action.permission, input)
       for (let attempt = 1; ; attempt++) {
         const effects: (() => void | Promise<void>)[] = []
@@ -257,7 +257,7 @@ export function createPipeline({
           return output
         } catch (error) {
           if (attempt < MAX_ATTEMPTS && isConflict(error)) continue
-          // After a connection loss during the commit it is unknown whether the transaction was committed.
+          // If the connection broke during the commit, the transaction may have been committed, and then the command succeeded.
           if (!done || !isConnectionError(error) || !(await hasCommitted(actionId, done.status))) throw error
           await runEffects(effects, requestId)
           return done.output
@@ -295,8 +295,8 @@ export function createPipeline({
   }
 
   /**
-   * Finds out whether a transaction with a lost commit reply was committed: its audit row then has the status that the
-   * transaction wrote. Otherwise the row is still `Pending` and is closed as `Failed`.
+   * Finds out whether a transaction whose commit reply was lost was committed. If so, its audit row has the status that the
+   * transaction wrote. If not, the audit row is still `Pending` and is closed as `Failed`.
    */
   async function hasCommitted(actionId: string, status: FinalStatus): Promise<boolean> {
     try {
@@ -386,7 +386,7 @@ function failedResult({ failedResults }: Action, output: unknown): string | unde
 
 /**
  * Error for a command whose audit row was closed by another node, which marked this node as dead. The transaction is rolled back,
- * so that it agrees with the row.
+ * because the audit row says that the command did not succeed.
  */
 function evictedError(): ActionError {
   return new ActionError('Internal', 'The hub took too long and was taken for dead; nothing was changed.', {

@@ -85,8 +85,8 @@ function lineOf(error: unknown): string {
 }
 
 /**
- * Explains a denied access to a path that belongs to another account, as after one start with sudo: one line with the remedy.
- * Undefined if this account owns the path.
+ * Returns a line that explains a denied access to a path of another account and names the remedy. The hub's files belong to
+ * another account after a start with sudo, for example. Returns undefined if this account owns the path.
  */
 function foreignPath(path: string, folder: string): string | undefined {
   const own = process.getuid?.()

@@ -14,7 +14,7 @@ import type { ProxyTokens } from './proxy/proxy-tokens.ts'
 import type { Blobs } from './storage/blobs.ts'
 import type { Ingest } from './telemetry/ingest.ts'
 
-/** The parts of the hub that handlers use beside the database. */
+/** The parts of the hub that handlers use besides the database. */
 export type Services = {
   ingest: Ingest
   devices: DeviceRegistry
@@ -29,7 +29,7 @@ export type Services = {
   blobs: Blobs
   /** Accounts that may sign up: all, those with an invitation, or none. */
   signup: 'open' | 'invite' | 'closed'
-  /** Limits in force. */
+  /** Values of the limits: the defaults, or the values of settings. */
   limits: LimitValues
   limitReports: LimitReports
   writeBudgets: WriteBudgets

@@ -38,9 +38,9 @@ export type Authorization = { scope: Scope; asInstanceAdmin: boolean }
 const OWN: Authorization = { scope: {}, asInstanceAdmin: false }
 
 /**
- * Checks that a caller may run an action on the resource that the input names. Absent, foreign and forbidden resources get the same
- * `Forbidden` error, so that the answer does not disclose which ids exist. The HTTP status of the error is 401 for callers without
- * credentials, else 403.
+ * Checks that a caller may run an action on the resource that the input names. The `Forbidden` error is the same for absent
+ * resources, resources of other tenants and missing permissions, so that the answer does not disclose which ids exist. The HTTP
+ * status of the error is 401 for callers without credentials, else 403.
  */
 export async function authorize(
   db: Db,
@@ -115,7 +115,7 @@ function ownScope({ organizationId, projectId, deviceId }: DeviceCaller): Scope 
   return { organizationId, projectId, deviceId }
 }
 
-/** Makes the `Forbidden` error, with the same text for absent, foreign and forbidden resources. */
+/** Makes the `Forbidden` error, with the same text for absent resources and for missing permissions. */
 export function refusal(status = 403): ActionError {
   return new ActionError('Forbidden', 'You are not permitted to do this.', { status })
 }

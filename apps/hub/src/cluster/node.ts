@@ -21,7 +21,7 @@ type NodeOptions = {
   isAlone: boolean
   /** Receives the result of each heartbeat. */
   readiness: Pick<Readiness, 'heartbeatStored' | 'heartbeatFailed'>
-  /** Called when another node has evicted this node. The database then shows its connections as ended, so the hub must close them. */
+  /** Called after another node evicted this node and recorded this node's connections as ended. Must close the connections. */
   onEvicted: () => void
   /** Interval of heartbeats, 5 s unless a test sets it. */
   heartbeatMs?: number
@@ -64,7 +64,7 @@ export async function joinCluster({
     nodeId,
     async [Symbol.asyncDispose]() {
       await heartbeat[Symbol.asyncDispose]()
-      // If this fails, another node evicts this node as if it had crashed.
+      // If `leave` fails, another node evicts this node as if this node had crashed.
       const left = leave(db, nodeId).catch(error =>
         log.warn({ err: error }, 'could not record that this node left the cluster'),
       )
@@ -141,7 +141,7 @@ async function evictDeadNodes(db: Db, ownNodeId: string, staleAfterMs: number | 
       .returning('node_id')
       .execute()
     const deadIds = dead.map(node => node.node_id)
-    // A dead node's connections ended with its last heartbeat. The eviction itself may come days later.
+    // The connections of a dead node are recorded as ended at its last heartbeat, because the eviction may come days later.
     const endedAt = sql`greatest(connected_at, (select last_heartbeat from cluster_node n where n.node_id = c.node_id))`
     if (deadIds.length > 0) await endConnections(tx, deadIds, 'NodeCrashed', endedAt)
     // A node that shut down in order may have left `Pending` actions, because it waits for running actions only for a limited time.

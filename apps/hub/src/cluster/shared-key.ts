@@ -36,7 +36,7 @@ export async function requireSharedKey(
     throw new ConfigError(
       'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.',
     )
-  // Happens when a backup was restored without its key.
+  // The stored value belongs to an unknown key, for example after a backup was restored without its instance key.
   if (rows[0]!.isUnknown)
     log.warn(
       'the instance key has changed: audit seals and secrets stored with the former key need MUSTER_INSTANCE_KEY_PREVIOUS',

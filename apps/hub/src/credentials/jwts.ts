@@ -32,7 +32,7 @@ export class Jwts {
     return this.#sign(purpose, { sub: userId, jti: jwtId }, expiresAt)
   }
 
-  /** Returns the claims of a valid JWT of that purpose, else undefined. */
+  /** Returns the claims of a valid JWT of the given purpose, else undefined. */
   async verify(purpose: PersonPurpose, jwt: string): Promise<PersonClaims | undefined> {
     const payload = await this.#verify(purpose, jwt, ['sub', 'jti'])
     return payload && { jwtId: payload.jti!, userId: payload.sub! }
@@ -60,7 +60,7 @@ export class Jwts {
     }
   }
 
-  /** Signs a JWT that opens the web pages of a device. Its row holds the device, the port and the person. */
+  /** Signs a JWT that opens the web pages of a device. The row of `proxy_token` holds the device, the port and the person. */
   signProxy(tokenId: string, expiresAt: Date): Promise<string> {
     return this.#sign('Proxy', { jti: tokenId }, expiresAt)
   }

@@ -124,7 +124,7 @@ describe('a password', () => {
     const hash = await passwords.hash('correct horse')
     const inFlight = passwords.verify('correct horse', hash)
     for (const pid of childrenCalled('passwords-process')) process.kill(pid, 'SIGKILL')
-    // The exit of the process and the close of its channel are reported in either order.
+    // Node reports the exit of the process and the close of its channel in no fixed order, so the message varies.
     await expect(inFlight).rejects.toThrow(
       /^The process that hashes passwords ended: (SIGKILL|Channel closed|write EPIPE)$/,
     )

@@ -37,7 +37,7 @@ const FLOOD_MEMORY_MS = 10_000
 /** Limits of verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other callers. */
 const UNAUTHENTICATED = { max: MAX_RUNNING, maxWaiting: MAX_PENDING }
 const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
-/** Rest between verifications during a flood, as a multiple of the last one's duration. 25 means 4 % of a core. */
+/** Rest between verifications during a flood, as a multiple of the last verification's duration. 25 means 4 % of a core. */
 const REST_IN_FLOOD = 25
 
 type PendingTask = PromiseWithResolvers<string | boolean> & { child: ChildProcess }
@@ -137,14 +137,14 @@ export class Passwords implements Disposable {
 
   async #run<Outcome extends string | boolean>(task: PasswordTask): Promise<Outcome> {
     if (this.#pending.size >= MAX_PENDING) throw tooMany()
-    // A disconnected child emits `exit` shortly after. Start a new one.
+    // A disconnected child process is about to exit, so it is replaced.
     if (!this.#child?.connected) this.#child = this.#start()
     const child = this.#child
     const id = ++this.#lastId
     const done = Promise.withResolvers<string | boolean>()
     this.#pending.set(id, { child, ...done })
     clearTimeout(this.#stopTimer)
-    // A process that could not start emits `error` shortly after, which rejects its tasks.
+    // No task is sent to a process that could not start. Its `error` event follows and rejects its tasks.
     if (child.connected) {
       child.channel?.ref()
       child.send({ id, ...task })
@@ -207,7 +207,7 @@ function tooMany(): ActionError {
   return new ActionError('RateLimited', 'Too many sign-ins at once.', { retryAfterSecs: 1 })
 }
 
-/** Called right after the start of the process, because loading its modules takes as long as several hashes. */
+/** Called before the process loads its modules, because the loading takes as much CPU time as several hashes. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS)

@@ -20,7 +20,7 @@ export function acceptGradually(server: Server): void {
     if (waiting.length > 0) setImmediate(acceptSome)
   }
   server.on('connection', (socket: Socket) => {
-    // A client that disconnects while it waits is not an error.
+    // Without this listener, a client that resets its connection while it waits would crash the process.
     socket.on('error', ignore)
     if (waiting.push(socket) === 1) setImmediate(acceptSome)
   })

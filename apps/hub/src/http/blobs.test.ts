@@ -137,7 +137,7 @@ describe('an upload', () => {
     await until('all are in flight', async () => (await incoming()).length === 24)
     const refused = await putBytes(await uploadUrl(assetId), bytes)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
-    // Uploads of other organizations have a limit of their own.
+    // The limit counts the uploads of each organization separately, so an upload of another organization is accepted.
     const outsider = await hub.user()
     const theirs = await hub.repository(outsider, await hub.organization(outsider), { name: 'theirs' })
     const other = await outsider.invoke('repositories_CreateAsset', {
@@ -393,7 +393,7 @@ describe('a file by its path', () => {
       )
     }
     expect([...refusals].filter(status => ![400, 403, 404, 414].includes(status))).toEqual([])
-    // As names of downloads, the same texts stay within `Content-Disposition`.
+    // As file names of downloads, the same texts cannot add a parameter or a header to `Content-Disposition`.
     const { attachment } = await import('../net/attachment.ts')
     for (const name of names)
       expect(attachment(decodeURIComponentSafely(name))).toMatch(
@@ -457,7 +457,8 @@ describe('the sweep', () => {
     const filesOf = async (): Promise<string[]> =>
       (await readdir(folder, { recursive: true })).filter(path => path.endsWith(assetId))
     const due = (not_before: Date) => hub.db.updateTable('blob_removal').set({ not_before }).execute()
-    // Keeps the removal pending, as it is if the asset is deleted during a sweep or if removing its file failed.
+    // Postpones the removal of the file by a minute. A removal is pending during a sweep if the asset is deleted during that
+    // sweep, or if an earlier attempt to remove the file failed.
     await due(new Date(Date.now() + 60_000))
     await hub.runJob('repositories_SweepBlobs', {})
     expect(await filesOf()).toEqual([expect.not.stringContaining('lost')])

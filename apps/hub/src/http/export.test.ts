@@ -115,7 +115,7 @@ describe('an export', () => {
       'a,b',
     ]
     const list = await hub.project(ada, organizationId, 'Names')
-    // No form accepts these names. An import or an older version may have stored them.
+    // No form of the console accepts these names, but an import or an older version of the hub may have stored them.
     for (const name of names) await deviceRow(hub, list, { name, pendingCertificates: 2 })
     const { text } = await ask(hub, asked('/api/v1/export/projects_QueryDevices.csv', { projectId: list }), {
       as: ada,

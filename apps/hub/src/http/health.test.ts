@@ -163,7 +163,7 @@ describe('a hub that stops', () => {
   it('answers a request that arrived before with 503 and logs no TypeError', async () => {
     const captured = capturedLog()
     let asked = 0
-    // The hub runs when the request arrives, and has stopped when the body has been read.
+    // This `core` simulates a hub that runs when the request arrives, and has stopped when the body has been read.
     const core = (): Core | undefined => (asked++ === 0 ? ({} as Core) : undefined)
     const hub = await listener(core, captured.log)
     const answer = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', { body: {} })

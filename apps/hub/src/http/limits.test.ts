@@ -74,7 +74,8 @@ it('ignores an upgrade to HTTP/2 and answers the request', async () => {
 it('keeps an idle connection longer than proxies and other clients do', async () => {
   const { socket, answer } = await opened('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await until('it answers', () => answer().includes('alive'))
-  // The hub must keep idle connections longer than a proxy does. Caddy closes them after two minutes, other proxies earlier.
+  // The hub must keep idle connections longer than a proxy does. Caddy closes an idle connection after 2 min, other proxies
+  // earlier.
   expect(Number(/^keep-alive: timeout=(\d+)\r$/im.exec(answer())?.[1])).toBeGreaterThan(120)
   socket.destroy()
 })
@@ -145,7 +146,8 @@ it('serves other clients in time while hundreds of connections send incomplete r
     const text = ['', half, `${half}Content-Length: 1000\r\n\r\n{`][count % 3]!
     clients.push(await opened(text))
   }
-  // Takes the smaller of two measurements, because a pause of the machine affects only one of them, but slow clients affect both.
+  // The smaller of two measurements counts. A pause of the machine affects only one measurement, but the slow clients affect
+  // both.
   const together = Math.min(await slowMs(), await slowMs())
   for (const { socket } of clients) socket.destroy()
   // The goal is 500 ms (S22). A busy machine may be slower even without these clients.
@@ -241,7 +243,7 @@ describe('a hostile request', () => {
       expect([200, 400]).toContain(answer.status)
       tookMs.push(performance.now() - from)
     }
-    // Takes the fastest of three requests, because other work on the machine can only make a request slower.
+    // The fastest of three requests counts, because other work on the machine can only make a request slower.
     expect(Math.min(...tookMs)).toBeLessThan(500)
   })
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
-/** A second listener for the live stream of the same hub. It sends pings and checks sessions every `everyMs`. */
+/** Starts a second listener for the live stream of the same hub. It sends pings and checks sessions every `everyMs`. */
 async function impatient(everyMs: number): Promise<AsyncDisposable & { url: string }> {
   const app: FastifyInstance = fastify({ forceCloseConnections: true })
   await app.register(fastifyCookie)
@@ -258,7 +258,7 @@ describe('the live stream', () => {
     await until('some time passes', () => pings(stream.text) > before + 20)
     const looks = pings(stream.text) - before
     hub.pool.off('acquire', countOne)
-    // One check of all ten streams takes two statements. Checking each stream separately would take twenty.
+    // One check of all ten streams takes two statements. Ten separate checks would take twenty statements.
     expect(statements).toBeGreaterThan(0)
     expect(statements).toBeLessThan(5 * looks)
   })

@@ -9,7 +9,7 @@ import { testHub } from '@muster/testkit'
 import { SCHEMATHESIS_FOLDER } from '@muster/testkit/programs'
 import { expect, it } from 'vitest'
 
-/** schemathesis, a fuzzer for OpenAPI documents: as installed by `npm run test:setup`, else as found in PATH. */
+/** Path of schemathesis, a fuzzer for OpenAPI documents, as installed by `npm run test:setup`. Without it, PATH is searched. */
 const OWN = join(SCHEMATHESIS_FOLDER, 'bin/schemathesis')
 const PROGRAM = existsSync(OWN) ? OWN : 'schemathesis'
 /** Duration of a run, in seconds; `npm run test:schema` sets five minutes. */
@@ -23,8 +23,8 @@ it.skipIf(!isInstalled)(
     const token = await hub.userToken(await hub.user({ isAdmin: true }))
     const folder = await mkdtemp(join(tmpdir(), 'muster-schema-'))
     try {
-      // The token is in the fuzzer's configuration file. The fuzzer would send a header from a command-line option even in requests
-      // that must have no credentials.
+      // The token is in the fuzzer's configuration file. If a command-line option set the `Authorization` header, the fuzzer
+      // would send it even in requests that test a call without credentials.
       await writeFile(join(folder, 'schemathesis.toml'), `[auth.openapi.userToken]\nbearer = "${token}"\n`)
       const child = spawn(
         PROGRAM,

@@ -59,8 +59,8 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       .type('application/json; charset=utf-8')
       .header('cache-control', 'no-store')
       .header('vary', 'accept-encoding')
-    // Answers with a secret stay uncompressed: their compressed length would reveal whether the text beside it resembles the secret
-    // (BREACH).
+    // Answers with a secret stay uncompressed. Their compressed length would reveal whether other text in the answer resembles
+    // the secret (BREACH).
     if (found!.action.shownOnce.length > 0) return reply.send(output)
     const small = await compressed(output, request.headers['accept-encoding'])
     return small ? reply.header('content-encoding', small.encoding).send(small.bytes) : reply.send(output)

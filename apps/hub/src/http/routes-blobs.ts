@@ -90,7 +90,7 @@ async function send(
     await sendFile(request.raw, reply.raw, { ...file, requestId: request.id })
   } catch (error) {
     if (!reply.raw.headersSent) throw error
-    // The answer has begun, so closing the connection early is the only way to show the error.
+    // The answer has begun, so only closing the connection early can show the client that it failed.
     reply.raw.destroy()
   }
   return reply.hijack()

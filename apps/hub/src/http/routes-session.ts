@@ -73,7 +73,8 @@ export function sessionRoutes(app: FastifyInstance, core: () => Core, cookie: Se
         : undefined
     if (!account || !opened) {
       const entry = { action: 'users_InitiateSession', caller: ANONYMOUS, nodeId, requestId: request.id }
-      // Some people type their password into the e-mail field, and audit rows are kept for years.
+      // Some people type their password into the email field, and audit rows are kept for years. So only valid email addresses
+      // are recorded.
       const data = Email.safeParse(email).success ? { email } : {}
       await recordAuditAction(db, { ...entry, data }, 'Rejected')
       throw new ActionError('Forbidden', REFUSED, { status: 401 })

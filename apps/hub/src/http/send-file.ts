@@ -47,7 +47,8 @@ export async function sendFile(
     const { headers, method } = request
     const general = {
       'accept-ranges': 'bytes',
-      // `no-cache` makes caches revalidate: the name may get another file, and the reader may lose the right to read it.
+      // `no-cache` makes caches revalidate, because the URL may get another file, and the reader may lose the right to read the
+      // file.
       'cache-control': `${isPublic ? 'public' : 'private'}, no-cache`,
       'content-security-policy': "sandbox; default-src 'none'",
       etag,

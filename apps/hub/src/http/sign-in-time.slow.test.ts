@@ -20,7 +20,8 @@ it('a sign-in takes the same time for known and unknown accounts', { timeout: 90
   let ada = await hub.user()
   const times: Record<string, number[]> = { known: [], unknown: [] }
   for (let round = 0; round < 40; round++) {
-    // The sign-ins alternate between the two accounts, so that other work on the machine affects both measurements.
+    // The sign-ins alternate between a known and an unknown account, so that other work on the machine affects both
+    // measurements.
     for (const kind of ['known', 'unknown']) {
       const email = kind === 'known' ? ada.email : 'nobody@test.example'
       if (round % 18 === 0 && kind === 'known') ada = await hub.user()

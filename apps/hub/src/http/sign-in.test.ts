@@ -95,8 +95,8 @@ describe('a sign-in that fails', { timeout: 90_000 }, () => {
     expect(statuses(answers, 401).length + statuses(answers, 429).length).toBe(200)
     for (const answer of statuses(answers, 429))
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-    // Some of the 200 sign-ins may have been refused because too many passwords were waiting to be hashed, and such refusals do not
-    // count. These 20 exhaust the limit.
+    // Some of the 200 sign-ins may have been refused because too many passwords were waiting to be hashed. Such refusals do not
+    // count towards the limit of the account. The 20 sign-ins below exhaust that limit in any case.
     for (let more = 0; more < 20; more++) await signIn(hub, ada.email, 'wrong', elsewhere())
     const beyond = await signIn(hub, ada.email, ada.password, elsewhere())
     expect(beyond.status).toBe(429)
@@ -144,7 +144,7 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
     ])
     const jwt = cookie.split(';')[0]!.slice('muster-known='.length)
     expect(await hub.jwts.verify('KnownBrowser', jwt)).toMatchObject({ userId: ada.userId })
-    // The cookie is not a credential.
+    // The known-browser cookie is not a credential.
     const actor = await ask(hub, '/api/v1/actions/invoke/actor_GetActor', {
       body: {},
       headers: { cookie: cookie.split(';')[0]! },
@@ -178,7 +178,8 @@ describe('a sign-in that succeeds', { timeout: 90_000 }, () => {
       return answer
     }
     const answer = await open({})
-    // The mailed link resets the account's count and makes the owner's browser a known browser, with a count of its own.
+    // The mailed link resets the account's count of failed sign-ins. It also makes the owner's browser a known browser, which
+    // has a separate count.
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(200)
     await flood()
     expect((await signIn(hub, ada.email, password, elsewhere())).status).toBe(429)

@@ -57,11 +57,12 @@ type TicketContext = {
 }
 
 /**
- * Sets the session ticket keys of a server. They are derived from the instance's key and the week. Sessions therefore resume at any
- * node and after a restart, and a stolen ticket key decrypts at most a week of handshakes. The previous week's key is accepted for
- * `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: each device is authenticated again after
- * resumption. Node's documented `ticketKeys` option holds only one key, so the keys of two weeks could not overlap. If a Node
- * version has no ticket callback, each process uses random keys and sessions resume only there.
+ * Sets the session ticket keys of a server. They are derived from the instance's key and the week. Sessions therefore resume at
+ * any node and after a restart, and a stolen ticket key decrypts at most a week of handshakes. The previous week's key is
+ * accepted for `SESSION_TIMEOUT_SECS`, the longest life of a ticket. A ticket grants no rights: each device is authenticated
+ * again after resumption. Node's documented `ticketKeys` option holds only one key, so the keys of two weeks could not overlap.
+ * If a Node version has no ticket callback, each process uses random keys, and a session resumes only at the process that
+ * issued its ticket.
  */
 export function useTicketKeys(server: Server, instanceKey: InstanceKey, now: () => number = Date.now): void {
   const { context } = (server as Server & { _sharedCreds: SecureContext })._sharedCreds

@@ -28,7 +28,7 @@ export const organizations_SendInvitationEmail = jobHandler(
           .as('hasAccount'),
       ])
       .executeTakeFirst()
-    // The invitation was accepted or withdrawn meanwhile.
+    // An invitation that was accepted or withdrawn after this job was queued needs no mail.
     if (!invitation) return
     const { organizationId, email, inviterName } = invitation
     const mail = invitationMail({

@@ -12,7 +12,7 @@ export const users_SendPasswordChangedEmail = jobHandler(
       .where('user_id', '=', userId)
       .select(['email', 'display_name as displayName'])
       .executeTakeFirst()
-    // The account was deleted meanwhile.
+    // An account that was deleted after this job was queued needs no mail.
     if (!user) return
     const mail = passwordChangedMail({ ...user, by, changedAt: new Date(changedAt), publicUrl })
     await sendMail(context, mail, job, 'users_PasswordChangedEmailSent', { userId, email: user.email })

@@ -3,8 +3,8 @@ import type { Db } from '../database/client/connection.ts'
 import { jobHandler } from './job-handler.ts'
 
 /**
- * Batch sizes: noted deletions per pass, devices per delete statement, and rows per delete statement. They keep each statement far
- * below the statement timeout and its locks short.
+ * Batch sizes: rows of `project_removal` or `device_removal` per pass, devices per delete statement, and history rows per
+ * delete statement. They keep each statement far below the statement timeout and its locks short.
  */
 const REMOVALS = 100
 const DEVICES = 200

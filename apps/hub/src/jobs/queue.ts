@@ -21,7 +21,7 @@ export class PermanentFailure extends Error {
   override readonly name = 'PermanentFailure'
 }
 
-/** Job queue of a node. Disposal waits for running jobs, then returns them to the queue. */
+/** Job queue of a node. Disposal waits for running jobs, then returns the jobs that still run to the queue. */
 export type JobQueue = AsyncDisposable &
   Jobs & {
     /** Starts a worker for each kind of job on this node, and queues the recurring jobs. */
@@ -66,7 +66,7 @@ export async function openQueue({
     superviseIntervalSeconds: upkeepSecs,
     monitorIntervalSeconds: upkeepSecs,
     maintenanceIntervalSeconds: 60 * 60,
-    // Interval for jobs that depend on other jobs. The hub has none.
+    // Interval for jobs that depend on other jobs. No job of the hub depends on another job.
     flowIntervalSeconds: 60 * 60,
   })
   boss.on('error', error => log.warn({ err: errorOf(error) }, 'the job queue failed'))
@@ -129,7 +129,7 @@ export async function openQueue({
           const status = error instanceof PermanentFailure ? ('deadletter' as const) : ('failed' as const)
           return { id, status, output: { message: errorOf(error).message } }
         } finally {
-          // pg-boss aborts the signal after every attempt, also after a completed one.
+          // The listener is removed because pg-boss aborts the signal after every attempt, even after a completed attempt.
           signal.removeEventListener('abort', logAbort)
           // Fetches the next job at once instead of at the next poll.
           wake(name)
@@ -154,7 +154,7 @@ export async function openQueue({
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
       await waitUpTo(drainTimeoutMs, Promise.all([...workers.keys()].map(name => boss.offWork(name))))
-      // Returns running jobs to the queue.
+      // Returns the jobs that still run to the queue.
       const stopped = boss
         .stop({ graceful: false })
         .catch(error => log.warn({ err: error }, 'running jobs were not returned to the queue'))

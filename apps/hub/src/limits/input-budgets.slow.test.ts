@@ -57,7 +57,7 @@ it('S5: incomplete inputs of one device leave memory for others, and its refusal
   const answer = Buffer.from((await large.read())!).toString()
   expect(answer).toContain('"result":"Ok"')
 
-  // Two of the inputs fit into the budget of the device. For each other one the device gets a refusal once it has sent the whole input.
+  // Two of the inputs fit into the budget of the device. Each other input is refused once the device has sent the whole input.
   const answers = await Promise.all(
     channels.map(async channel => {
       await channel.write(Buffer.from(' '))

@@ -13,7 +13,10 @@ type Window = Hit & { count: number; endsAtMs: number }
 const WINDOW_MS = 10 * 60_000
 /** Interval in which ended windows are reported, in milliseconds. */
 const SWEEP_MS = 5_000
-/** Limit of windows in memory. Hits of further subjects share a window per limit, which names no subject. */
+/**
+ * Maximum number of windows in memory. Beyond it, the hits of further subjects share one window per limit. Its report names no
+ * subject.
+ */
 const MAX_WINDOWS = 10_000
 
 /** Field of `LimitSubject` that holds the id for a scope. */

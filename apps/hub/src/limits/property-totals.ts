@@ -6,14 +6,17 @@ import { SMALL_BYTES, type WriteSubject, writeSubject } from './write-budgets.ts
 
 /** Bytes that a property adds to an answer besides its value and its name. The name appears twice. */
 export const PROPERTY_OVERHEAD_BYTES = 160
-/** Bytes that a device may write before its total is read again. Bounds the excess of a device that writes through two nodes. */
+/**
+ * Bytes that a device may write before its total is read again. This number also bounds by how much a device that writes
+ * through two nodes can exceed its limit.
+ */
 const UNCHECKED_BYTES = 256 * 1024
 /**
  * Bytes that a device which is new to this node may write before its total is read. Without them, a reconnecting fleet would cause
  * a query for each device.
  */
 const FIRST_UNCHECKED_BYTES = 16 * 1024
-/** Number of devices whose unchecked room is kept in memory. */
+/** Number of devices in `PropertyTotals.#room` at which the next check clears the map. */
 const MAX_DEVICES = 200_000
 
 /**
@@ -34,16 +37,16 @@ type PropertyWrite = { subject: WriteSubject; name: string; sizeBytes: number }
 type Total = { bytes: number; count: number; old_bytes: number | null }
 
 /**
- * Bounds the current property values of each device by the size of an answer that lists them. A device may write some bytes without
- * a check, within the room that its last total left; then its total is read again. A device over a limit can still replace a value
- * by a smaller one.
+ * Bounds the current property values of each device by the size of an answer that lists them. After its total was read, a
+ * device may write some bytes unchecked, as far as the total left room below the limits. Then its total is read again. A device
+ * over a limit can still replace a value by a smaller one.
  */
 export class PropertyTotals {
   readonly #db: Db
   readonly #limits: LimitValues
   /** Bytes that a device may still write before its total is read again. */
   readonly #room = new Map<string, number>()
-  /** Bytes by which checked values that are just being stored increase the total, by device id. */
+  /** Bytes by which the total of a device grows once its checked values in flight are stored, by device id. */
   readonly #growing = new Map<string, number>()
   /** Running check per device. Checks of a device run one after the other, so that each includes the growth that earlier checks allowed. */
   readonly #checks = new Map<string, Promise<unknown>>()
@@ -142,7 +145,7 @@ export class PropertyTotals {
 }
 
 async function totalOf(db: Db, { subject, name }: PropertyWrite): Promise<Total> {
-  // Rows from before the column `value_bytes` have null there; their values are measured.
+  // Rows that are older than the column `value_bytes` have null in it, so the query measures their values.
   const { rows } = await sql<Total>`
     select coalesce(sum(size), 0)::bigint as bytes, count(*) as count,
            max(size) filter (where name = ${name})::bigint as old_bytes

@@ -107,7 +107,8 @@ describe('the counted address', () => {
   it('is the last one in X-Forwarded-For, which the proxy added', async () => {
     const from = anAddress()
     const answers = await Promise.all(
-      // The second to last entry of `X-Forwarded-For` is an address of the trusted proxies, as if clients were in the same network.
+      // The entry before the last one is an address of a trusted proxy, which a client can forge. Only the last entry must
+      // count.
       Array.from({ length: 30 }, () => resetPassword(`${anAddress()}, 127.0.0.1, ${from}`)),
     )
     expectLimited(answers, 10)

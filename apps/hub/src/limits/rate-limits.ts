@@ -17,8 +17,8 @@ const FAILURES = {
   'sign-in known browser': { calls: 10, perSecs: 15 * 60 },
   'current password': { calls: 10, perSecs: 15 * 60 },
   'bad token': { calls: 100, perSecs: 60 },
-  // Commands without credentials, because each refused command writes an audit row. The count of a permitted call, such as a call
-  // on a public repository, is given back.
+  // Commands without credentials are counted because each refused command writes an audit row. The count of a permitted call,
+  // such as a call on a public repository, is given back.
   'no credentials': { calls: 100, perSecs: 60 },
   'device refused': { calls: 100, perSecs: 60 },
 } satisfies Record<string, Rate>

@@ -50,9 +50,9 @@ type Options = {
 }
 
 /**
- * Budgets of the bytes that devices, projects and organizations write per hour. Each has a leaky bucket in the node's memory,
- * with a capacity of one hour. A device over a budget, and every device while disk space is low, may still write 60 values or
- * events of up to 4 KiB an hour.
+ * Budgets of the bytes that devices, projects and organizations write per hour. Each budget has a leaky bucket in the node's
+ * memory, whose capacity is the budget of one hour. A device over a budget, and every device while disk space is low, may still
+ * write 60 values or events of up to 4 KiB an hour.
  */
 export class WriteBudgets {
   readonly #options: Options

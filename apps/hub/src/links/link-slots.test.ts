@@ -85,7 +85,7 @@ describe('unregistered links', () => {
       ),
     )
     // Of 256 links, 153 are admitted (half of 307 descriptors), 77 wait, and 26 are refused at once. A few more are refused while
-    // sockets of other tests close.
+    // sockets of earlier tests are still closing.
     await expect.poll(() => countOf(answered, 101)).toBeGreaterThan(140)
     await expect.poll(() => countOf(answered, 429)).toBeGreaterThanOrEqual(26)
     expect(countOf(answered, 101)).toBeLessThanOrEqual(153)
@@ -191,7 +191,7 @@ describe('connections that never send a request', () => {
     const { token } = await small.fleet()
     await using device = await connectDevice({ url: small.url, token })
     expect(device.deviceId).toMatch(/^d_/)
-    // For each of these connections the hub closed the newest connection of the flood.
+    // For each connection from 127.0.0.1 above, the hub closed the newest connection of the flood from 127.0.0.2.
     expect(closed).toBeGreaterThan(68)
     expect(closed).toBeLessThan(90)
     expect(named('too many connections without a request')).toMatchObject([{ max: 32, remote: '127.0.0.2' }])

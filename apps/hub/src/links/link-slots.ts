@@ -8,11 +8,13 @@ type Owner = { deviceId: string; tokenId: string; projectId: string; organizatio
 type Waiting = { admit: () => void; expire: () => void; deadline: number }
 
 /**
- * Longest wait of a link for a descriptor of its organization's share, in milliseconds. Equal to the deadline for authentication
+ * Longest wait of a link for a descriptor of its organization's share, in milliseconds: the deadline for authentication
  * (decisions, "Tokens and enrolment").
  */
 const MAX_WAIT_MS = 30_000
-/** Interval at which waiting links are checked, in milliseconds. A link of another organization that closed may have enlarged the share. */
+/**
+ * Interval at which waiting links are checked, in milliseconds. Closing connections of other organizations enlarge their share.
+ */
 const SWEEP_MS = 250
 /** `Retry-After` of a refused link, in seconds. One-shot commands take only seconds, so slots are free again by then. */
 const RETRY_AFTER_SECS = 30
@@ -58,7 +60,7 @@ export class LinkSlots implements Disposable {
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++
-    // All sockets share this listener. Most of them are idle devices, for which a closure each would cost memory.
+    // All sockets share this listener. Most sockets belong to idle devices, and a closure for each of them would cost memory.
     socket.once('close', this.#released)
   }
 
@@ -151,7 +153,7 @@ export class LinkSlots implements Disposable {
     return this.#countOfOrganization(organizationId) + 1 <= Math.max(1, max)
   }
 
-  /** Waiting links hold descriptors as well, so they may use only half of what the share leaves. */
+  /** Waiting links hold descriptors as well. They may use only half of the free descriptors beyond the organization's share. */
   #mayWait(organizationId: string, waiting: number): boolean {
     const share = (1 + this.#values['organization-link-share'] / 100) / 2
     return (

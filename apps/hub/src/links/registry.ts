@@ -10,17 +10,17 @@ export type DeviceSession = {
   readonly organizationId: string
   readonly tokenId: string
   readonly certificateId: string
-  /** Id of the connection's row. Undefined until the row is written, and for unregistered connections. */
+  /** Id of the connection's row. Undefined until the row is written, and for unregistered connections (protocol R-4). */
   readonly connectionId: string | undefined
   /** Resolves when the connection has ended. */
   readonly ended: Promise<unknown>
-  /** Opens a channel to the device (protocol 3.1); rejects with the errors of a link. */
+  /** Opens a channel to the device (protocol 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Closes the connection. The reason is sent to the device and logged. */
   close(reason: string): void
 }
 
-/** Opens a channel to a TCP port of a device. Rejects with the errors of a link. */
+/** Opens a channel to a TCP port of a device. Rejects with `ChannelRejectedError` or `LinkEndedError`. */
 export function openPort(session: DeviceSession, port: number): Promise<Channel> {
   return session.open(`forward/tcp/${port}`, { timeoutMs: OPEN_TIMEOUT_MS })
 }
@@ -28,7 +28,10 @@ export function openPort(session: DeviceSession, port: number): Promise<Channel>
 /** Close reason of a connection whose device has opened a newer one. */
 export const REPLACED = 'replaced by a newer connection of this device'
 
-/** All device connections of this node, registered or not. Code that revokes a right closes the connections that depend on it. */
+/**
+ * All device connections of this node. At most one connection of each device is registered (protocol R-4). Code that
+ * revokes a right closes the connections that depend on the right.
+ */
 export class DeviceRegistry {
   readonly #sessions = new Set<DeviceSession>()
   readonly #registered = new Map<string, DeviceSession>()
@@ -56,12 +59,12 @@ export class DeviceRegistry {
     if (this.#registered.get(session.deviceId) === session) this.#registered.delete(session.deviceId)
   }
 
-  /** Returns the registered connection of a device on this node; undefined without one. */
+  /** Returns the registered connection of a device on this node, or undefined if there is none. */
   get(deviceId: string): DeviceSession | undefined {
     return this.#registered.get(deviceId)
   }
 
-  /** Closes every connection that matches, for example those of a deleted project. */
+  /** Closes every connection that has the values in `match`, for example the id of a deleted project. */
   closeWhere(match: Partial<Omit<DeviceSession, 'close' | 'ended' | 'open'>>, reason: string): void {
     const entries = Object.entries(match)
     for (const session of [...this.#sessions]) {

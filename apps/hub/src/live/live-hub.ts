@@ -9,10 +9,13 @@ type Subscriber = {
 
 /** Time for which notices are collected before delivery, in milliseconds. A console shows a change within 1 s. */
 const COLLECT_MS = 200
-/** Number of pending notices of a subscriber beyond which changes of single devices are merged into one change of their project. */
+/**
+ * Limit of pending notices of a subscriber. Beyond it, changes of single devices are merged into one change of the devices'
+ * project.
+ */
 const MAX_NAMED_DEVICES = 200
 
-/** Number of devices whose last report is kept in memory. Fewer devices than that connect to one node. */
+/** Limit of devices whose last reported values are kept in memory. It exceeds the number of devices that one node serves. */
 const MAX_SUMMARIES = 50_000
 
 /** Notifies open consoles of changes. Changes are collected for 200 ms. A timer runs only while notices are pending. */
@@ -28,8 +31,8 @@ export class LiveHub {
   }
 
   /**
-   * Subscribes a person to changes of organizations. Calling the returned function replaces the set of organizations; calling it
-   * with `undefined` unsubscribes.
+   * Subscribes a person to changes of organizations. Calling the returned function replaces the set of organizations. Calling
+   * the function with `undefined` unsubscribes.
    */
   subscribe(
     userId: string,

@@ -4,8 +4,8 @@ import type { Mail } from './mailer.ts'
 type Activation = { email: string; jwt: string; expiresAt: Date; publicUrl: string }
 
 /**
- * Mail with the link that activates a new account. It omits the name given at sign-up. Otherwise a person who signs up with a
- * foreign address could choose text that the hub mails to the owner of that address.
+ * Mail with the link that activates a new account. The mail omits the name given at sign-up. Otherwise a person who signs
+ * up with another person's address could choose text that the hub mails to that other person.
  */
 export function activationMail({ email, jwt, expiresAt, publicUrl }: Activation): Mail {
   return mailOf({

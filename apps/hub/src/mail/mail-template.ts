@@ -21,7 +21,7 @@ const DARK = { canvas: '#0c0f15', surface: '#14171e', line: '#232730', text: '#e
 const LIGHT_BUTTON = { back: '#204ec3', text: '#ffffff', link: '#1d4bc0' }
 const DARK_BUTTON = { back: '#84abfc', text: '#081123', link: '#98baff' }
 
-/** Colours for mail programs that support `prefers-color-scheme`. Other programs use the inline colours. */
+/** Dark colours, for mail programs that support `prefers-color-scheme`. Other programs use the inline light colours. */
 const DARK_STYLE = `@media (prefers-color-scheme: dark) {
   .canvas { background: ${DARK.canvas} !important; color: ${DARK.text} !important }
   .card { background: ${DARK.surface} !important; border-color: ${DARK.line} !important }

@@ -10,7 +10,7 @@ export type Mail = {
   subject: string
   text: string
   html: string
-  /** Link of the mail's button. */
+  /** Link of the mail's button. The hub logs it if it has no mail server. */
   link: string
 }
 
@@ -23,7 +23,7 @@ export class MailRefused extends Error {
 export type Mailer = AsyncDisposable & {
   /** Sends a mail. Throws `MailRefused` when a retry cannot help, and other errors when a retry may help. */
   send(mail: Mail, signal: AbortSignal): Promise<void>
-  /** Signs in to the mail server without sending a mail; throws on failure. Does nothing without a mail server. */
+  /** Signs in to the mail server without sending a mail. Throws on failure. Does nothing if no mail server is configured. */
   check(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ function mailServer(url: string, from: Address): Mailer {
   const transport = createTransport({
     url,
     pool: true,
-    // Connections for concurrent jobs. Each kind of mail has a worker that sends one mail at a time.
+    // Limit of concurrent connections. Each kind of mail has a worker that sends one mail at a time.
     maxConnections: 3,
     maxRequeues: 0,
     idleTimeout: 30_000,

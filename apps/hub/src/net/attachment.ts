@@ -1,6 +1,7 @@
 /**
- * Makes the `Content-Disposition` header of a download (RFC 6266, RFC 8187). It contains the last part of the path, once in ASCII
- * for old clients and once in full. All characters that could end a value are replaced or encoded.
+ * Makes the `Content-Disposition` header of a download (RFC 6266, RFC 8187). The header contains the last part of `filename` in
+ * ASCII. If that changes the name, the header also contains the full name, which old clients ignore. All characters that could
+ * end a value are replaced or encoded.
  */
 export function attachment(filename: string): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1).toWellFormed()

@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream'
 
 /**
- * Sends a last answer on the socket of an upgrade request, if the socket is still writable, and then destroys the socket. If it
- * were not destroyed, a peer that does not close its side would keep it open for ever and block the hub's shutdown.
+ * Sends a last answer on the socket of an upgrade request, if the socket is still writable, and then destroys the socket.
+ * Without the destruction, a peer that does not close its side would keep the socket open for ever and block the hub's
+ * shutdown.
  */
 export function endWithResponse(socket: Duplex, answer: string): void {
   if (!socket.writable) return

@@ -39,8 +39,8 @@ export function securityHeaders({ publicUrl }: Pick<Config, 'publicUrl'>): Recor
 }
 
 /**
- * Makes a response class that sets headers at construction. Answers of routes, of hijacked streams and of Node itself then all
- * have the headers.
+ * Makes a response class that sets headers at construction, so that the answers of routes, of hijacked streams and of Node
+ * itself have the headers.
  */
 export function responseWith(headers: Record<string, string>): typeof ServerResponse {
   const all = Object.entries(headers)

@@ -22,8 +22,8 @@ export class ServedHosts {
   }
 
   /**
-   * Throws `Invalid` with HTTP status 421 for a request under a foreign host. Exempt are health routes, API calls without the
-   * session cookie, and requests with a bearer token, which browsers never add automatically.
+   * Throws `Invalid` with HTTP status 421 for a request under a foreign host. Health routes and API calls without
+   * the session cookie are exempt. Requests with a bearer token are exempt too, because browsers never add one automatically.
    */
   refuseForeign(request: FastifyRequest, cookieName: string): void {
     const { host, authorization } = request.headers

@@ -58,7 +58,7 @@ async function application(request: IncomingMessage, response: ServerResponse): 
   } else if (request.url === '/hash') response.end(await hashOf(request))
   else if (request.url === '/text') sendText(request, response)
   else if (request.url!.startsWith('/identity?')) {
-    // Writes an answer like those of old small web servers. Node's `response` would not send such headers.
+    // Writes the answer directly to the socket. Old small web servers send `Transfer-Encoding: identity`, Node does not.
     const [length, text, close] = decodeURIComponent(request.url!.slice('/identity?'.length)).split('&')
     const lengthLine = length ? `Content-Length: ${length}\r\n` : ''
     request.socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n${lengthLine}\r\n${text}`)
@@ -169,7 +169,10 @@ it('reuses connections to the browser and to the device', async () => {
   expect(sockets.size).toBe(1)
 })
 
-/** Returns the text of an ordinary page. On a busy machine a proxy with a short timeout may report a timeout even for this page. */
+/**
+ * Returns the text of an ordinary page. Callers retry: on a busy machine, a proxy with a short timeout may report a timeout
+ * even for this page.
+ */
 async function textAt(port: number): Promise<string> {
   return textOf(await page.ask('/after', { port }))
 }
@@ -325,6 +328,6 @@ it('does not forward a request whose browser disconnected during the token check
   await left
   await session.release()
   expect(await textOf(await page.ask('/after', { port: patient.port }))).toBe('hello')
-  // Idle connections close after a few seconds. The executor's channel stays open.
+  // Idle connections close after 4 s. The device's executor channel is the only one that stays open.
   await until('no connection is left', () => page.device.link.channelCount === 1)
 })

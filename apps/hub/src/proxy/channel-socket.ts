@@ -46,7 +46,10 @@ export class ChannelSocket extends Duplex {
     done(error)
   }
 
-  /** Emits `timeout` after `idleMs` without data in either direction, as sockets do. 0 disables it and removes the listener. */
+  /**
+   * Emits `timeout` after `idleMs` without data in either direction, as sockets do. 0 disables the timeout and removes the
+   * listener.
+   */
   setTimeout(idleMs: number, onTimeout?: () => void): this {
     clearTimeout(this.#idleTimer)
     this.timeout = idleMs
@@ -99,7 +102,10 @@ export class ChannelSocket extends Duplex {
     if (done) this.#endWrite(done)
   }
 
-  /** Discards a write that the service no longer reads. The service may have answered already, so the socket stays open for reading. */
+  /**
+   * Completes a write. Fails it if the link to the device broke. A device's service that no longer reads is not an error: it
+   * may have answered already, so the socket stays open for reading.
+   */
   #endWrite(done: (error?: Error | null) => void): void {
     done(this.#channel.isTruncated ? this.#failure() : null)
   }

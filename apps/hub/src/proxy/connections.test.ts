@@ -203,7 +203,8 @@ it.each([0, 300])(
     const { device, headers } = await customDevice(wish => {
       const channel = wish.accept()
       void channel.read().then(async () => {
-        // The hub has more to send than the window allows. Without a pause, the answer and the end arrive in one piece.
+        // The upload of 32 MiB exceeds the channel's window, so the hub has not sent all of it yet. With a pause of 0 ms, the
+        // answer and the end of the channel arrive at the hub together.
         const socket = socketOf(device.webSocket)
         socket.cork()
         channel.tryWrite(Buffer.from('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'))
@@ -256,7 +257,7 @@ it.each([true, false])(
     const upgrade = isAskedFor ? 'Connection: Upgrade\r\nUpgrade: websocket\r\n' : ''
     browser.write(`GET / HTTP/1.1\r\nHost: ${headers.host}\r\nCookie: ${headers.cookie}\r\n${upgrade}\r\n`)
     await once(browser, 'close')
-    // The browser gets exactly one head in either case.
+    // The browser gets exactly one response head, whether or not it requested the switch.
     expect(received).toMatch(isAskedFor ? /^HTTP\/1\.1 (101|50\d) / : /^HTTP\/1\.1 502 /)
     expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1)
   },

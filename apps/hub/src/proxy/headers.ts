@@ -35,7 +35,7 @@ const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip|x-client-cert|x-muster-.
 /** Headers by which a server controls a proxy in front of it. Devices must not control the operator's proxy. */
 const DIRECTIONS =
   /^(x-accel-(?!buffering$).*|x-sendfile|x-lighttpd-send-file|surrogate-control|cdn-cache-control)$/
-/** The hub's own cookies. Browsers also send them to a device's host if a cookie domain of the hub covers both. */
+/** The hub's own cookies. Browsers send them to a device's host too if their cookie domain includes that host. */
 const OWN_COOKIE = /^(__(host|secure)-)?muster/i
 /** Valid text of a header. It may contain bytes above ASCII. */
 const HEAD_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
@@ -110,7 +110,7 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
     if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
     // Drops a length beside chunked encoding: Node read the body by its chunks, so the length may be wrong.
     if (lower === 'content-length' && !isReadByLength(answer)) return []
-    // This header would clear the cookies of every host below the same registrable domain, which may include the console's.
+    // `Clear-Site-Data` would clear the cookies of every host below the same registrable domain, perhaps of the console's host.
     if (lower === 'clear-site-data') return []
     if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]
     if (lower === 'location' || lower === 'content-location') return [name, reachable(value, place)]
@@ -121,8 +121,8 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
 }
 
 /**
- * Whether `Content-Length` determines the end of an answer's body. Chunked encoding takes precedence over it; `identity` means no encoding
- * (RFC 2616, 4.4).
+ * Whether `Content-Length` determines the end of an answer's body. Chunked encoding takes precedence over `Content-Length`.
+ * `identity` means no encoding (RFC 2616, 4.4).
  */
 function isReadByLength({ headers }: IncomingMessage): boolean {
   const encoding = headers['transfer-encoding']
@@ -134,8 +134,9 @@ function isIdentity(encoding: string): boolean {
 }
 
 /**
- * The body of a device's answer to a request with this method. With `Transfer-Encoding: identity` Node reads until the connection
- * closes, but a device that keeps connections does not close it. Such a body is therefore truncated at its `Content-Length`.
+ * The body of a device's answer to a request with this method. With `Transfer-Encoding: identity`, Node reads until the
+ * connection closes, but a device may keep the connection open. An `identity` body is therefore truncated at its
+ * `Content-Length`.
  */
 export function bodyOf(answer: IncomingMessage, method: string | undefined): AsyncIterable<Buffer> {
   const { 'transfer-encoding': encoding, 'content-length': length } = answer.headers

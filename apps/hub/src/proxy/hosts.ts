@@ -3,7 +3,7 @@ import { ActionError, encodeRadix } from '@muster/actions'
 import type { Config } from '../config.ts'
 
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz'
-/** Length of a host label that is derived from a device id (protocol 6.6). */
+/** Length in characters of a host label that is derived from a device id (protocol 6.6). */
 const LABEL_LENGTH = 50
 
 /** The label of a device's default host name: a hash of its id, which does not reveal the id (protocol 6.6). */
@@ -19,7 +19,7 @@ export class ProxyHosts {
   readonly #hub: URL
   readonly #own: ReadonlySet<string>
   readonly #domain: string | undefined
-  /** Result for the last `Host` header. The devices of a fleet all send the same header when they reconnect. */
+  /** Cached result for the last `Host` header. All devices of a fleet that reconnects send the same header. */
   #latest: { header: string | undefined; host: string | undefined } = { header: undefined, host: undefined }
 
   constructor({ proxyDomain, hosts }: Pick<Config, 'proxyDomain' | 'hosts'>, publicUrl: string) {
@@ -57,7 +57,10 @@ export class ProxyHosts {
     return `${hostLabel(deviceId)}.${this.domain}`
   }
 
-  /** Whether a user may choose this host name: a single label below the proxy domain, not a possible default name and not the hub's own. */
+  /**
+   * Whether a user may choose this host name: a single label below the proxy domain. A name that the hub itself uses, or that
+   * could be the default name of a device, may not be chosen.
+   */
   mayBeChosen(host: string): boolean {
     const suffix = `.${this.domain}`
     const label = host.slice(0, -suffix.length)

@@ -377,7 +377,7 @@ describe('access to a device', () => {
     for (let n = 1; n < 16; n++) await choose(other.deviceId, `kept-${n}.localhost`)
     await expect(choose(other.deviceId, 'kept-16.localhost')).rejects.toThrow('16 names already')
     await choose(other.deviceId, 'kept-15.localhost')
-    // The device has this name from before the limit existed.
+    // Inserts a name beyond the limit, as if the device had it from a time without the limit.
     await hub.db
       .insertInto('proxy_host')
       .values({ hostname: 'kept-17.localhost', device_id: other.deviceId })
@@ -400,7 +400,7 @@ describe('access to a device', () => {
     expect((await from('cross-site', 'navigate', 'POST')).status).toBe(403)
     expect((await from('same-site', 'navigate', 'GET', 'iframe')).status).toBe(403)
     expect((await from('same-origin', 'navigate', 'GET', 'iframe')).status).toBe(200)
-    // Over plain HTTP, browsers send only `Origin`.
+    // Over plain HTTP, browsers send `Origin` but no `Sec-Fetch-Site`.
     const by = (origin: string) => ask(host, '/', { method: 'POST', headers: { cookie, origin } })
     for (const origin of ['http://evil.localhost', 'null']) expect((await by(origin)).status).toBe(403)
     expect((await by(`http://${host}:${hub.address.port}`)).status).toBe(200)

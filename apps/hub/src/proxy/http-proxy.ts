@@ -53,7 +53,7 @@ const MAX_WAITING_PER_PORT = 128
 /** Longest wait of a request for a connection, in milliseconds. */
 const WAIT_TIMEOUT_MS = 30_000
 
-/** True if a request is for a device and not for the hub, according to its `Host` header. */
+/** HTTP proxy that serves the web pages of devices on host names of their own. */
 export type HttpProxy = {
   /** Whether a request is for a device, by its `Host` header, and not for the hub. */
   isFor(request: IncomingMessage): boolean
@@ -136,8 +136,8 @@ export function createHttpProxy({
     const access = await checked(tokens.check(jwt, host))
     if (!access) throw new Unreachable((await checked(tokens.isKnownHost(host))) ? 'noLink' : 'wrongHost')
     if (isFromOtherSite(request, isUpgrade)) throw new Unreachable('otherSite')
-    // A service worker would answer the next link itself, so that its token would never reach the hub. Without the hub, the device would use
-    // plain HTTP, under which browsers allow no service workers either.
+    // A service worker could answer the next link to the page itself, so that the link's token would never reach the hub.
+    // Without the hub, the page would use plain HTTP, where browsers allow no service workers either.
     if (request.headers['service-worker'] !== undefined) throw new Unreachable('worker')
     const session = devices.get(access.deviceId)
     if (!session) throw new Unreachable('offline')
@@ -145,7 +145,8 @@ export function createHttpProxy({
     const { limiter, agent } = portOf(session, access.port)
     // A request that waits and is sent twice adds more than the 10 listeners at which Node warns of a leak.
     over.setMaxListeners(20)
-    // If the browser has already disconnected, `close` has already fired, so it would never end a request that begins now.
+    // If the browser has already disconnected, `close` has already fired. Its listeners would never end a request that begins
+    // now.
     if (request.socket.destroyed) throw leftError()
     const isAllowed = async (): Promise<boolean> => (await tokens.check(jwt, host)) !== undefined
     const stop = recheckPermission(isAllowed, () => request.socket.destroy())
@@ -161,8 +162,8 @@ export function createHttpProxy({
         headers: requestHeaders(request, isSecure, isUpgrade) as never,
         setHost: false,
         maxHeaderSize: MAX_HEAD_BYTES,
-        // Browsers accept the imprecise HTTP of small devices, such as bare line feeds, so the hub does too. It forwards a newly written
-        // head, so imprecise syntax is not passed on.
+        // Browsers accept the imprecise HTTP of small devices, such as bare line feeds, so the hub does too. The hub writes a
+        // new head for the browser, so imprecise syntax is not passed on.
         insecureHTTPParser: !isUpgrade,
       })
       over.once('close', () => upstream.destroy())
@@ -232,7 +233,7 @@ export function createHttpProxy({
       socket.write(first!)
       await Promise.all([pipeline(socket, device), pipeline(device, socket)])
     } catch (error) {
-      // After the switch of protocols an HTTP answer is no longer possible.
+      // After the head of the device's answer, the hub cannot send another answer.
       if (hasBegun) return void socket.destroy()
       const { status, title } = PAGES[pageOf(error)]
       endWithResponse(socket, `HTTP/1.1 ${status} ${title}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
@@ -261,7 +262,10 @@ async function checked<Found>(look: Promise<Found>): Promise<Found> {
 
 type Answer = { answer: IncomingMessage; socket?: Duplex; head?: Buffer }
 
-/** A reused connection closed before the first byte of the answer. The device may have closed it before it received the request. */
+/**
+ * Error for a reused connection that closed before the first byte of the answer. The device may have closed the connection
+ * before it received the request.
+ */
 class StaleConnection extends Unreachable {
   constructor(cause: unknown) {
     super('closed', cause)
@@ -298,8 +302,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
-    // A truncated answer emits its own error. Other errors come from services that send more bytes than announced; the answers of
-    // such services are complete.
+    // After the head, errors of `upstream` are ignored. A truncated answer emits its own error. Other errors come from services
+    // that send more bytes than announced, whose answers are complete.
     if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)
@@ -308,8 +312,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
 }
 
 /**
- * Reads and drops the rest of a request that its service no longer reads. Most browsers show an answer only after they have sent the whole
- * request.
+ * Reads and drops the rest of a request that the device's service no longer reads. Most browsers show an answer only after they
+ * have sent the whole request.
  */
 function takeRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
@@ -317,7 +321,10 @@ function takeRest(request: IncomingMessage): void {
   limitTime(request, REST_TIMEOUT_MS, () => request.socket.destroy())
 }
 
-/** Waits for a permit for a request to a port of a device. Throws `Unreachable` after a timeout, and another error if `over` closes. */
+/**
+ * Waits for a permit for a request to a port of a device. Throws `Unreachable` if too many requests wait or the wait times out.
+ * Throws another error if `over` closes.
+ */
 async function permitOf(limiter: FairLimiter, over: ServerResponse | Duplex): Promise<Permit> {
   const left = new AbortController()
   const abort = (): void => left.abort(leftError())

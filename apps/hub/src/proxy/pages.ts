@@ -73,7 +73,7 @@ export const PAGES = {
 
 export type PageName = keyof typeof PAGES
 
-/** A request that does not reach a device, with the page that explains why. */
+/** Error for a request that does not reach a device. `page` is the name of the page that explains the reason. */
 export class Unreachable extends Error {
   readonly page: PageName
 

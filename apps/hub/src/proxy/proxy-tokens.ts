@@ -13,7 +13,7 @@ type NewToken = {
   hostname: string
   port: number
   userId: string
-  /** The session or user token that requested the token; the token ends with it. */
+  /** Session or user token of the person who requested this proxy token. The proxy token ends with it. */
   sessionId: string | undefined
   userTokenId: string | undefined
   redirect: string | undefined
@@ -22,7 +22,7 @@ type NewToken = {
 
 type AccessRow = { device_id: string; port: number; expires_at: Date }
 
-/** Limit of cached JWTs with a verified signature. A page loads dozens of resources at once. */
+/** Limit of cached JWTs with a verified signature. A page sends the same JWT for dozens of resources at once. */
 const MAX_VERIFIED = 1_000
 
 /** Limit of chosen host names per device. */
@@ -52,7 +52,7 @@ const ACCESS = `
 export class ProxyTokens {
   readonly #db: Db
   readonly #jwts: Jwts
-  /** Row ids of verified JWTs, oldest first. A signature stays valid even if its row is deleted. */
+  /** Row ids of JWTs with a verified signature, oldest first. A deleted row is noticed, because each request reads the row. */
   readonly #verified = new Map<string, string>()
 
   constructor(db: Db, jwts: Jwts) {
@@ -145,7 +145,7 @@ export class ProxyTokens {
     return row?.redirect ?? undefined
   }
 
-  /** True if any token, even an expired one, has this host name. A new link to the device may then help. */
+  /** True if any token, even an expired one, has this host name. If so, a new link to the device may help. */
   async isKnownHost(hostname: string): Promise<boolean> {
     const row = await this.#db
       .selectFrom('proxy_token')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError } from '../config-error.ts'
 
-/** Time for which another hub may take to remove a stale lock, in milliseconds. The removal needs three system calls. */
+/** Time that another hub may take to remove a stale lock, in milliseconds. The removal needs only three system calls. */
 const REMOVAL_TIMEOUT_MS = 5_000
 const REMOVAL_RETRY_MS = 5
 
@@ -31,8 +31,8 @@ export async function lockDataDir(dataDir: string): Promise<AsyncDisposable> {
 }
 
 /**
- * Acquires a lock by linking the draft to the lock file. Resolves to the id of the process that holds the lock, undefined on
- * success.
+ * Acquires a lock by linking the draft to the lock file. Resolves to the id of another process that holds the lock, or to
+ * undefined if this process acquired it.
  */
 async function acquire(file: string, draft: string, deadline: number): Promise<number | undefined> {
   while (!(await linkDraft(draft, file))) {
@@ -100,7 +100,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Start time of a process in kernel ticks since boot. Empty without /proc, where the process id alone identifies the holder. */
+/**
+ * Start time of a process in kernel ticks since boot. Empty on systems without /proc: there only the process id is compared.
+ */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 const UNLIMITED = 1_048_576
 
 /**
- * Soft limit of open files of this process, which Node raises to the hard limit at its start. Read from `/proc` on Linux.
- * Elsewhere it is read from Node's diagnostic report, which takes tens of milliseconds.
+ * Soft limit of open files of this process, which Node raises to the hard limit at its start. On Linux it is read
+ * from `/proc`, elsewhere from Node's diagnostic report, which takes tens of milliseconds.
  */
 export function processDescriptors(): number {
   const text = softLimit()

@@ -161,7 +161,7 @@ it('logs no secret of successful and failed requests', { timeout: 120_000 }, asy
     `GET /elsewhere?token=${badToken} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${badPassword}\r\n\r\n`,
   )
 
-  // Unexpected errors are logged in full. A closed database causes such errors, so this comes last.
+  // Unexpected errors are logged in full. Closing the database causes unexpected errors, so it is the last step.
   await hub.db.destroy()
   await ask(hub, `/api/v1/actions/invoke/projects_SetName?jwt=${badJwt}`, {
     as: owner,

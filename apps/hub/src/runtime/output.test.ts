@@ -38,7 +38,7 @@ async function pipe() {
         .split('\n')
         .filter(Boolean)
         .map(line => JSON.parse(line) as Line),
-    /** Reads until the last line matches. */
+    /** Reads until `isLast` is true for the last complete line. */
     async readUntil(isLast: (line: Line) => boolean) {
       for (;;) {
         while (read(1 << 20) > 0);
@@ -70,7 +70,7 @@ it.runIf(isLinux)('O4: a log reader of 8 KiB/s does not slow down the hub', asyn
     expect((await ask(hub, '/healthz')).status).toBe(200)
     slowestMs = Math.max(slowestMs, performance.now() - from)
   }
-  // Each call writes a log line, and this reader needs 30 ms for a line.
+  // Each call writes a log line. A call that waited until the reader gets its line would take a minute.
   expect(slowestMs).toBeLessThan(1_000)
   clearInterval(reading)
   log.info('last')
@@ -91,7 +91,7 @@ it.runIf(isLinux)('O4: drops and counts lines beyond the queue limit', async () 
   const isReport = ({ dropped }: Line): boolean => dropped !== undefined
   await stuck.readUntil(isReport)
   const kept = stuck.lines().filter(({ msg }) => msg === 'filler')
-  // The pipe holds 64 KiB and the queue 1 MiB.
+  // The pipe holds 64 KiB and the queue 1 MiB, together about 1,050 lines of 1 KB.
   expect(kept.length).toBeGreaterThan(900)
   expect(kept.length).toBeLessThan(1_200)
   expect(stuck.lines().filter(isReport)).toMatchObject([

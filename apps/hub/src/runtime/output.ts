@@ -6,7 +6,9 @@ const MAX_QUEUED_BYTES = 1024 * 1024
 const MAX_WRITE_BYTES = 64 * 1024
 /** Pause before the next write to a full pipe, in milliseconds. */
 const RETRY_MS = 20
-/** Time for which a synchronous flush waits for a reader, in milliseconds. Lines that are still queued then are lost. */
+/**
+ * Time for which a synchronous flush waits for a reader, in milliseconds. A flush at exit loses the lines left in the queue.
+ */
 const SYNC_TIMEOUT_MS = 1_000
 const LINE_BREAK = 10
 
@@ -99,8 +101,8 @@ export class Output {
     if (this.#queue.length === 0) return
     this.#isWriting = true
     const chunk = this.#take()
-    // A write to a non-blocking pipe only copies memory. Files, terminals and sockets may block, so `write` uses the thread pool
-    // there.
+    // A write to a non-blocking pipe only copies memory. A write to a file, terminal or socket may block, so it runs in the
+    // thread pool.
     if (!this.#isNonBlocking) {
       write(this.#fd, chunk, (error, written) => this.#written(chunk, error, written))
       return
@@ -181,8 +183,8 @@ export class Output {
 }
 
 /**
- * Opens a pipe a second time with O_NONBLOCK. The flag then does not affect other processes that share the pipe. Undefined for
- * other kinds of files, for a pipe of another account, and without /proc.
+ * Opens a pipe a second time with O_NONBLOCK. The flag belongs to the new file description, so it does not affect other
+ * processes that share the pipe. Returns undefined for other kinds of files, for a pipe of another account, and without /proc.
  */
 function openNonBlocking(fd: number): number | undefined {
   try {

@@ -8,7 +8,7 @@ export type SessionCookie = { name: string; isSecure: boolean }
 
 /**
  * Finds the caller of a request. A user token in `Authorization` has priority over a session cookie (docs/api.md 1.2). Throws
- * `RateLimited`.
+ * `RateLimited` after too many invalid tokens from the client's address.
  */
 export function callerOfRequest(
   request: FastifyRequest,
@@ -20,8 +20,8 @@ export function callerOfRequest(
 }
 
 /**
- * CSRF protection for writes that are authenticated by the cookie: `Origin` must be this host. Requests with a token need no `Origin`,
- * because browsers never add a token automatically. Throws `Forbidden`.
+ * CSRF protection for writes that are authenticated by the session cookie. Throws `Forbidden` if `Origin` is not this host.
+ * Requests with a user token need no `Origin`, because browsers never add a token automatically.
  */
 export function requireSameOrigin(request: FastifyRequest, caller: Caller, cookie: SessionCookie): void {
   if (caller.actor === 'User' && !isSameOrigin(request, cookie)) {

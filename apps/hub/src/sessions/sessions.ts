@@ -39,8 +39,8 @@ export class Sessions {
   }
 
   /**
-   * Opens a session after the password with this hash was verified. Returns the secret and the lifetime in seconds; undefined if
-   * the account's password has changed since.
+   * Opens a session after the password with this hash was verified. Returns the secret and the lifetime in seconds. Returns
+   * undefined if the account was disabled or its password was changed since the verification.
    */
   async open(
     user: { userId: string; isAdmin: boolean; passwordHash: string },

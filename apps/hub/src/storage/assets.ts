@@ -11,7 +11,7 @@ export type Asset = Expected & {
   repositoryId: string
   organizationId: string
   status: string
-  /** Object store of the blob, and its object key there. Both are null for the hub's folder. */
+  /** Object store of the blob, and the blob's key in that store. Both are null for a blob in the hub's folder. */
   storeId: string | null
   objectKey: string | null
   /** SHA-256 of an available blob that was registered with another digest algorithm, else null. */
@@ -52,7 +52,7 @@ export async function lockAsset(tx: Tx, { assetId, objectKey }: Asset): Promise<
   return row
 }
 
-/** Makes a checked blob available. Returns whether it was not available before. Locks its row. */
+/** Makes a checked blob available and locks its row. Returns true if the blob was not available before. */
 export async function markAvailable(
   tx: Tx,
   asset: Asset,

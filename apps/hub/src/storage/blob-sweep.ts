@@ -95,7 +95,10 @@ export class BlobSweep {
       this.#live.changed({ topic: 'packages', organizationId, repositoryId })
   }
 
-  /** Removes from the hub's folder first, then from each store with a time limit, so that a slow store does not block others. */
+  /**
+   * Removes due bytes from the hub's folder first, then from each object store. Each store has a time limit, so that a slow
+   * store does not block others.
+   */
   async #removeDue(signal: AbortSignal): Promise<void> {
     const places = await this.#db
       .selectFrom('blob_removal')

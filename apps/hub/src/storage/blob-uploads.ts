@@ -14,7 +14,9 @@ import { digestOf, S3Failure, UNSIGNED } from './s3.ts'
 import { asActionError } from './storage-error.ts'
 import { pipeUpload } from './upload-stream.ts'
 
-/** Limits of concurrent uploads and checks on a node. Each holds a few MiB of memory. Owners are organizations. */
+/**
+ * Limits of concurrent uploads and checks on a node. An upload or check holds a few MiB of memory. Owners are organizations.
+ */
 const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
 /** An upload is aborted after 60 s without new bytes, or after the validity of its URL, 2 h. Both in milliseconds. */
 const STALL_MS = 60_000
@@ -92,7 +94,9 @@ export class BlobUploads {
     })
   }
 
-  /** Commits the bytes in the transaction that updates the row. The row lock serializes this with a deletion of the blob. */
+  /**
+   * Commits the bytes in the transaction that updates the row. The row lock serializes the commit and a deletion of the blob.
+   */
   async #publish(asset: Asset, staged: Staged, isVerified: boolean): Promise<void> {
     const { organizationId, repositoryId } = asset
     const isNew = await this.#db.transaction().execute(async tx => {

@@ -6,8 +6,9 @@ import type { InstanceKey } from '../credentials/instance-key.ts'
 export const URL_LIFE_SECS = 2 * 60 * 60
 
 /**
- * Download URLs of a blob that are issued within the same 15 minutes are equal, so that a cache in front of the hub keeps one copy for
- * all devices. Their validity is therefore up to 15 minutes shorter.
+ * Download URLs of a blob that are issued within the same interval are equal, so that a cache in front of the hub keeps one
+ * copy for all devices. The interval is 15 minutes, in seconds. A download URL is therefore valid for up to 15 minutes less
+ * than an upload URL.
  */
 const SHARED_SECS = 15 * 60
 

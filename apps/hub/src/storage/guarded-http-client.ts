@@ -162,9 +162,10 @@ export class GuardedHttpClient {
     if (protocol !== 'https:' && protocol !== 'http:') throw new AddressRefused()
     const host = hostname.replace(/^\[|\]$/g, '')
     const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await this.#found(host)
-    // Read at each call, because interfaces can change while the hub runs.
+    // The machine's own addresses are read at each call, because its interfaces can change while the hub runs.
     const own = networkList(this.#own())
-    // Refuses a host if any of its addresses is not allowed: likely DNS rebinding.
+    // Refuses a host if any of its addresses is not allowed, because a mix of allowed and other addresses suggests DNS
+    // rebinding.
     for (const { address } of addresses) {
       if (!this.#isAllowed(address, own)) throw new AddressRefused(address)
     }

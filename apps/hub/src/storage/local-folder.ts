@@ -19,8 +19,8 @@ const DEAD_UPLOAD_MS = 15 * 60 * 1000
 const RESERVED_SHARE = 1 / 20
 const MAX_RESERVED_BYTES = 1024 ** 3
 /**
- * Time for which files without a blob are kept: 7 days, in milliseconds. After an older backup of the database is restored, it may
- * refer to them.
+ * Time for which files without a blob are kept: 7 days, in milliseconds. If an older backup of the database is restored, its
+ * rows may refer to such files.
  */
 const KEEP_LOST_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -80,8 +80,8 @@ export class LocalFolder implements BlobDriver {
   }
 
   /**
-   * Removes leftovers of aborted uploads. Moves each file to `lost/` whose name is not in the result of `areKnown`, and removes it
-   * from there a week later. Resolves to the numbers of removed and moved files.
+   * Removes leftovers of aborted uploads. If the result of `areKnown` does not contain the name of a file, moves the file to
+   * `lost/`. Removes files that have been in `lost/` for a week. Resolves to the numbers of removed and moved files.
    */
   async sweep(
     areKnown: (names: string[]) => Promise<Set<string>>,

@@ -75,7 +75,9 @@ export class ObjectStores {
     return { store, bucket: this.connect({ ...store, secretAccessKey }, store.isInstance) }
   }
 
-  /** Returns whether a store honours `If-None-Match: *`. Probes the store the first time. Throws `S3Failure`. */
+  /**
+   * Returns whether a store honours `If-None-Match: *`. Probes the store the first time. Throws `S3Failure` if the probe fails.
+   */
   async takesConditions(
     db: Db,
     { storeId, takesConditions, prefix }: ObjectStore,
@@ -160,7 +162,7 @@ export class ObjectStores {
     }
   }
 
-  /** Deletes stores that no repository, blob or pending removal refers to. */
+  /** Deletes stores that no repository, blob or pending removal refers to, except the instance's own store. */
   async forgetUnused(db: Db, instanceStoreId: string | undefined): Promise<void> {
     await sql`
       delete from object_store s

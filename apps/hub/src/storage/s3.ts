@@ -78,8 +78,8 @@ export class S3Bucket implements BlobDriver {
   }
 
   /**
-   * Streams the bytes to the store, the last chunk only if the hash is right. Then reads the object back, since a store may damage
-   * it.
+   * Streams the bytes to the store. Sends the last chunk only if the hash is right. Then reads the object back, because the
+   * store may have damaged it.
    */
   async stage(key: string, expected: Expected, body: Readable, signal: AbortSignal): Promise<Staged> {
     const digester = new Digester(expected)

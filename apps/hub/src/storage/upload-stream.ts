@@ -30,7 +30,7 @@ export function pipeUpload(source: Readable, sink: Writable, signal: AbortSignal
 
 /**
  * Yields the chunks of a source. Leaves the source open when the reader stops, so that the client still gets an answer. Throws
- * `UploadCut`.
+ * `UploadCut` if the client disconnects before the end.
  */
 export async function* chunksOf(source: Readable): AsyncGenerator<Buffer> {
   try {

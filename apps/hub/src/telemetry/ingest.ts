@@ -47,14 +47,16 @@ type IngestOptions = {
 }
 
 /**
- * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest version.
- * So `old` has the value that the write replaces. Rows are locked in the order of device and name, so that two batches cannot deadlock.
+ * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest
+ * version. `old` therefore has the value that the write replaces. Rows are locked in the order of device and name, so that two
+ * batches cannot deadlock.
  *
  * Two kinds of writes are skipped as `late`, and the caller repeats them in a new statement, which has a new snapshot:
- * - Another transaction inserted the row after the snapshot, so the row is invisible here and cannot be locked.
- * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the version floor that the deletion stored.
+ * - Another transaction inserted the row after the snapshot, so this statement does not see the row and cannot lock it.
+ * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the version floor that the
+ *   deletion stored.
  *
- * Returns the positions of the skipped writes, and of the writes whose value equals the stored one.
+ * Returns a row for each write that was not stored (late, protected or of an unknown device) or that repeats the stored value.
  */
 const UPSERT_PROPERTIES = `
     with input as (
@@ -101,7 +103,10 @@ const UPSERT_PROPERTIES = `
 /** Largest batch that uses a prepared statement. A plan cached for few rows uses nested loops, which are slow for thousands of rows. */
 const MAX_PLANNED_ROWS = 32
 
-/** Minimum time between two batches, in milliseconds, in which further telemetry is collected. Shorter than storing a batch takes. */
+/**
+ * Minimum time between two batches, in milliseconds. Further telemetry is collected meanwhile. Storing a batch takes longer
+ * than this time.
+ */
 const LINGER_MS = 4
 
 /**
@@ -110,7 +115,9 @@ const LINGER_MS = 4
  */
 const RESENDS_MS = 10_000
 
-/** Stores telemetry, the properties and events that devices report. Batches it across devices, and acknowledges it after the commit. */
+/**
+ * Stores the properties and events that devices report. Batches them across devices, and acknowledges them after the commit.
+ */
 export class Ingest {
   readonly #pool: pg.Pool
   readonly #live: LiveHub
@@ -134,7 +141,7 @@ export class Ingest {
       maxWaitingPerOwner: 8 * 1024 * 1024,
       lingerMs: LINGER_MS,
       retryForMs: 30_000,
-      // Devices get the error as well, but operators do not see the errors of devices.
+      // The devices get the error too. It is logged because operators do not see the errors of devices.
       onGivenUp: (error: unknown) => {
         if (isConnectionError(error)) log.error({ err: error }, 'telemetry of devices could not be stored')
       },
@@ -282,7 +289,7 @@ export class Ingest {
   }
 }
 
-/** A write that was left out or repeats the stored value, by its position in the statement, from 1. */
+/** Result row of `UPSERT_PROPERTIES`. `at` is the position of a write in the batch, from 1. */
 type Outcome = { at: number; is_written: boolean; is_late: boolean }
 
 function keyOf(deviceId: string, name: string): string {
