@@ -518,11 +518,11 @@ function text<Name extends string>(search: Record<string, unknown>, name: Name):
   const read = isText ? String(value) : ''
   const isGood =
     read !== '' && !read.includes('\0') && read.length <= (LIMITS[name] ?? Number.POSITIVE_INFINITY)
-  // An invalid parameter must be set to `undefined` explicitly: the router merges this result into what it has parsed.
+  // An invalid parameter must be set to `undefined` explicitly: the router merges this result into the parsed parameters.
   return (name in search ? { [name]: isGood ? read : undefined } : {}) as { [K in Name]?: string }
 }
 
-/** The valid texts among these search parameters. */
+/** The valid texts among the search parameters `names`. */
 function texts<Name extends string>(
   search: Record<string, unknown>,
   ...names: Name[]

@@ -14,7 +14,7 @@ let following: { ready: Promise<void>; stop: () => void } | undefined
 // Tabs share the session cookie: after a sign-in in one tab, requests of all other tabs come from that user.
 const tabs = new BroadcastChannel('muster.person')
 tabs.onmessage = ({ data }: MessageEvent<string>) => {
-  // Reloads, so that this tab does not act as another user.
+  // The tab reloads its page, so that it does not act as another user.
   if (signedInUserId.get() && data !== signedInUserId.get()) window.location.reload()
 }
 
@@ -30,8 +30,8 @@ export async function loadSession(queryClient: QueryClient): Promise<string> {
   const { actor } = await askActor()
   if (actor.actor !== 'User') throw new Error('Not logged in')
   if (!actor.userId) throw new Error('User ID is not available')
-  // Opens the stream in parallel to this query and before the pages load data, so that they neither miss a change nor
-  // load twice.
+  // The stream of live changes opens while the query for the user's details runs and before the pages load data. So the
+  // pages neither miss a change nor load their data twice.
   following ??= (await live)?.followLiveChanges(queryClient)
   await Promise.all([
     queryClient.fetchQuery({ ...actionQuery('users_GetDetails', { userId: actor.userId }), retry: false }),
@@ -65,7 +65,7 @@ export function useSignedInUserId(): string | undefined {
   return useExternalStore(signedInUserId)
 }
 
-/** Signs in; the hub sets the cookie. Rejects with `ActionError`. */
+/** Signs in; the hub sets the session cookie. Rejects with `ActionError`. */
 export async function logIn(
   queryClient: QueryClient,
   { email, password, rememberMe }: { email: string; password: string; rememberMe: boolean },

@@ -13,7 +13,7 @@ export function PrivacyLink() {
 
 function LegalLink({ href, children }: { href: string | undefined; children: ReactNode }) {
   if (!href) return <span>{children}</span>
-  // Opens a new tab, so that the form keeps its input.
+  // The link opens a new tab, so that a form on the current page keeps its input.
   return (
     <a href={href} target="_blank" rel="noreferrer">
       {children}

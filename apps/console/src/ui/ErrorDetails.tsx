@@ -5,13 +5,13 @@ import { Code } from './Code.tsx'
 
 type ErrorDetailsProps = {
   error: unknown
-  /** Button or link beside the button Show Error. */
+  /** Button or link beside the button "Show Error". */
   children: ReactNode
 }
 
 /**
- * Buttons of an error page. Show Error reveals the message. Failed queries are reset, so that the next page that needs
- * such a query runs it again.
+ * Buttons of an error page. The button "Show Error" reveals the message. Failed queries are reset, so that the next page
+ * that needs them runs them again.
  */
 export function ErrorDetails({ error, children }: ErrorDetailsProps) {
   const { reset } = useQueryErrorResetBoundary()

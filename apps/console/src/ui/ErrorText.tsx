@@ -10,7 +10,7 @@ export function ErrorText({ error }: { error: unknown }) {
   )
 }
 
-/** Link to the sign-in page, which leads back to the current page. */
+/** Link to the sign-in page. After the sign-in the user returns to the current page. */
 export function LoginLink() {
   const { pathname, search, hash } = window.location
   return (

@@ -10,8 +10,8 @@ export function NotFound() {
 }
 
 /**
- * The page of `NotFound` for an entity that does not exist, for example a device. `reason` is the error or text that
- * Show Error reveals.
+ * Page for an entity that does not exist, for example a device. `reason` is the error or text that the button "Show Error"
+ * reveals.
  */
 export function Absent({ reason }: { reason?: unknown }) {
   const home = (

@@ -7,7 +7,7 @@ import { isSignedOut } from './is-signed-out.ts'
 import { Main } from './Main.tsx'
 import { Title } from './Title.tsx'
 
-/** Error page of a route, with Show Error and Try again. */
+/** Error page of a route, with the buttons "Show Error" and "Try again". */
 export function RouteError({ error, reset }: Pick<ErrorComponentProps, 'error' | 'reset'>) {
   const router = useRouter()
   const tryAgain = () => {

@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react'
 
-/** Neighbouring devices that share one tick: number of all, connected and pending devices. */
+/** Neighbouring devices that share one tick of a strip. `pending` is the number of devices with pending certificates. */
 export type Bin = { devices: number; connected: number; pending: number }
 
 type StripProps = {

@@ -92,7 +92,7 @@ const READY_WITHIN_MS = 1_000
 type Following = {
   /**
    * Resolves when the stream is open, has failed, or belongs to another tab, and after 1 s in any case. Never rejects.
-   * Queries that started before the stream opened are refetched then, because no changes were received until then.
+   * Once the stream is open, queries that started earlier are refetched, because changes before it opened were not received.
    */
   ready: Promise<void>
   stop: () => void
@@ -273,7 +273,7 @@ function createRefetcher(queryClient: QueryClient) {
   }
 }
 
-/** Whether a query needs a refetch: its answer, in flight or shown, may be older than `atMs`, or it has failed. */
+/** Whether a query needs a refetch: it has failed, or its answer (shown or in flight) may be older than `atMs`. */
 function isAskedBefore({ dataUpdatedAt, status, fetchStatus }: Query['state'], atMs: number): boolean {
   return fetchStatus === 'fetching' || status === 'error' || (dataUpdatedAt > 0 && dataUpdatedAt < atMs)
 }

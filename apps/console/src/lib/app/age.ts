@@ -4,7 +4,7 @@ type Answered = { dataUpdatedAt: number; errorUpdatedAt: number }
 /**
  * Times of the last refresh of a page with several queries, in milliseconds. `updatedAt` is the time of the oldest
  * answer, `failedAt` the time of the latest failed refresh or 0. Queries without an answer are ignored, because their
- * section shows the error. `undefined` without any answer.
+ * section shows the error. Returns `undefined` if no query has an answer.
  */
 export function ageOf(queries: readonly Answered[]): { updatedAt: number; failedAt: number } | undefined {
   const answered = queries.filter(({ dataUpdatedAt }) => dataUpdatedAt > 0)

@@ -2,8 +2,8 @@ import { useMatch, useRouter } from '@tanstack/react-router'
 
 /**
  * Returns a function that changes search parameters in the URL and removes empty ones. The function does nothing once
- * the path has changed: filters call it after a typing pause, and it must not lead back to a page that the user has
- * left.
+ * the path has changed: filters call it after a typing pause, and a late call must not lead back to a page that the user
+ * has left.
  */
 export function useChangeSearch<Search extends object>() {
   const router = useRouter()

@@ -62,7 +62,7 @@ function find(keys: string): Shortcut | undefined {
 function onKeyDown(event: KeyboardEvent) {
   const isOthers = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey
   if (!areOn.get() || isOthers || event.isComposing || isTaken(event.target)) return
-  // With Caps Lock, `event.key` is upper case without Shift. The shortcut must work all the same.
+  // With Caps Lock, `event.key` is upper case without Shift, so it is converted to lower case.
   const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key
   const isSecond = event.timeStamp - before.atMs < SECOND_KEY_MS
   const found = (isSecond && find(`${before.key} ${key}`)) || find(key)

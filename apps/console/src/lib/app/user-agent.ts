@@ -1,4 +1,4 @@
-/** User agent tokens of browsers. Chrome and Safari come last, because other browsers include their tokens for compatibility. */
+/** User agent tokens of browsers. The order matters, because Edge and others include the tokens of Chrome for compatibility. */
 const BROWSERS: [RegExp, string][] = [
   [/\bEdgi?A?\w*\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

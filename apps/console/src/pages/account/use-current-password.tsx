@@ -13,7 +13,7 @@ export function useCurrentPassword() {
 
   /**
    * Runs an action, with the current password if the field is shown. If the hub requires or rejects the password, the
-   * field shows its message and the promise resolves to `undefined`. Rejects with any other error.
+   * field shows the hub's message and the promise resolves to `undefined`. Rejects with any other error.
    */
   async function run<Output>(
     action: (password: { currentPassword?: string }) => Promise<Output>,

@@ -5,7 +5,7 @@ import { Cell, Row, Table } from '../../ui/app/Table.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 
 type NodeTableProps = {
-  /** `undefined` while they load. */
+  /** `undefined` while the nodes load. */
   nodes: ActionOutput<'cluster_GetDetails'>['nodes'] | undefined
   /** Time at which the answer with `nodes` arrived, in milliseconds. */
   answeredAt: number

@@ -13,7 +13,7 @@ type SetActiveDialogProps = {
   onClose: () => void
 }
 
-/** Disables or enables an account. Asks for the administrator's password if the hub requires it. */
+/** Disables or enables an account. Asks for the signed-in administrator's password if the hub requires it. */
 export function SetActiveDialog({ user: { userId, email, isActive }, onClose }: SetActiveDialogProps) {
   const queryClient = useQueryClient()
   const password = useCurrentPassword()

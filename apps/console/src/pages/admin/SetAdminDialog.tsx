@@ -13,7 +13,7 @@ type SetAdminDialogProps = {
   onClose: () => void
 }
 
-/** Grants or revokes the administrator role. Asks for the administrator's password if the hub requires it. */
+/** Grants or revokes the administrator role. Asks for the signed-in administrator's password if the hub requires it. */
 export function SetAdminDialog({ user: { userId, email, isAdmin }, onClose }: SetAdminDialogProps) {
   const queryClient = useQueryClient()
   const password = useCurrentPassword()

@@ -38,7 +38,7 @@ export function ActorChip({ actor, name, tokenName }: ActorChipProps) {
   )
 }
 
-/** Icon of the actor's kind, then the actor's name. Without a name its id is shown, without an id its kind. */
+/** Icon of the actor's kind, then the actor's name. If the name is unknown, shows the actor's id, or else the kind as text. */
 function Who({ actor, name }: { actor: Actor; name: string | undefined }) {
   const { icon: Icon, kind } = lookUp(LOOKS, actor.actor, { icon: CircleQuestionMark, kind: actor.actor })
   const id = name === undefined ? idOf(actor) : undefined

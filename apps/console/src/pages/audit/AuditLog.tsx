@@ -18,7 +18,7 @@ type AuditLogProps = {
   /** Input of the action without `cursor` and `limit`, for exports. */
   input: { filter: object }
   list: ComponentProps<typeof ListPage>['list']
-  /** `undefined` while they load. */
+  /** `undefined` while the rows load. */
   rows: AuditRow[] | undefined
   search: AuditSearch
   endHead: string

@@ -26,7 +26,7 @@ export type AuditRow = {
 
 type AuditTableProps = {
   caption: string
-  /** `undefined` while they load. */
+  /** `undefined` while the rows load. */
   rows: readonly AuditRow[] | undefined
   /** Head of the last column. */
   endHead: string
@@ -53,7 +53,7 @@ export function AuditTable({
   onClear,
 }: AuditTableProps) {
   const columns = hasTimestamp ? 6 : 5
-  // The state is kept here and not in the rows, because rows outside of the viewport are unmounted.
+  // The ids of unfolded rows are kept here and not in the rows, because rows outside of the viewport are unmounted.
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   function toggle(id: string) {
     const next = new Set(open)

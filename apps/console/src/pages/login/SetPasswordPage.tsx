@@ -17,8 +17,8 @@ const route = getRouteApi('/set-password')
 type Outcome = ActionOutput<'users_CompletePasswordReset'>['result']
 
 /**
- * Page that the mailed link for a password opens. Sets a password with the token in the URL (docs/decisions.md, "Actions
- * and audit").
+ * Page for the mailed link with which a user sets a password. Sends the token from the URL and the new password to the hub
+ * (docs/decisions.md, "Actions and audit").
  */
 export function SetPasswordPage() {
   const [outcome, setOutcome] = useState<Outcome>()

@@ -15,7 +15,7 @@ import { MemberRow } from './MemberRow.tsx'
 import { PendingInvitations } from './PendingInvitations.tsx'
 
 const PAGE_SIZE = 100
-/** Number of members from which the list has a filter. */
+/** Minimum number of members for a filter box above the list. */
 const FILTER_FROM = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/settings/members')
@@ -36,7 +36,7 @@ export function MembersPage() {
     invalidateActions(queryClient, ['organizations_QueryMembers', 'organizations_QueryInvitations'])
   const members = list.data?.pages.flatMap(page => page.members)
   const total = list.data?.pages[0]?.total
-  // The filter box stays while another filter loads, because it has the focus.
+  // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = filter !== '' || text !== '' || list.isPlaceholderData
   return (
     <ListPage

@@ -15,7 +15,7 @@ import { toast, toastError } from '../../ui/app/toast.ts'
 import { LinkRepositoryForm } from './LinkRepositoryForm.tsx'
 
 const PAGE_SIZE = 100
-/** Number of repositories from which the list has a filter. */
+/** Minimum number of repositories for a filter box above the list. */
 const FILTER_FROM = 20
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/repositories')
@@ -33,7 +33,7 @@ export function LinkedRepositoriesPage() {
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
   const total = list.data?.pages[0]?.total
-  // The filter box stays while another filter loads, because it has the focus.
+  // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = text !== undefined || list.isPlaceholderData
   return (
     <ListPage

@@ -13,7 +13,7 @@ import { summaryInput, summarySentence } from './summary.ts'
 type ProjectCardProps = {
   projectId: string
   name: string
-  /** Loads the summary even while the card is outside of the viewport. The totals need the summaries of all projects. */
+  /** Loads the summary even while the card is outside of the viewport. The totals of `ProjectStats` need all summaries. */
   isShownAlways: boolean
 }
 

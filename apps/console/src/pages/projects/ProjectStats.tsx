@@ -5,7 +5,7 @@ import { Stat, Stats } from '../../ui/app/Stats.tsx'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { summaryInput } from './summary.ts'
 
-/** Totals over the devices of all projects, from the same queries as the cards. */
+/** Totals over the devices of all projects. `ProjectCard` uses the same queries, so the totals cause no further requests. */
 export function ProjectStats({ projectIds }: { projectIds: string[] }) {
   const answers = useQueries({
     queries: projectIds.map(projectId => actionQuery('projects_GetSummary', summaryInput(projectId))),

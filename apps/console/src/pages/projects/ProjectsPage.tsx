@@ -22,7 +22,7 @@ import { ProjectStats } from './ProjectStats.tsx'
 import { summaryInput } from './summary.ts'
 
 const PAGE_SIZE = 60
-/** Maximum number of projects for which the page shows totals, which need a query per project. */
+/** Maximum number of projects for which the page shows totals. The totals need one query per project. */
 const MOST_SUMMED_UP = 24
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects')
@@ -42,7 +42,7 @@ export function ProjectsPage() {
   })
   const refetch = () => invalidateActions(queryClient, ['organizations_QueryProjects', 'projects_GetSummary'])
   const projects = list.data?.pages.flatMap(page => page.projects)
-  // The filter box stays while another filter loads, because it has the focus.
+  // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = projects?.length === 0
   const isSummedUp =

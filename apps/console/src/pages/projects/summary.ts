@@ -1,12 +1,12 @@
 import type { ActionOutput } from '@muster/actions/client'
 
-/** Number of ticks that fit into a card of a three-column grid. */
+/** Number of ticks that fit into the strip of a project card in a three-column grid. */
 const CARD_BINS = 54
 
 /** Input of the summary query. Cards and totals use the same input, so that the query is sent once per project. */
 export const summaryInput = (projectId: string) => ({ projectId, maxBins: CARD_BINS })
 
-/** Text alternative of a project's strip. */
+/** Text alternative of the strip in a project card. */
 export function summarySentence({
   deviceCount,
   connectedCount,

@@ -25,7 +25,7 @@ const STORAGE: Record<NonNullable<File['storage']>['status'], ReactNode> = {
   Mismatched: <StorageBadge word="Mismatched" />,
 }
 
-/** A badge with the reason why a blob cannot be downloaded. Renders nothing if it can. */
+/** A badge with the reason why a blob cannot be downloaded. Renders nothing if the blob can be downloaded. */
 export function AssetState({ status, storage }: Pick<File, 'status' | 'storage'>) {
   const badge = lookUp(STATUS, status, <Badge>{status}</Badge>)
   if (badge || !storage) return badge

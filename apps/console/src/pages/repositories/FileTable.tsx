@@ -17,7 +17,7 @@ import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
 type File = ActionOutput<'repositories_GetVersionDetails'>['assets'][number]
 
 const COLUMNS = 4
-/** Number of files from which the table has a filter. */
+/** Minimum number of files for a filter box above the table. */
 const FILTER_FROM = 20
 
 /** The files of a version. The hub sends all files at once. The table shows 100 at first, and 100 more per click. */

@@ -15,7 +15,7 @@ export function NewRepositoryDialog({ organizationId, onClose }: NewRepositoryDi
   const create = useCommand('repositories_Create', {
     invalidates: ['organizations_QueryRepositories'],
     onSuccess: output => {
-      // Logged in addition to the message at the field (docs/product.md 4).
+      // The failure is logged in addition to the message at the field (docs/product.md 4).
       if (output.result !== 'Created') return log.warn('The repository was not created', output.result)
       const params = { organization: organizationParam(organizationId), repositoryId: output.repositoryId }
       return navigate({ to: '/org_{$organization}/repositories/$repositoryId', params })

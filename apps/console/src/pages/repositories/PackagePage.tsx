@@ -20,7 +20,7 @@ import { LIST_PAGE_SIZE, type ListSearch } from './list-search.ts'
 import { TagList } from './TagList.tsx'
 
 const FROM = '/org_{$organization}/repositories/$repositoryId/packages/$packageId'
-/** Maximum number of tags in a row; a button shows the rest. */
+/** Maximum number of tags that a table row shows at first. A button shows the rest. */
 const ROW_TAGS = 4
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/packages/$packageId')

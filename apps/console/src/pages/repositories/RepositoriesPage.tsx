@@ -32,7 +32,7 @@ export function RepositoriesPage() {
     ...(text && { filter: { text } }),
   })
   const repositories = list.data?.pages.flatMap(page => page.repositories)
-  // The filter box stays while another filter loads, because it has the focus.
+  // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = repositories?.length === 0
   const createButton = <CreateButton onClick={() => setCreating(true)}>New Repository</CreateButton>

@@ -24,7 +24,7 @@ export function S3Form({ repositoryId }: { repositoryId: string }) {
   const save = useCommand('repositories_SetS3Config', { invalidates: ['repositories_GetS3Config'] })
   const remove = useCommand('repositories_RemoveS3Config', { invalidates: ['repositories_GetS3Config'] })
   const form = useTextForm({
-    // Later answers change only fields that the user has not edited.
+    // A refetch of the settings changes only fields that the user has not edited.
     defaultValues: {
       ...(Object.fromEntries(FIELDS.map(({ name }) => [name, config[name] ?? ''])) as Values),
       s3SecretAccessKey: '',

@@ -21,7 +21,7 @@ export function TokenRow({ token, onLimit }: { token: Token; onLimit: () => void
   const invalidates = ['projects_QueryDeploymentTokens'] as const
   const setFlags = useCommand('projects_SetDeploymentTokenFlags', { invalidates })
   const remove = useCommand('projects_DeleteDeploymentToken', { invalidates })
-  // Shows the requested value while it is being saved; after a failure the stored value is back.
+  // The switch shows the requested value while it is being saved, and the stored value again after a failure.
   const autoAccept = setFlags.isPending
     ? (setFlags.variables.flags.autoAccept ?? flags.autoAccept)
     : flags.autoAccept

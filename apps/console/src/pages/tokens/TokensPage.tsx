@@ -14,7 +14,7 @@ import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
 import { TokenRow } from './TokenRow.tsx'
 import { tokensInput } from './tokens-input.ts'
 
-/** Number of tokens from which the list has a filter. */
+/** Minimum number of tokens for a filter box above the list. */
 const FILTER_FROM = 8
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/tokens')
@@ -30,7 +30,7 @@ export function TokensPage() {
   const tokens = list.data?.pages.flatMap(page => page.tokens)
   const limited = tokens?.find(({ tokenId }) => tokenId === limitedId)
   const total = list.data?.pages[0]?.total
-  // The filter box stays while another filter loads, because it has the focus.
+  // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = q !== undefined || list.isPlaceholderData
   const isEmpty = tokens?.length === 0 && !isFiltered
   const createButton = <CreateButton onClick={() => setCreating(true)}>New Token</CreateButton>

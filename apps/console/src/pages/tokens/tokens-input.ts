@@ -1,4 +1,4 @@
-/** Input of the token list's first page, shared with the route's loader, which prefetches it. */
+/** Input of the query for the token list. The route's loader prefetches the first page with the same input. */
 export function tokensInput(projectId: string, q = '') {
   const text = q.trim()
   return { projectId, limit: 100, ...(text && { filter: { text } }) }

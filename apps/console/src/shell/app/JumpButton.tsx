@@ -4,12 +4,12 @@ import { type ComponentType, useEffect, useEffectEvent, useState } from 'react'
 import { loadCode } from '../../lib/load-code.ts'
 import { toastError } from '../../ui/app/toast.ts'
 
-/** Label of the keys that open the palette. */
+/** Label of the keys that open the search dialog `Palette`. */
 export const JUMP_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K'
 
-/** Button that opens the palette. The keys ⌘K and Ctrl K do the same on every page. */
+/** Button that opens the search dialog `Palette`. The keys ⌘K and Ctrl K open the dialog on every page. */
 export function JumpButton() {
-  // The palette's code loads when it is first opened. If loading fails, the rest of the page continues to work.
+  // The code of `Palette` loads when the user first opens the dialog. If loading fails, the rest of the page continues to work.
   const [Palette, setPalette] = useState<ComponentType<{ onClose: () => void }>>()
   const close = () => setPalette(undefined)
   async function open() {

@@ -24,7 +24,7 @@ import '../../styles/palette.css'
 
 type Option = {
   to: string
-  /** Opens the create dialog of the page. */
+  /** Whether the page opens its create dialog on arrival. */
   isCreating?: boolean
   icon: IconType
   label: string
@@ -62,7 +62,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose()
     void navigate({ to: option.to, ...(option.isCreating && { state: { isCreating: true } }) })
   }
-  // After Enter during a search, opens the first result as soon as the hub has answered.
+  // If the user pressed Enter during a search, the first result opens as soon as the hub has answered.
   useEffect(() => {
     if (!isGoing || isPending) return
     setGoing(false)

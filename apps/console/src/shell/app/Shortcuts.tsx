@@ -35,7 +35,7 @@ function GoTo({ keys, label, to }: { keys: string; label: string; to: string }) 
   return null
 }
 
-/** Keys of all shortcuts, in the order in which the sheet lists them. */
+/** Keys of all shortcuts, in the order of the dialog that lists the shortcuts. */
 const ORDER = ['g p', 'g r', 'g d', 'g s', '/', 'n', 'r', 'j', 'k', 'Enter', 'c', '?']
 
 function Sheet({ onClose }: { onClose: () => void }) {

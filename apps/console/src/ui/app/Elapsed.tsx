@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { formatDuration } from '../../lib/app/format.ts'
 
-/** A duration that advances between answers. `secs` is its value at `answeredAt` (milliseconds). */
+/** A duration that advances between the hub's answers. `secs` is the duration at `answeredAt` (milliseconds since 1970). */
 export function Elapsed({ secs, answeredAt }: { secs: number; answeredAt: number }) {
   const [now, setNow] = useState(answeredAt)
   useEffect(() => {

@@ -8,7 +8,7 @@ type ListTableProps = Omit<ComponentProps<typeof Table>, 'busy' | 'rowsOnPhones'
   /** Plural noun for the listed entities, in lower case, for example "users". */
   what: string
   columns: number
-  /** `undefined` while they load. */
+  /** `undefined` while the list loads. */
   rows: readonly ReactNode[] | undefined
   /** Number of skeleton rows while the list loads. */
   bars?: number

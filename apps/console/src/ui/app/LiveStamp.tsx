@@ -3,13 +3,16 @@ import { useNow } from '../../lib/app/clock.ts'
 import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
 
 type LiveStampProps = {
-  /** Time of the answer on screen, in milliseconds. */
+  /** Time at which the data on screen arrived, in milliseconds since 1970. */
   updatedAt: number
-  /** Time of the last failed refresh, in milliseconds; 0 or absent without one. */
+  /** Time of the last failed refresh, in milliseconds since 1970; 0 or absent if no refresh has failed. */
   failedAt?: number
 }
 
-/** "Updated 12 s ago", or a warning that the last refresh failed. Screen readers announce only the failure and its end. */
+/**
+ * A text such as "Updated 12 s ago", or a warning that the last refresh failed. Screen readers announce only the failure
+ * and its end.
+ */
 export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   const nowMs = useNow()
   const isFailing = failedAt > updatedAt

@@ -34,7 +34,7 @@ export function NoCardMatches({ what, onClear }: NoMatchProps) {
 }
 
 function clear(onClear: () => void) {
-  // The button disappears with the filter, so the focus moves first.
+  // The button disappears with the filter, so the focus moves to the heading first.
   focusHeading()
   onClear()
 }

@@ -14,7 +14,7 @@ type SectionBoundaryProps = {
   children: ReactNode
 }
 
-/** A region with its own loading state and its own error message with Try again. */
+/** A region with its own loading state and its own error message, which has a button "Try again". */
 export function SectionBoundary({ what, children }: SectionBoundaryProps) {
   return (
     <QueryErrorResetBoundary>

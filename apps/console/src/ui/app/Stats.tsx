@@ -10,7 +10,7 @@ export function Stats({ children }: { children: ReactNode }) {
 type StatProps = {
   label: string
   mark?: MarkState
-  /** `undefined` while it loads. */
+  /** `undefined` while the value loads. */
   value: number | undefined
   /** Error message, if the value could not be loaded. */
   failure?: string | undefined

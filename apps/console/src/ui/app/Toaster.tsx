@@ -5,7 +5,7 @@ import { dismissToast, type ToastNotice, useToasts } from './toast.ts'
 
 const SUCCESS_SHOWN_MS = 5000
 
-/** Shows the notices of `toast` in the corner, at most three: success for 5 s, failures until dismissed. */
+/** Shows the notices of `toast` in a corner of the page, at most three: success for 5 s, failures until dismissed. */
 export function Toaster() {
   const notices = useToasts()
   return (

@@ -1,7 +1,7 @@
 import { UserCancelledError } from '../../lib/app/confirm.ts'
 import { externalStore, useExternalStore } from '../../lib/external-store.ts'
 
-/** A notice in the corner. */
+/** A notice in a corner of the page. */
 export type ToastNotice = {
   key: number
   text: string

@@ -1,7 +1,7 @@
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type FocusEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
-/** Number of rows from which a table renders only the rows near the viewport. */
+/** Minimum number of rows at which a table renders only the rows near the viewport. */
 const VIRTUAL_FROM = 201
 
 type VirtualRowsOptions = {

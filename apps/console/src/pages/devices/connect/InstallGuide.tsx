@@ -78,7 +78,7 @@ export function InstallGuide({ projectId, onHold }: InstallGuideProps) {
               <div>
                 <Button
                   onClick={() => {
-                    // The guide disappears with the button, so the focus moves first.
+                    // The guide disappears with this focused button, so the focus moves to the heading first.
                     focusHeading()
                     onHold(false)
                   }}

@@ -3,17 +3,17 @@ import { useState } from 'react'
 import { actionQuery, useCommand } from '../../../api/queries.ts'
 import type { DeviceRow } from '../list/use-device-list.ts'
 
-/** The 100 newest devices, among which `arrivalOf` looks for the connected one. */
+/** Query for the 100 newest devices of a project, among which `arrivalOf` looks for the device that has connected. */
 export function latestDevicesQuery(projectId: string) {
   return actionQuery('projects_QueryDevices', { projectId, limit: 100, sort: '-firstSeen' })
 }
 
-/** Deployment token for the next device, and the newest devices by id at the time when the token was created. */
+/** Deployment token for the next device, and the newest devices, keyed by id, just before the token was created. */
 export type Enrolment = { token: string; before: ReadonlyMap<string, DeviceRow> }
 
 /**
- * Creates a deployment token and remembers the known devices. The token is kept in component state only, not in the
- * query cache.
+ * Creates a deployment token and records the newest devices. The token is kept in component state only, not in the query
+ * cache.
  */
 export function useEnrolment(projectId: string) {
   const queryClient = useQueryClient()

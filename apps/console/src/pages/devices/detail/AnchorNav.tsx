@@ -90,8 +90,8 @@ function useSectionBeingRead(): SectionId {
         const top = document.getElementById(id)?.getBoundingClientRect().top
         return top !== undefined && top <= READING_LINE_PX
       }
-      // The last sections may be too short to reach `READING_LINE_PX`. At the end of the page the section in the URL's
-      // hash is current if it is one of them, else the last section.
+      // The last sections may be too short to reach `READING_LINE_PX`. At the end of the page one of these unreached
+      // sections is current: the section in the URL's hash, or else the last section.
       const unreached = isAtEnd ? SECTIONS.filter(section => !isReached(section)) : []
       const asked = unreached.find(({ id }) => `#${id}` === window.location.hash)
       const last = window.scrollY > 0 ? unreached.at(-1) : undefined

@@ -25,7 +25,7 @@ const PROXY_LINK_SECS = 7_200
 
 type DeviceHeadProps = {
   deviceId: string
-  /** `undefined` while they load; the id in the URL is shown until then. */
+  /** `undefined` while the details load. The head then shows the id from the URL. */
   details: ActionOutput<'devices_GetDetails'> | undefined
   answeredAt: number
 }

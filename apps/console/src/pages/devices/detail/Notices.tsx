@@ -40,7 +40,7 @@ export function RefusalNotice({ isConnected, lastRefusal }: Pick<Details, 'isCon
   )
 }
 
-/** Notice of the limits that a device has hit, with number and time of the last hit. */
+/** Notice of the limits that a device has hit, with the number of hits and the time of the last hit for each limit. */
 export function LimitsNotice({ limitHits }: Pick<Details, 'limitHits'>) {
   if (limitHits.length === 0) return null
   return (

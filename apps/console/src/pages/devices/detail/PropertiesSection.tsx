@@ -28,7 +28,8 @@ type OnHistory = { onHistory: (name: string) => void }
 export function PropertiesSection({ deviceId }: { deviceId: string }) {
   const { data } = useQuery(propertiesQuery(deviceId))
   const [text, setText] = useState('')
-  // The state is kept here and not in the list, so that the dialog stays open when a removed property leaves the list.
+  // The name of the property in the history dialog is kept here, so that the dialog stays open when the property is removed
+  // and leaves the list.
   const [historyOf, setHistoryOf] = useState<string>()
   const hasFilter = data !== undefined && Object.keys(data.properties).length >= FILTER_FROM
   return (
@@ -86,8 +87,8 @@ function PropertyList({ deviceId, needle, onHistory }: { deviceId: string; needl
 }
 
 /**
- * A scrolling box for many properties, so that the sections below the box stay within reach. Only properties in view
- * are rendered, with 12 more on both sides.
+ * A scrolling box for many properties, so that the sections below the box stay within reach. Only the properties in view
+ * and 12 more above and below them are rendered.
  */
 function VirtualProperties({
   deviceId,

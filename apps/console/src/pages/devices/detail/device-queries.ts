@@ -4,15 +4,18 @@ import { invoke } from '../../../api/client.ts'
 import { actionQuery } from '../../../api/queries.ts'
 import { OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
 
-/** Number of events on the page (docs/product.md 9). */
+/** Number of events that the page of a device shows (docs/product.md 9). */
 export const EVENT_LIMIT = 10
-/** Limit of connection records for the seven-day strip and the list: a connection about every 20 minutes for seven days. */
+/**
+ * Limit of the connection records for the strip of the last seven days and for the list of connections. 500 records cover
+ * seven days if the device connects every 20 minutes.
+ */
 const CONNECTION_LIMIT = 500
 
 /** Input of the query for the latest events. */
 export const eventsInput = (deviceId: string) => ({ deviceId, limit: EVENT_LIMIT })
 
-/** The connections of a device, newest first. All sections share this query. */
+/** The connections of a device, newest first. All sections of the device page share this query. */
 export function connectionsQuery(deviceId: string) {
   return actionQuery('devices_QueryConnections', { deviceId, limit: CONNECTION_LIMIT })
 }
@@ -49,7 +52,7 @@ export function propertiesQuery(deviceId: string) {
   })
 }
 
-/** Properties that have their own sections. The sections load the whole values with separate queries. */
+/** Names of properties with a section of their own on the device page. The section loads the whole value with its own query. */
 const OWN_PROPERTIES = [OTA_STATUS, ...SYSTEM_INFO_NAMES]
 
 /** All queries of a device's page. */

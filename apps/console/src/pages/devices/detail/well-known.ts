@@ -44,8 +44,8 @@ export type Disk = {
 }
 
 /**
- * The system info of a device from the newer of its two properties. `undefined` without a property, `'unreadable'` if
- * its value is not an object (docs/protocol.md 4.2).
+ * The system info of a device. If the device has both system info properties, the newer one counts. The result is
+ * `undefined` if the device has neither property, and `'unreadable'` if the value is not an object (docs/protocol.md 4.2).
  */
 export function readSystemInfo(properties: Properties): SystemInfo | 'unreadable' | undefined {
   const reported = [own(properties, SYSTEM_INFO), own(properties, OLD_SYSTEM_INFO)]
@@ -96,8 +96,8 @@ type OtaStatus = {
 }
 
 /**
- * The update status of a device. `undefined` without the property, `'unreadable'` if its value is not an object
- * (docs/protocol.md 4.4).
+ * The update status of a device. The result is `undefined` without the property `dev.nexigon.ota.status`, and
+ * `'unreadable'` if its value is not an object (docs/protocol.md 4.4).
  */
 export function readOtaStatus(properties: Properties): OtaStatus | 'unreadable' | undefined {
   const property = own(properties, OTA_STATUS)

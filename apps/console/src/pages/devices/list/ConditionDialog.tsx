@@ -14,7 +14,7 @@ import {
 
 type ConditionDialogProps = { onAdd: (condition: Condition) => void; onClose: () => void }
 
-/** Form for a condition on a property. */
+/** Dialog that adds a condition on a property to the filter of the device list. */
 export function ConditionDialog({ onAdd, onClose }: ConditionDialogProps) {
   const form = useTextForm({
     defaultValues: { property: '', operator: 'equals' as Operator, value: '' },

@@ -5,7 +5,7 @@ import { type Condition, conditionText } from './conditions.ts'
 
 type ConditionsProps = { conditions: readonly Condition[]; onChange: (conditions: Condition[]) => void }
 
-/** The conditions of the list's filter. A click on a condition removes it. */
+/** The property conditions in the filter of the device list. A click on a condition removes it. */
 export function Conditions({ conditions, onChange }: ConditionsProps) {
   if (conditions.length === 0) return null
   return (

@@ -31,7 +31,7 @@ import { FleetSummary } from './FleetSummary.tsx'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
-/** Maximum number of ticks to request. The strip merges ticks that do not fit. */
+/** Maximum number of ticks to request for the strip of `FleetSummary`, which merges ticks that do not fit. */
 const MAX_BINS = 200
 
 type Status = NonNullable<DeviceSearch['status']>
@@ -54,7 +54,7 @@ function Devices({ projectId }: { projectId: string }) {
   const [isGuided, setGuided] = useState(false)
   const [isAddingCondition, setAddingCondition] = useState(false)
 
-  // Removes an invalid cursor from the URL, for example the cursor of another order. The list then starts at its first
+  // Removes an invalid cursor from the URL, for example the cursor of another sort order. The list then starts at its first
   // device.
   const isLost = !list.startsAtFirst && !list.data && isRefused(list.error)
   useEffect(() => {

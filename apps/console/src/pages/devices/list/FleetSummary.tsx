@@ -64,7 +64,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
   )
 }
 
-/** Strip with as many ticks as fit into its width. Neighbouring devices share a tick if necessary. */
+/** `Strip` with as many ticks as fit into its width. If there are more bins, each tick stands for several bins. */
 function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

@@ -2,7 +2,8 @@
 export const PAGE_SIZE = 50
 
 /**
- * Input of the unfiltered, unsorted device list. It is in a separate module for the route's loader, which prefetches the
- * list. It skips the total, because the summary has it and counting takes longer than reading the first page.
+ * Input of the query for the unfiltered, unsorted device list. The route's loader prefetches the list. A separate module
+ * keeps the other modules of the page out of the loader's code. The query does not count the devices: `projects_GetSummary`
+ * returns their number, and counting takes longer than reading the first page.
  */
 export const allDevicesInput = (projectId: string) => ({ projectId, limit: PAGE_SIZE, countTotal: false })

@@ -38,7 +38,7 @@ export function devicesInput(
   return {
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
-    // The summary has the totals per status, so only other filters need a count.
+    // `projects_GetSummary` returns the totals per status, so only filters by text or property need a count.
     ...((text || properties.length > 0) && { countTotal: true }),
     ...(sort !== DEFAULT_SORT && { sort }),
   }

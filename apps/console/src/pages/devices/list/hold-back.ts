@@ -16,8 +16,8 @@ export function holdBack<R extends Row>(rows: readonly R[], shown: ReadonlySet<s
 }
 
 /**
- * Extends a refetched page up to the row that ended the page before. New devices would otherwise push shown rows out of
- * the page.
+ * Extends a refetched page up to the row that was its last row before the refetch. New devices would otherwise push shown
+ * rows out of the page.
  */
 export async function upToItsEnd<P extends Page<Row>>(
   before: P,
@@ -29,7 +29,7 @@ export async function upToItsEnd<P extends Page<Row>>(
   if (answer.nextCursor === undefined || endOf(answer) !== -1) return answer
   const more = await askFrom(answer.nextCursor)
   const end = endOf(more)
-  // The row that ended the page was deleted or has moved far away, so the page is not extended.
+  // The page's earlier last row was deleted or has moved to a page further down, so the page is not extended.
   if (end === -1) return answer
   const isLast = before.nextCursor === undefined
   return {
