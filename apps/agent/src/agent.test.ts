@@ -187,8 +187,8 @@ describe('runAgent', () => {
   it('forwards to local services over the real connection', async () => {
     await using hub = await FakeHub.start()
     await using agent = await startAgent(hub.url, { publishSystemInfo: false })
-    // When the test ends, the hub disconnects without ending the forwarded data. This resets the connection to this service, so
-    // the error is ignored.
+    // At the end of the test the hub disconnects while the forward is open. The agent then resets its connection to the
+    // service. The resulting socket error is ignored.
     const service = createServer(socket => socket.on('error', () => {}).end('served')).listen(0, '127.0.0.1')
     await once(service, 'listening')
     await expect.poll(() => agent.connected).toHaveLength(1)

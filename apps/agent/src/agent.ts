@@ -34,7 +34,7 @@ const UNTRUSTED = /CERT|SIGNATURE/
 
 /**
  * Runs the agent until the signal is aborted: connects, publishes the system information, accepts the hub's forward channels, and
- * reconnects whenever the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first attempt.
+ * reconnects whenever the connection ends (protocol 3.7, 13). Rejects only with `ConfigError`, before the first connection.
  */
 export async function runAgent(options: RunAgentOptions): Promise<void> {
   const credentials = await loadCredentials(options, options.signal)
@@ -80,7 +80,7 @@ class Agent {
   /**
    * Loads renewed files from the disk: the device's certificate and, if the hub's certificate was not trusted, the system's
    * certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files as well. Unusable
-   * files are ignored.
+   * files cause only a warning.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options

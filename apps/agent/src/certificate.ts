@@ -40,9 +40,9 @@ function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string 
 }
 
 /**
- * Loads the device's certificate and key from their PEM files. Creates both, readable by the owner only, if both are
- * missing or if an earlier start was interrupted after storing the key. Throws `ConfigError` if one file is missing,
- * unreadable or does not match the other (protocol 8.1).
+ * Loads the device's certificate and key from their PEM files. Creates missing files, readable by the owner only: both files,
+ * or the certificate alone for a P-256 key that an interrupted start has left. Throws `ConfigError` for any other missing file,
+ * and for unreadable or mismatched files (protocol 8.1).
  */
 export async function loadDeviceCertificate(
   certificatePath: string,

@@ -19,7 +19,7 @@ export type AgentConfig = {
   certificatePath: string
   keyPath: string
   dataDir: string
-  /** Allows `http://`, although the certificate is then sent in a header that others on the network can copy. */
+  /** Allows `http://`. The device's certificate is then sent in a header, which others on the network can copy. */
   allowPlaintext: boolean
   /** Skips the verification of the hub's certificate. */
   acceptInvalidCertificates: boolean

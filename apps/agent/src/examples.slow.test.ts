@@ -33,7 +33,7 @@ async function device(hub: FakeHub) {
   const token = `deployment_${'1'.repeat(66)}`
   const main = join(import.meta.dirname, '../muster-agent.js')
   const options = `--hub ${hub.url} --token ${token} --data "${folder.path}/data"`
-  // The hub is unreachable while a file named "offline" exists.
+  // The agent fails, as with an unreachable hub, while a file named "offline" exists.
   await program(
     'muster-agent',
     `[ ! -f offline ] || exit 1\nexec "${process.execPath}" "${main}" "$@" ${options}`,
@@ -278,7 +278,7 @@ it.skipIf(!hasCurl).each(['flock', 'a link'])(
   async lock => {
     await using both = await withFile()
     const { hub, at } = both
-    // The installer runs until the other runs have ended.
+    // The installer of the first run waits for the file `done`, which the test writes after two further runs have ended.
     await at.program('install', 'echo "install $2" >>"$NOTES"\nwhile [ ! -f done ]; do sleep 0.1; done')
     const boot = { OTA_BOOT_ID: randomUUID() }
     const env = lock === 'flock' ? boot : { ...boot, PATH: await at.withoutFlock() }

@@ -23,7 +23,7 @@ it('a certificate that a hub may have seen survives a power failure', async cont
   if (!disk) return context.skip()
   const ssl = (path: string) => [join(path, 'agent/ssl/cert.pem'), join(path, 'agent/ssl/key.pem')] as const
   const { certificatePem, keyPem } = await loadDeviceCertificate(...ssl(before))
-  // The image file now contains exactly what is on the simulated disk.
+  // The image file contains only what has reached the simulated disk, so a copy of it is the state after a power failure.
   await copyFile(image, crashed)
   await using _found = mount(crashed, after)
   expect(await readFile(ssl(after)[0], 'utf8')).toBe(certificatePem)

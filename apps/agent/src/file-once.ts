@@ -19,8 +19,8 @@ export async function createFileOnce(path: string, content: string): Promise<boo
     } finally {
       await file.close()
     }
-    // Unlike rename(), link() never replaces a file. If two processes start together, the first one creates
-    // the file and both use it.
+    // Unlike rename(), link() never replaces a file. If two processes start together, the first process creates the file and
+    // both processes use it.
     await link(temporary, path)
     // A directory entry survives a power failure only after fsync of its directory. Newly created parent directories have entries
     // too, so their parents are synced as well.

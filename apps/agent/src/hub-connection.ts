@@ -31,10 +31,10 @@ export type HubConnection = {
   drop(): void
 }
 
-/** Latest TLS session with each hub. Resuming it saves a full handshake on reconnecting, even after the hub has restarted. */
+/** Latest TLS session by credentials. Resuming a session saves a full handshake on reconnecting, even after a hub's restart. */
 const sessions = new WeakMap<HubCredentials, Buffer>()
 
-// During a reconnect storm the hub lets valid connections wait up to 30 s (docs/decisions.md, "Devices").
+// Longer than the 30 s that valid connections may wait at the hub during a reconnect storm (docs/decisions.md, "Devices").
 const HANDSHAKE_TIMEOUT_MS = 45_000
 // Larger than the largest frame of 1 MiB and 9 bytes (protocol 2.10), so that the link and not the WebSocket library rejects a
 // longer frame.
@@ -91,7 +91,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
     if (socket === undefined) return
     if (socket instanceof TLSSocket) {
       socket.on('session', ticket => sessions.set(credentials, ticket))
-      // The session ticket may have arrived with the handshake, before the listener was added.
+      // The session ticket may have arrived with the handshake, before the listener for `session` was added.
       const early = socket.getSession()
       if (early) sessions.set(credentials, early)
     }
@@ -104,7 +104,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
   return promise
 }
 
-/** Limit of undecided channel requests, the same as in published Nexigon agents (protocol 2.10). */
+/** Limit of channel requests that are neither accepted nor rejected yet, as in published Nexigon agents (protocol 2.10). */
 const AGENT_LIMITS = { maxPendingRequests: 32 }
 
 /**

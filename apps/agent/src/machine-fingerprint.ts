@@ -14,8 +14,8 @@ type Identity = { salt: string; machineId?: string }
  *
  * - The machine id is included, so that a copied disk image becomes another device once the copy has its own machine
  * id.
- * - The salt keeps the fingerprint secret, because every user of a machine may read the machine id. It also makes two
- * data folders on one machine two devices, which would otherwise replace each other's connections for ever.
+ * - The salt keeps the fingerprint secret, because every user of a machine may read the machine id. With different salts, two
+ * data folders on one machine are two devices. As one device they would replace each other's connections for ever.
  * - Token and address of the hub are not included: a rotated token or a moved hub must not make a new device. Devices
  * are looked up within the token's project, so another project still gets a device of its own.
  */

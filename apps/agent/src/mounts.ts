@@ -30,7 +30,7 @@ const DISK_FILESYSTEMS = new Set([
 
 /**
  * Parses the text of `/proc/mounts` and returns the local file systems, and the overlay root of a container. A device with
- * several mount points is listed once, with the shortest one.
+ * several mount points is listed once, with its shortest mount point.
  */
 export function diskMounts(text: string): Mount[] {
   const byDevice = new Map<string, Mount>()

@@ -20,7 +20,7 @@ export type EventOptions = {
 /** Action of a one-shot command. Resolves to the line to print. */
 export type OneShot = (session: Session) => Promise<string>
 
-/** Opens a connection that the hub does not show as the device's, runs one command on it and closes it (protocol 3.8). */
+/** Opens a connection that the hub does not list for the device, runs one command on it and closes it (protocol 3.8). */
 export async function runOneShot(
   config: AgentConfig,
   command: OneShot,

@@ -78,7 +78,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
       if (length > MAX_BODY_BYTES) break
     }
   } catch {
-    // The connection broke. The bytes that arrived before are used.
+    // The connection broke or the timeout expired. The bytes that have arrived are used.
   } finally {
     clearTimeout(timer)
     response.destroy()

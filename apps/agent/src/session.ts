@@ -11,7 +11,7 @@ export type Session = {
   drop(): void
 }
 
-/** Error of a connection that the hub did not identify as a device's, because of its token. */
+/** Error for a connection that the hub accepted but did not identify as the connection of a device, because of the token. */
 class NotADeviceError extends Error {
   override readonly name = 'NotADeviceError'
 }
@@ -23,8 +23,8 @@ export const ANSWER_TIMEOUT_MS = 60_000
 const EXECUTOR_OPTIONS = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
 
 /**
- * Connects, and checks that the hub identifies this connection as a device's (protocol 3.7). Rejects like `connectToHub`, with
- * the link's errors, or with `NotADeviceError`. In each case the connection is closed.
+ * Connects, and checks that the hub identifies the connection as the connection of a device (protocol 3.7). Rejects like
+ * `connectToHub`, with the link's errors, or with `NotADeviceError`. The connection is closed in each case of rejection.
  */
 export async function openSession(credentials: HubCredentials, options: ConnectOptions): Promise<Session> {
   const { link, drop } = await connectToHub(credentials, options)

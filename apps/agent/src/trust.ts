@@ -15,7 +15,7 @@ export function trustSystemAuthorities(): void {
 
 /**
  * Trusts the certificate authorities that are in the system's store at this moment. An agent runs for years while authorities are
- * replaced, but Node reads the store only once per process. A child process therefore reads it.
+ * replaced, but Node reads the store only once per process. Therefore a child process reads the store.
  */
 export async function trustRenewedAuthorities(): Promise<void> {
   const { stdout } = await promisify(execFile)(
@@ -27,8 +27,8 @@ export async function trustRenewedAuthorities(): Promise<void> {
 }
 
 function trust(system: string[]): void {
-  // Node before 24.5 lacks `setDefaultCACertificates`. There the process was started with the system's authorities
-  // (tools/require-node.js), and renewed authorities need a restart.
+  // Node before 24.5 lacks `setDefaultCACertificates`. In these versions tools/require-node.js starts the process with the
+  // system's authorities, and renewed authorities need a restart.
   if ('setDefaultCACertificates' in tls)
     tls.setDefaultCACertificates([
       ...new Set([...tls.getCACertificates('bundled'), ...tls.getCACertificates('extra'), ...system]),

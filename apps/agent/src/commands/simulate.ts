@@ -62,7 +62,8 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
 
 async function simulate(options: SimulateOptions, context: CommandContext, log: Log): Promise<FleetStats> {
   const { hub, token, count, seed, rate, history, outages, duration } = options
-  // Validates the hub's address and the token as `run` does. Simulated devices store no files, so the data folder is never used.
+  // Validates the hub's address and the token like the command `run`. Simulated devices store no files, so the data folder is
+  // never used.
   const config = configFromOptions({ ...options, data: '.' })
   if (hub.startsWith('https:')) trustSystemAuthorities()
   const signals = [context.signal]
@@ -144,6 +145,6 @@ function hoursOf(text: string): number | undefined {
 }
 
 function secondsOf(text: string): number | undefined {
-  // Node's timers overflow at 2³¹ ms, so longer durations are rejected.
+  // Durations of 2³¹ ms and more are rejected, because they overflow Node's timers.
   return Number(text) >= 0.001 && Number(text) <= 2_147_483 ? Number(text) : undefined
 }

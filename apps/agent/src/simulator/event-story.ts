@@ -167,7 +167,7 @@ export function nextEventAt(profile: DeviceProfile, intervalMs: number, fromMs: 
   }
 }
 
-/** Each interval contains one event at a random time. */
+/** Time of the only event in an interval, and the random numbers for its content. */
 function slotOf(
   { seed, index }: DeviceProfile,
   intervalMs: number,

@@ -6,7 +6,7 @@ type ScheduleOptions = {
   after?: (ms: number, callback: () => void) => () => void
 }
 
-/** Shortest time between two runs of the timer, so that thousands of devices share its wake-ups. */
+/** Shortest delay of the timer, so that one wake-up can serve many devices. */
 const RESOLUTION_MS = 20
 const MAX_DELAY_MS = 60_000
 
@@ -23,7 +23,7 @@ export class Schedule {
     this.#after = after
   }
 
-  /** Calls `callback` at a time, or soon if the time has passed. Returns a function that cancels the call. */
+  /** Calls `callback` at the time `atMs`, or soon if that time has passed. Returns a function that cancels the call. */
   at(atMs: number, callback: () => void): () => void {
     const entry: Entry = { atMs, callback }
     this.#push(entry)

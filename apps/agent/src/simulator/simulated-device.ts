@@ -187,7 +187,7 @@ export class SimulatedDevice {
     this.#health = health
   }
 
-  /** Sends all events after the last acknowledged event, including events from times without a connection. */
+  /** Sends all unsent events, including events from times without a connection. Events that the hub rejects are not resent. */
   async #sendEvents({ executor, deviceId, link }: Session): Promise<void> {
     const { eventIntervalMs, stats } = this.#fleet
     const until = Date.now()

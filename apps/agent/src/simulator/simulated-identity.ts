@@ -64,7 +64,7 @@ function privateKeyPem(key: bigint, point: Buffer): string {
   return createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** A number from 1 to the order of the group, derived from the secret. */
+/** A number from 1 (inclusive) to the order of the group (exclusive), derived from secret and purpose. */
 function scalarOf(secret: Buffer, purpose: string): bigint {
   return (numberOf(createHmac('sha512', secret).update(purpose).digest()) % (ORDER - 1n)) + 1n
 }

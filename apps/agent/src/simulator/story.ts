@@ -2,8 +2,9 @@ import type { DeviceProfile } from './device-profile.ts'
 import { randomOf } from './seeded-random.ts'
 
 /*
- * The outages, health and updates of simulated devices are functions of seed, device and time of day. The simulator stores no
- * state, and a restarted simulator continues the same story.
+ * Outages, health and updates are derived from the seed and the device's index, so the simulator stores no state. Outages and
+ * health also depend on the absolute time, so they continue after a restart. Updates depend on the time since the start of the
+ * simulation, so they begin again.
  */
 
 /** A time during which a device is not connected. */
