@@ -34,7 +34,7 @@ export async function runCli(argv: readonly string[], given: CliStreams): Promis
   }
 }
 
-/** Builds all commands. The group `actions` has no subcommands yet. */
+/** Builds all commands. The group `actions` is returned empty; `runCli` adds its subcommands on demand. */
 function createProgram(streams: CliStreams): { program: Command; actions: Command; context: CommandContext } {
   const { out, err } = streams
   const program = new Command('muster')

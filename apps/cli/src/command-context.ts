@@ -10,7 +10,7 @@ export type CliStreams = {
   err: (text: string) => void
   /** Writes prompts and echoed input to the user's terminal. */
   ask: (text: string) => void
-  /** Returns standard input. Only commands that read it call this. */
+  /** Returns standard input; called only by commands that read it. */
   input: () => Readable
   /** True if standard error is a terminal. Progress is then shown as bars instead of lines. */
   isTerminal: boolean

@@ -28,9 +28,9 @@ export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Finds hub and token: options first, then the environment, then the first existing file of `--config`, `.muster-cli.toml` in the
- * current folder, the file of `muster login`, and the files of the published Nexigon CLI (protocol 7.1). Throws `CliError` with
- * the found and the expected value.
+ * Finds hub and token in the options, else in the environment, else in a file. This is the file of `--config`, or without that
+ * option the first existing one of `.muster-cli.toml` in the current folder, the file of `muster login`, and the files of the
+ * published Nexigon CLI (protocol 7.1). Throws `CliError` with the found and the expected value.
  */
 export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {
   const given = {

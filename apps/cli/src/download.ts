@@ -43,8 +43,8 @@ export async function download(
     const found = await digestOf(part, digest, signal)
     if (found === digest) break
     await rm(part, { force: true })
-    // A partial file of an earlier call may belong to another blob, so the download starts again from the beginning. A fresh
-    // download with a wrong digest fails.
+    // After a wrong digest the download starts again from the beginning, because the partial file of an earlier call may belong
+    // to another blob. A download that began without a partial file fails instead.
     if (isFresh)
       throw new CliError(`The bytes have the digest ${found}, expected ${digest}; they were deleted.`)
   }

@@ -60,7 +60,7 @@ export async function forward(
       const { reason } = await untilAborted(current.ended, signal)
       err(`muster: the connection to the hub ended${reason && ` (${reason})`}; connecting again\n`)
       backoff.endedAfter(performance.now() - since)
-      // Local connections that are opened meanwhile wait for the new link.
+      // Local connections that are opened during the reconnect wait for the new link.
       link = reconnect(access, backoff, signal)
       current = await link
       err('muster: connected again\n')

@@ -6,7 +6,7 @@ import { WebSocket } from 'ws'
 import type { Access } from './config.ts'
 import { trustSystemAuthorities } from './trust.ts'
 
-/** During a reconnect storm of devices the hub lets valid connections wait up to 30 s (docs/decisions.md, "Devices"). */
+/** Longer than the 30 s that valid connections may wait at the hub during a reconnect storm (docs/decisions.md, "Devices"). */
 const HANDSHAKE_TIMEOUT_MS = 45_000
 /**
  * Larger than the largest frame of 1 MiB and 9 bytes (protocol 2.10), so that the link and not the WebSocket library rejects a

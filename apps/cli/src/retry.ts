@@ -39,8 +39,8 @@ export async function retry<T>(attempt: () => Promise<T>, signal: AbortSignal): 
 }
 
 /**
- * Statuses of temporary refusals: timeout (408), conflict (409), object that was just created (412), too early (425), rate limit
- * (429).
+ * Statuses that a retry can resolve: timeout (408), conflict (409), blob whose bytes were uploaded already (412), too early
+ * (425), rate limit (429).
  */
 const PASSING_STATUSES = new Set([408, 409, 412, 425, 429])
 

@@ -9,8 +9,8 @@ let isDone = false
 export function trustSystemAuthorities(url: string): void {
   if (isDone || !url.startsWith('https:')) return
   isDone = true
-  // Node before 24.5 lacks `setDefaultCACertificates`. There the process was started with the system's authorities
-  // (tools/require-node.js).
+  // Node before 24.5 lacks `setDefaultCACertificates`. In these versions tools/require-node.js starts the process with the
+  // system's authorities.
   if ('setDefaultCACertificates' in tls)
     tls.setDefaultCACertificates([
       ...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')]),

@@ -15,7 +15,7 @@ type Paths = Record<
 
 /**
  * Adds `muster actions`, which runs any action of the contract by its name. The input is given as JSON, as one option per field,
- * or as both. This module is loaded only for these commands, because the contract would double the start-up time of all others.
+ * or in both ways. This module is loaded only for these commands: the contract would double the start-up time of all others.
  */
 export function addActionCommands(group: Command, context: CommandContext): void {
   group.configureHelp({ subcommandTerm: command => command.name() })

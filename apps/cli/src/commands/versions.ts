@@ -130,8 +130,8 @@ export function addVersionListCommand(group: Command, context: CommandContext): 
 }
 
 /**
- * Parses `NAME[,locked][,reassign]`. Both flags are always sent, even if false, so that a tag leaves another version only with
- * `reassign` (protocol 7.4).
+ * Parses `NAME[,locked][,reassign]`. The flags `locked` and `reassign` are always sent, even if false, so that a tag is taken
+ * from another version only with `reassign` (protocol 7.4).
  */
 function addTag(text: string, before: Tag[] = []): Tag[] {
   const [tag = '', ...flags] = text.split(',')
