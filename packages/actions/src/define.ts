@@ -46,7 +46,7 @@ type ScopedPermission<Input> = {
     can: Right
     on: Kind
     id: FieldsBranded<Input, ResourceIds[Kind]>
-    /** Name of an input field with a person's id. A caller whose own id is in this field needs to be a member only. */
+    /** Name of an input field with a person's id. If it is the caller's own id, the caller only needs to be a member. */
     orOneself?: FieldsBranded<Input, 'u'>
   }
 }[ResourceKind]

@@ -47,8 +47,8 @@ export class RawJson {
 }
 
 const NUMBER_START = /^[-\d]/
-// The mark is random, so that no value can contain a placeholder. `crypto.randomUUID` would not do: browsers lack it on pages
-// served over plain HTTP.
+// The mark is random, so that no value can contain a placeholder. It does not come from `crypto.randomUUID`, because browsers
+// lack that function on pages served over plain HTTP.
 const MARK = crypto.getRandomValues(new Uint32Array(4)).join('-')
 const PLACEHOLDER = new RegExp(`"${MARK}:(\\d+)"`, 'g')
 /** Texts collected by the running `stringify` call. A replacer would avoid this global but doubles the time. */

@@ -1,4 +1,4 @@
-/** True if a URL leads to the local machine, so that nobody else can read plain HTTP to it. */
+/** True if a URL leads to the local machine. Then even plain HTTP cannot be read on the network. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url)
   return (

@@ -2,7 +2,7 @@
 
 /** Largest body of an action, over HTTP and over an executor channel, in bytes. */
 export const MAX_ACTION_BODY_BYTES = 8 * 1024 * 1024
-/** Longest JWT with claims, in characters. It must fit into an action body together with the surrounding JSON. */
+/** Longest JWT of `devices_IssueDeviceToken`, in characters. It must fit into an action body with the surrounding JSON. */
 export const MAX_DEVICE_JWT_LENGTH = MAX_ACTION_BODY_BYTES - 1024
 /** Largest JSON text of one property value, in bytes. */
 export const MAX_PROPERTY_VALUE_BYTES = 1024 * 1024
@@ -56,7 +56,7 @@ export const BANNER_TAGS = ['a', 'b', 'strong', 'em', 'code', 'br'] as const
 
 /** Longest name of an instance, in characters. The sign-in page and page titles show the name. */
 export const MAX_INSTANCE_NAME_LENGTH = 64
-/** Largest budget of a deployment token for new devices, both at once and per hour. */
+/** Largest value of a deployment token's limits of new devices at once and of new devices per hour. */
 export const MAX_NEW_DEVICES = 1_000_000
 /** Largest number of devices that may enrol with one deployment token. */
 export const MAX_TOKEN_DEVICES = 2_000_000_000

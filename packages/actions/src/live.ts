@@ -1,4 +1,4 @@
-/** Kinds of changes in the live stream. A client maps each kind to the queries that it shows. */
+/** Kinds of changes in the live stream. A client maps each kind to the queries that it must refetch. */
 export type LiveTopic =
   | 'organizations'
   | 'members'
@@ -22,7 +22,7 @@ export type LiveChange = {
   topic: LiveTopic
   organizationId: string
   projectId?: string
-  /** Id of the changed device. Also absent when too many devices of the project changed to list each of them. */
+  /** Id of the changed device. Absent if the change is not about one device, or if too many devices changed to list each. */
   deviceId?: string
   repositoryId?: string
 }

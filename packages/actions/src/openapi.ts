@@ -201,7 +201,7 @@ export function whoMay(permission: AnyPermission): string {
     .join('; ')
 }
 
-/** Returns further conditions of an action, in words: a recent sign-in, and rate limits. */
+/** Returns the conditions of an action besides its permission, in words: a recent sign-in, limits of calls and creations. */
 export function conditionsOf({ recentSignIn, rateLimit, isCreation }: Action): string[] {
   const { perAddress, perPerson } = rateLimit ?? {}
   return [
@@ -246,7 +246,7 @@ function operation(name: string, action: Action): JsonSchema {
       .join(' '),
     ...(action.permission !== 'anyone' && { security: [{ session: [] }, { userToken: [] }] }),
     requestBody: {
-      // A missing body counts as the empty object.
+      // The hub treats a missing body as the empty object, so the body is required only if the empty object is invalid.
       required: !action.input.safeParse({}).success,
       content: { 'application/json': { schema: schemaOf(action.input, 'input') } },
     },

@@ -25,7 +25,7 @@ const TokenFlags = z.object({ autoAccept: z.boolean() })
 const NewDevices = z.int().min(1).max(MAX_NEW_DEVICES)
 const TokenDevices = z.int().min(1).max(MAX_TOKEN_DEVICES)
 
-/** Limits of a deployment token on new devices; a missing field means the instance's default. */
+/** Limits of a deployment token on new devices. A missing number means the instance's default. */
 const TokenLimitsInput = z.object({
   /** Time from which the token admits no new devices. If absent, the token does not expire. */
   expiresAt: optional(Timestamp),
@@ -41,12 +41,12 @@ const TokenLimits = z.object({
   newDevicesPerHour: NewDevices.optional(),
 })
 
-/** Last refused connection attempt: its time, its reason, and how often this refusal happened (docs/decisions.md, "Devices"). */
+/** Last refused connection attempt: its time, its reason, and the number of such refusals (docs/decisions.md, "Devices"). */
 export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 })
 
 /**
- * A limit that a device or token exceeded: its name, the message of the error, the number of hits, and the times of the
- * first and the last.
+ * A limit that a device or token exceeded: its name, the message of the error, the number of hits, and the times of the first
+ * and the last hit.
  */
 export const LimitHit = z.object({
   limit: z.string(),

@@ -37,7 +37,7 @@ import { Digest, Empty, JsonObject, Name, PathName, Timestamp, text, U32, U64 } 
 
 export const RepositoryVisibility = z.enum(['Public', 'Private'])
 
-/** States of an asset: `Dangling` until its upload was checked, then `Available`, and `Deleting` at the end (docs/api.md 4.7). */
+/** States of an asset: `Dangling` until its upload was checked, then `Available`, finally `Deleting` (docs/api.md 4.7). */
 export const RepositoryAssetStatus = z.enum(['Dangling', 'Available', 'Deleting'])
 
 /** Expected size of a blob in bytes, at most 2^53-1, because JavaScript would round larger numbers. */

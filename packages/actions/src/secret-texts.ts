@@ -5,8 +5,8 @@
 const SECRET = /((?:deployment|u_sk|u_session_sk|org_sk|d_sk)_)[1-9A-HJ-NP-Za-km-z]{20,}/g
 
 /**
- * Replaces everything that looks like a secret, for texts in messages and logs: users may have put a secret into the wrong
- * setting.
+ * Shortens everything that looks like a secret to its prefix and `…`. Messages and logs need this, because a user may put a
+ * secret into the wrong setting.
  */
 export function withoutSecrets(text: string): string {
   return text.replace(SECRET, '$1…')

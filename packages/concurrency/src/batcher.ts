@@ -6,20 +6,20 @@ export type BatcherOptions<Item> = {
   weigh: (item: Item) => number
   /** Largest weight of one batch. A single heavier item makes a batch of its own. */
   maxBatch: number
-  /** Limit of the waiting weight. Further items are rejected, so that a slow database does not fill the memory. */
+  /** Limit of the weight of all waiting items. Further items are rejected, so that a slow database does not fill the memory. */
   maxWaiting: number
   /**
    * Returns the owner of an item. Each owner gets a share of a full batch, so that an owner who sends at full speed does not
    * delay the others.
    */
   ownerOf?: (item: Item) => string
-  /** Limit of the waiting weight of one owner. The first waiting item of an owner may exceed it. */
+  /** Limit of the weight of one owner's waiting items. The first waiting item of an owner may exceed the limit. */
   maxWaitingPerOwner?: number
   /** Limit of batches in flight. */
   parallel: number
   /**
-   * Minimum time between the starts of two batches in milliseconds; a full batch does not wait. Useful where a statement costs more
-   * than its rows. Default 0.
+   * Minimum time between the starts of two batches in milliseconds; a full batch does not wait. Useful where a statement costs
+   * more than its rows. Default 0.
    */
   lingerMs?: number
   /** Time in milliseconds during which a batch is retried after a failure that `isRetryable` accepts. */
@@ -129,8 +129,8 @@ export class Batcher<Item> {
 
   /**
    * After a failed batch, each item is written alone, so that an invalid item does not fail its neighbours. An item that was
-   * alone in its batch gets a second try as well: PostgreSQL rejects a row of the default partition while a partition for its day
-   * is attached.
+   * alone in its batch gets a second try as well, because a failure may be temporary: PostgreSQL rejects a row of the default
+   * partition while a partition for its day is attached.
    */
   async #writeOrSplit(batch: Waiting<Item>[], isLastTry = false): Promise<void> {
     try {

@@ -1,8 +1,8 @@
 import { waitUpTo } from './in-flight.ts'
 
 /**
- * Starts work at an interval; runs never overlap. Disposal stops the timer and waits for a run in flight, but no longer than the
- * interval.
+ * Starts work at an interval; runs never overlap. Disposal stops the timer and waits for a run in flight, but no longer than
+ * the interval.
  */
 export function every(
   intervalMs: number,

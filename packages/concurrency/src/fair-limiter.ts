@@ -4,7 +4,7 @@ export type FairLimiterOptions = {
   max: number
   /** Number of tasks of one owner that may run at once. */
   maxPerOwner?: number
-  /** Number of tasks that may wait; further tasks are rejected at once. With 0, a task that cannot begin at once is rejected. */
+  /** Number of tasks that may wait; further tasks are rejected at once. With 0, every task that would wait is rejected. */
   maxWaiting?: number
   /** Longest wait of a task in milliseconds. */
   waitMs?: number
@@ -81,7 +81,7 @@ export class FairLimiter {
    */
   async run<Result>(task: () => Promise<Result>, options?: TaskOptions): Promise<Result> {
     const permit = await this.enter(options)
-    // Not `using`: browsers that the console supports lack `Symbol.dispose` (Chrome below 134, Firefox below 141, Safari).
+    // `using` would fail: some supported browsers lack `Symbol.dispose` (Chrome below 134, Firefox below 141, Safari).
     try {
       return await task()
     } finally {
@@ -152,7 +152,7 @@ export class FairLimiter {
         this.#queueByOwner.delete(next.owner)
         this.#queueByOwner.set(next.owner, queue)
       }
-      // The permit is counted here, before the waiting task continues. Otherwise a new task could take its place in between.
+      // `#permitFor` counts the permit before the waiting task continues. Otherwise a new task could take the permit first.
       next.begin(this.#permitFor(next.owner))
     }
   }
@@ -184,7 +184,7 @@ export class FairLimiter {
   #startTimer(): void {
     const [oldest] = this.#queue
     if (this.#timer !== undefined || !oldest || oldest.deadlineMs === Number.POSITIVE_INFINITY) return
-    // Rounded up: timers count whole milliseconds, and a timer that fires early would have to be set again.
+    // The delay is rounded up, because timers count whole milliseconds and an early timer would have to be set again.
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined

@@ -5,7 +5,7 @@ type BackoffOptions = {
 }
 
 const BASE_MS = 1000
-/** After a connection that lived this long, the next failure counts as the first. */
+/** Duration in milliseconds of a connection after which the next failure counts as the first. */
 const RESET_AFTER_MS = 60_000
 
 /** Upper bound of an accepted `Retry-After`. A longer delay is more likely a misconfigured proxy than the hub's decision. */
@@ -25,7 +25,7 @@ export class Backoff {
     this.#capMs = capMs
   }
 
-  /** Records that a connection ended after this time. After a long connection the delays start again from the first. */
+  /** Records that a connection ended after `connectedMs`. After at least `RESET_AFTER_MS` the delays start again. */
   endedAfter(connectedMs: number): void {
     if (connectedMs >= RESET_AFTER_MS) this.#failures = 0
   }

@@ -6,7 +6,7 @@ export interface InputBudget {
   release(bytes: number): void
 }
 
-/** Memory limit shared by many partially received messages, so that several large messages at once cannot exhaust the process. */
+/** Memory limit shared by many partially received messages, so that large messages at once cannot exhaust the memory. */
 export class ByteBudget implements InputBudget {
   readonly #limitBytes: number
   readonly #parent: ByteBudget | undefined

@@ -19,13 +19,13 @@ export interface ChannelHost {
   sendControl(frame: Uint8Array): void
   /** Ends the link if more data is queued than `maxQueuedBytes` allows. */
   checkData(): void
-  /** False while too much output is queued to start another action. Then `resume` is called once there is room. */
+  /** False while too much output is queued to start another action. After false, `resume` is called when there is room. */
   mayAnswer(resume: () => void): boolean
   /** Called when queued data was sent or dropped. `isAnswer` is true if the data was the answer of an action. */
   dataLeft(isAnswer: boolean): void
   /**
-   * True once the peer has read everything sent up to a position of `outgoing`: it answered a Ping that was sent after
-   * that position. Otherwise requests such a Ping.
+   * True once the peer has read everything sent up to a position of `outgoing`. The proof is the peer's answer to a Ping that
+   * was sent after that position. If no such Ping was sent, requests one.
    */
   hasPeerRead(position: number): boolean
   /** Runs a hook of the application. An error that it throws closes only this channel. */

@@ -6,8 +6,8 @@ import { encodeAdjust, encodeFrame, FRAME } from './frames.ts'
 import { ReceiveWindow } from './receive-window.ts'
 import type { WheelEntry } from './wheel.ts'
 
-// While it is not known whether a peer is a legacy one, its ChannelClose also ends its data once no data has arrived for this
-// many milliseconds (protocol 1.7).
+// Milliseconds without data after which a peer's ChannelClose also ends the peer's data, while it is unknown whether the peer
+// is a legacy one (protocol 1.7).
 const STOP_IDLE_MS = 300
 
 interface Reader {
@@ -29,11 +29,11 @@ export class ChannelInput implements WheelEntry {
   /** The application has read the end of the peer's data. */
   hasReadEnd = false
   readonly #core: ChannelState
-  // The frame that is being offered to onReadable, and the queue of bytes that the application has not read yet.
+  // `#arriving` is the frame that is being offered to onReadable. `#inbox` has the bytes that the application has not read yet.
   #arriving: Uint8Array | undefined = undefined
   #inbox: ByteQueue | undefined = undefined
   #reader: Reader | undefined = undefined
-  /** Round of the wheel in which the idle time was first seen to have passed; 0 before that. */
+  /** Round of the timer wheel in which the idle time was first found to have passed; 0 until then. */
   #idleRound = 0
 
   constructor(core: ChannelState) {
@@ -87,7 +87,7 @@ export class ChannelInput implements WheelEntry {
     this.#announceEnd()
   }
 
-  /** Handles ChannelClose of a peer of unknown age: treats it as the end of data unless more data arrives. */
+  /** Handles ChannelClose of a peer of unknown age: ends the peer's data once no data has arrived for `STOP_IDLE_MS`. */
   endAfterIdle(): void {
     if (this.hasPeerEnded || this.hasSentStop) return
     this.#idleRound = 0

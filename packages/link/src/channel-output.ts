@@ -42,8 +42,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #isTakingTurns = false
   #owesWritable = false
   #isEnding = false
-  // Used for peers that are not known to be current: the position in the link's output after the last data of this channel,
-  // whether the peer has read everything up to that position, and the largest credit that this side had.
+  // The next four fields are for peers that are not known to be current: the position in the link's output after the last data
+  // of this channel, whether the peer has read everything up to that position, and the largest credit that this side had.
   #dataPosition = 0
   #hasPeerReadData = false
   #peakFrames: number

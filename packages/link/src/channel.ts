@@ -95,7 +95,7 @@ export class Channel {
     return this.#core.output.queuedBytes
   }
 
-  /** True once the peer has stopped reading. A legacy peer that drops the whole channel sends no other sign (protocol R-13). */
+  /** True once the peer has stopped reading. For a legacy peer it is the only sign of a dropped channel (protocol R-13). */
   get hasPeerStopped(): boolean {
     return this.#core.output.hasPeerStopped
   }

@@ -41,7 +41,7 @@ interface Served {
   send(bytes: Uint8Array, size?: number): void
   /** Answers received since the last call. */
   answers(): string[]
-  /** Frames other than data and Adjusts that arrived with the last call of answers(). */
+  /** Types of the frames, other than ChannelData and ChannelAdjust, that the last call of answers() received. */
   others: string[]
 }
 
@@ -87,7 +87,7 @@ function serve(handle: ExecutorHandle, options?: ExecutorOptions, credit = 0xfff
   return served
 }
 
-/** Advances the clock; the peer answers Pings. */
+/** Advances the clock by `ms` milliseconds. The peer answers each Ping. */
 function pass({ peer }: Served, ms: number): void {
   for (let passed = 0; passed < ms; passed += 100) {
     peer.clock.advance(100)

@@ -1,8 +1,8 @@
 import type { InputBudget } from './byte-budget.ts'
 import { emptyBytes } from './bytes.ts'
 
-// Fields up to this size in bytes are not charged to the budget. For a larger field, the announced length alone allocates no
-// more than this size.
+// Fields up to this size in bytes are not charged to the budget. For a larger field, the announced length alone allocates at
+// most this size. The buffer grows as the bytes of the field arrive.
 const FREE_BYTES = 64 * 1024
 
 /** Reads fields of known length from a stream of pieces. A field within one piece is not copied. */

@@ -13,9 +13,9 @@ export const FRAME = {
   /** Longest payload of one ChannelData frame. */
   maxPayloadBytes: 1024 * 1024,
   /**
-   * Longest payload that this side puts into one ChannelData frame, so that channels share the link fairly. With its
-   * header and that of a masked WebSocket message (8 bytes) it fills exactly one TLS record of 16 KiB, which a receiver
-   * gets in one piece without copying.
+   * Longest payload that this side puts into one ChannelData frame, so that channels share the link fairly. The payload,
+   * the frame header (9 bytes) and the header of a masked WebSocket message (8 bytes) fill exactly one TLS record of
+   * 16 KiB. The receiver gets a TLS record in one piece and need not copy the payload.
    */
   chunkBytes: 16 * 1024 - 9 - 8,
   /** Longest Hello info, endpoint or reason, in bytes. */
@@ -93,8 +93,8 @@ function writeU32(bytes: Uint8Array, offset: number, value: number): void {
 }
 
 /**
- * Reads a channel id. Ids count up from 1 (protocol 2.4). Throws FrameError beyond 2^53-1, which a number cannot hold
- * exactly.
+ * Reads a channel id. Ids count up from 1 (protocol 2.4). Throws FrameError for an id above 2^53-1, because a JavaScript
+ * number cannot hold such an id exactly.
  */
 export function readId(bytes: Uint8Array, offset: number): number {
   const high = readU32(bytes, offset)

@@ -7,7 +7,7 @@ import { fuzzLinks, liveBytes, seededRandom } from './testing/fuzz.ts'
 import { ManualClock } from './testing/manual-clock.ts'
 import { HELLO } from './testing/raw-peer.ts'
 
-// Invalid bytes end only their own link. They cause no exception, no unhandled rejection and no memory growth.
+// Invalid bytes end only the link that receives them. They cause no exception, no unhandled rejection and no memory growth.
 
 const rejections: unknown[] = []
 const onRejection = (reason: unknown): void => void rejections.push(reason)

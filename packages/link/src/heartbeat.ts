@@ -6,10 +6,11 @@ export type HeartbeatStep = 'SendPing' | 'Wait' | 'NoPong' | 'NotFlushed'
 const POLL_TICKS = 1000 / TICK_MS
 // A peer that sends other frames may answer a Ping this many times later than a silent peer.
 const BUSY_FACTOR = 4
-// Published Nexigon agents send Pings at the same interval as this side. After 1.5 intervals their Ping has arrived, so that
-// this side need not send its own.
+// Published Nexigon agents send Pings at the same interval as this side. Within 1.5 intervals the agent's Ping arrives and
+// shows that the agent is alive, so this side need not send a Ping.
 const PINGING_PEER_FACTOR = 1.5
-// Least number of ticks between Pings, requested Pings included. A current peer accepts at most 8 per second (protocol 2.10).
+// Least number of ticks between two Pings, including Pings that want() requests. A current peer accepts at most 8 Pings per
+// second (protocol 2.10).
 const MIN_INTERVAL_TICKS = 300 / TICK_MS
 
 /**
@@ -24,7 +25,7 @@ export class Heartbeat {
   readonly #maxIntervalTicks: number
   readonly #pongTicks: number
   readonly #flushTicks: number
-  // Tick of the last Ping of this side, or of the peer's Hello before the first Ping.
+  // Tick in which this side sent its last Ping. Before the first Ping: tick in which the peer's Hello arrived.
   #pingTick = 0
   #hasPinged = false
   #doesPeerPing = false
@@ -35,8 +36,8 @@ export class Heartbeat {
 
   /**
    * The first Ping is due `intervalMs` after the peer's Hello. A later Ping is due `intervalMs` after both the last Ping and
-   * the peer's last frame, or 1.5 times as long for a peer that sends Pings too. It is due `maxIntervalMs` after the last
-   * Ping at the latest.
+   * the peer's last frame; for a peer that also sends Pings, this wait is 1.5 times as long. Every Ping is due at the latest
+   * `maxIntervalMs` after the last Ping.
    */
   constructor(intervalMs: number, pongTimeoutMs: number, flushMs: number, maxIntervalMs = intervalMs) {
     this.#intervalTicks = Math.max(1, Math.ceil(intervalMs / TICK_MS))
@@ -63,9 +64,9 @@ export class Heartbeat {
   }
 
   /**
-   * Returns the next step. `isFlushed` is true once the outstanding Ping has left the transport's buffer. Only then the timeout
-   * of the Pong starts, because a slow line with data ahead of the Ping is not dead. Each received frame extends that timeout,
-   * up to four times its length, because the Pong may be queued behind bulk data.
+   * Returns the next step. `isFlushed` is true once the outstanding Ping has left the transport's buffer. The timeout of the
+   * Pong starts at that moment, because a slow line with data ahead of the Ping is not dead. Each received frame restarts the
+   * timeout, because the Pong may be queued behind bulk data. The Pong is late at the latest after four timeouts.
    */
   check(tick: number, nowMs: number, lastReceivedTick: number, isFlushed: boolean): HeartbeatStep {
     if (!this.#isWaiting) {
@@ -98,7 +99,8 @@ export class Heartbeat {
   /** Returns the ticks until the next check. */
   nextCheck(tick: number, lastReceivedTick: number): number {
     if (!this.#isWaiting) return Math.max(1, this.#dueTick(lastReceivedTick) - tick)
-    // If the Pong arrives later than one interval, the next Ping is due at once.
+    // A Ping is outstanding. Until it has left the transport's buffer, and from one interval after the Ping on, a check runs
+    // each second. A check also runs at the deadline of the Pong.
     const untilPing = this.#pingTick + this.#intervalTicks - tick
     const next = untilPing > 0 && this.#flushedTick !== 0 ? untilPing : POLL_TICKS
     return this.#flushedTick === 0

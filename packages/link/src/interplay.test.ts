@@ -84,7 +84,7 @@ class Stream {
   }
 }
 
-/** A channel between both links: two ends and two streams. */
+/** A channel between the two links: its end at each link, and one stream for each direction. */
 interface Pipe {
   near: Channel | undefined
   far: Channel | undefined
@@ -160,8 +160,8 @@ async function interplay(
         outward.hasEnded = true
       }
     } else if (kind < 97) {
-      // A link that does not know the peer's age takes ChannelClose followed by 300 ms without data as the end
-      // (protocol 1.7).
+      // A link that does not know the peer's age takes ChannelClose followed by 300 ms without data as the end of the data
+      // (protocol 1.7). So this side stops reading only if the ages are known.
       if (channel && areKnown) {
         inward.isBroken = true
         channel.stopReading()
@@ -175,7 +175,7 @@ async function interplay(
     }
     if (!links[0].isOpen || !links[1].isOpen) throw new Error(JSON.stringify([links[0].end, links[1].end]))
   }
-  // End everything that is still open. All bytes must then arrive within a bounded number of rounds.
+  // End every channel that is still open. All bytes must arrive within 2000 rounds of this loop.
   for (let round = 0; round < 2000; round++) {
     transports.flush()
     await Promise.resolve()
@@ -260,7 +260,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     for (const message of transport.take(out)) peer.receive(message)
     link.drained()
     for (const message of peer.sent.splice(0, incoming)) link.receive(message)
-    // Attach channels that either side accepted to their pipes.
+    // Assign each channel that the link or the peer has accepted to the pipe that lacks this end.
     for (const channel of accepted.splice(0)) {
       const pipe = pipes.find(each => each.theirs !== undefined && each.ours === undefined)
       if (pipe !== undefined) pipe.ours = channel

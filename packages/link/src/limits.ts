@@ -13,15 +13,15 @@ export interface LinkLimits {
   /** Number of this side's channel requests that the peer has not answered; further calls of open() wait (protocol R-17). */
   readonly maxOpensInFlight: number
   /**
-   * Number of this side's channel requests per second, with a burst of half of it; further calls of open() wait (protocol
-   * R-17).
+   * Number of this side's channel requests per second. Half of this number may be sent in one burst. Further calls of open()
+   * wait (protocol R-17).
    */
   readonly opensPerSecond: number
   /** Number of waiting calls of open(); further calls are rejected at once. */
   readonly maxWaitingOpens: number
   /** Number of the peer's channel requests per second; fatal. */
   readonly requestsPerSecond: number
-  /** Number of the peer's frames other than data per second; fatal. Adjusts that answer data are not counted. */
+  /** Number of the peer's frames per second other than ChannelData and ChannelAdjust in answer to data; fatal. */
   readonly controlFramesPerSecond: number
   /** Number of the peer's Pings per second; fatal. */
   readonly pingsPerSecond: number
@@ -29,14 +29,17 @@ export interface LinkLimits {
   readonly unknownFramesPerSecond: number
   /** Length of one frame in bytes; fatal. */
   readonly maxFrameBytes: number
-  /** Milliseconds until the peer's Hello must have arrived; fatal. */
+  /** Milliseconds after the start of the link until the peer's Hello must have arrived; fatal. */
   readonly handshakeMs: number
-  /** Milliseconds until a Ping must have left the transport's buffer, and until any queued answer must have been sent; fatal. */
+  /**
+   * Milliseconds until a Ping must have left the transport's buffer; fatal. While executors wait because too many answers are
+   * queued, also the longest time without sending any byte of an answer; fatal.
+   */
   readonly flushMs: number
   /**
-   * Number of bytes queued to be sent, including the transport's buffer; fatal. Checked when a writer ignores that tryWrite()
-   * returned false, and when it writes while more than this is queued. A link therefore holds at most this number plus one
-   * write.
+   * Number of bytes queued to be sent, including the transport's buffer; fatal. The limit is checked when a channel writes
+   * although its last tryWrite() returned false, and when a channel writes while more than this number is queued. A link
+   * therefore holds at most this number plus one write.
    */
   readonly maxQueuedBytes: number
   /** Number of queued frames other than data; fatal. */
@@ -48,8 +51,8 @@ export interface LinkLimits {
   /** When one channel has this many queued bytes, write() waits and tryWrite() returns false. */
   readonly channelHighWaterBytes: number
   /**
-   * When the whole link has this many queued bytes, including the transport's buffer, a channel accepts more only if it has no
-   * queued bytes, and no further action is started.
+   * When the whole link has this many queued bytes, including the transport's buffer, a channel that has queued bytes accepts
+   * no more. If answers of actions alone make up this many queued bytes, no further action is started.
    */
   readonly linkHighWaterBytes: number
   /** Largest receive window of one channel, in frames and in bytes. */
@@ -57,7 +60,7 @@ export interface LinkLimits {
   readonly maxReceiveBytes: number
 }
 
-/** The limits of a current Nexigon agent (protocol 2.10), and those of R-17 for channels that this side opens. */
+/** The limits of a current Nexigon agent (protocol 2.10), and the limits of R-17 for channels that this side opens. */
 export const DEFAULT_LIMITS: LinkLimits = {
   maxChannels: 32,
   maxPendingRequests: 16,

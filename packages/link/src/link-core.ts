@@ -63,15 +63,16 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   #helloTick = 0
   #receivedTick: number
   #pingPosition = 0
-  /** Position in the output up to which the peer has read everything, known from the peer's last Pong. */
+  /** Position in the output, in bytes, of the last Ping that the peer has answered. The peer has read everything before it. */
   #takenPosition = 0
   #nextId = 1
   #channels: Map<number, ChannelCore> | undefined = undefined
   #requests: Requests | undefined = undefined
   #opens: Opens | undefined = undefined
   #tombstones: Tombstones | undefined = undefined
-  /** Callbacks of executors that wait until queued answers have left, and the tick at which bytes of an answer last left. */
+  /** Callbacks of executors that wait until enough queued answers were sent. */
   #waitingExecutors: (() => void)[] | undefined = undefined
+  /** Tick in which bytes of an answer were last sent, or in which executors began to wait. */
   #answerTick = 0
   #ended: Promise<LinkEnd> | undefined = undefined
   #resolveEnded: ((end: LinkEnd) => void) | undefined = undefined
@@ -220,7 +221,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.#waitingExecutors === undefined) {
       this.#waitingExecutors = []
       this.#answerTick = this.wheel.tick
-      // The next heartbeat check may be far off, but the wait for queued answers has to be checked from the next tick on.
+      // The next heartbeat check may be far off. A check in the next tick also schedules the deadline for queued answers.
       this.wheel.scheduleTicks(this, 1)
     }
     this.#waitingExecutors.push(resume)
@@ -258,7 +259,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.#channels?.delete(channel.localId)
     if (channel.isOwn) this.ownChannels--
-    // A peer that has ended both directions sends nothing more on this channel, so no tombstone is needed.
+    // A peer that has ended both directions sends no late frames on this channel, so the channel needs no tombstone.
     if (!(channel.input.hasPeerEnded && channel.output.hasPeerStopped)) {
       this.#tombstones ??= new Tombstones()
       this.#tombstones.add(channel.localId, channel.input.window, this.#clock.now())
@@ -307,7 +308,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     }
   }
 
-  /** The link's own deadline: first for the peer's Hello, then the heartbeat. */
+  /** Ends the link if the peer's Hello is overdue. After the Hello: checks the wait for queued answers and the heartbeat. */
   onDeadline(): void {
     if (!this.#hasHello) {
       this.finish({ kind: 'Timeout', reason: 'no Hello' })
@@ -355,7 +356,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.wheel.scheduleTicks(this, next)
   }
 
-  /** Number of ticks during which answers were queued and none was sent. */
+  /** Number of ticks for which executors have waited for queued answers without any byte of an answer being sent. */
   get #stalledTicks(): number {
     return this.#waitingExecutors === undefined ? 0 : this.wheel.tick - this.#answerTick
   }
@@ -440,7 +441,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (message.length < 17) throw new FrameError('frame too short')
     const localId = readId(message, 1)
     const channel = this.#channels?.get(localId)
-    // Adjusts that answer data do not count as control frames: the data that was sent bounds their number.
+    // Adjusts that answer data do not count as control frames. The amount of data that this side sends bounds their number.
     if (channel === undefined || !channel.output.hasSentSinceAdjust) this.#countControl()
     if (channel === undefined) this.#judgeLate(this.#tombstones?.control(localId) ?? 'Unknown')
     // An Adjust of 0/0 adds no credit. It is tolerated, because legacy peers may send it.
@@ -508,7 +509,10 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.#channels.set(channel.localId, channel)
   }
 
-  /** True when queued answers leave room for more. Data of TCP forwards does not count: a slow forward must not block actions. */
+  /**
+   * True while fewer bytes of answers are queued than `linkHighWaterBytes`. Queued data of TCP forwards does not count, because
+   * a slow forward must not block actions.
+   */
   #hasRoomForAnswers(): boolean {
     let waitingBytes = 0
     for (const { output } of this.#channels?.values() ?? [])

@@ -9,7 +9,7 @@ export interface LinkOptions {
   readonly onRequest?: ((request: ChannelRequest) => void) | undefined
   /** Receives errors thrown by hooks of the application; the channel concerned is closed. */
   readonly onError?: ((error: unknown) => void) | undefined
-  /** Called with the link's end after all its channels have ended. The promise `ended` of the link resolves to the same value. */
+  /** Called after all channels of the link have ended, with the value to which the promise `ended` of the link resolves. */
   readonly onEnded?: ((end: LinkEnd) => void) | undefined
   /** Limits that differ from DEFAULT_LIMITS. Links that are given the same object share the merged result. */
   readonly limits?: Partial<LinkLimits> | undefined

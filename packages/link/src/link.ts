@@ -39,7 +39,7 @@ export class Link {
 
   /**
    * Call this when `bufferedBytes` of the transport has decreased, at the latest when it falls below the limit
-   * `transportBufferBytes`. Queued frames are sent only then.
+   * `transportBufferBytes`. Without this call, queued frames may stay queued.
    */
   drained(): void {
     this.#core.drained()
@@ -84,7 +84,10 @@ export class Link {
     return this.#core.roundTripMs
   }
 
-  /** Clock time of the last received frame, to within 100 ms; the link's start before the first frame. */
+  /**
+   * Time at which the last frame was received, in milliseconds of the link's clock, accurate to 100 ms. Before the first frame:
+   * time at which the link was created.
+   */
   get lastReceivedAt(): number {
     return this.#core.lastReceivedAt
   }

@@ -64,7 +64,7 @@ export class Opening implements WheelEntry {
     }
   }
 
-  /** Milliseconds until the next attempt; doubles with each call. */
+  /** Returns the milliseconds until the next attempt. The delay doubles with each call, up to `MAX_RETRY_MS`. */
   takeRetryMs(): number {
     const delay = this.#retryMs
     this.#retryMs = Math.min(MAX_RETRY_MS, delay * 2)

@@ -78,7 +78,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     })
   }
 
-  /** Handles a ChannelAccept. Returns false when no request was outstanding, which ends the link. */
+  /** Handles a ChannelAccept. Returns false when no request with this id is outstanding, which ends the link. */
   accepted(localId: number, accepted: AcceptedChannel): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false
@@ -93,7 +93,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     return true
   }
 
-  /** Handles a ChannelReject. Returns false when no request was outstanding, which ends the link. */
+  /** Handles a ChannelReject. Returns false when no request with this id is outstanding, which ends the link. */
   rejected(localId: number, reason: string): boolean {
     const opening = this.#answered(localId)
     if (opening === undefined) return false

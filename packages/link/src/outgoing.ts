@@ -57,7 +57,7 @@ export class Outgoing {
     return this.queuedBytes + this.#transport.bufferedBytes < this.#limits.linkHighWaterBytes
   }
 
-  /** Hands a frame to the transport at once: Pings, Pongs, and data of the channel whose turn it is. */
+  /** Hands a frame to the transport at once. The link uses it for Hello, Pings and Pongs, a channel for data in its turn. */
   send(frame: Uint8Array): void {
     this.#sentBytes += frame.length
     this.#transport.send(frame)
@@ -86,8 +86,8 @@ export class Outgoing {
   }
 
   /**
-   * Adds a channel to the rotation: sendFrame() is called in turn with other channels until it returns false. A channel must
-   * not be added twice.
+   * Adds a channel to the rotation. The channels of the rotation send one frame each in turn. A channel leaves the rotation
+   * when its sendFrame() returns false. A channel in the rotation must not be added again.
    */
   addSource(source: DataSource): void {
     this.#sources ??= []

@@ -6,8 +6,8 @@ type WindowLimits = Pick<LinkLimits, 'maxReceiveFrames' | 'maxReceiveBytes'>
 
 /**
  * The peer's remaining credit on one channel, and when to give credit back (protocol 2.5, R-8, R-11). Credit is charged when a
- * frame arrives and given back when half of the window has been consumed. Waiting longer would deadlock with legacy peers,
- * which stop sending below 512 bytes of credit.
+ * frame arrives and given back when half of the window has been consumed. If credit were given back only when the window is
+ * used up, legacy peers would wait forever, because they stop sending below 512 bytes of credit.
  */
 export class ReceiveWindow {
   /** The peer's remaining credit. It also applies to data that arrives after the channel has ended. */

@@ -194,7 +194,8 @@ describe('R-12', () => {
     peer.send({ type: 'Pong' })
     peer.clock.advance(5_000)
     expect(peer.sentTypes()).not.toContain('ChannelClosed')
-    // Half of the window is open. The rest may be unread as well, but no further Adjust would show that it was read.
+    // This Adjust reopens half of the window. The peer may not have read the other half, but a legacy peer sends no further
+    // Adjust after reading it.
     peer.send({ type: 'ChannelAdjust', receiverId: 1, frameCredit: 1, byteCredit: 8_192 })
     peer.clock.advance(600)
     expect(peer.sentTypes()).toContain('ChannelClosed')
@@ -289,7 +290,8 @@ describe('R-12', () => {
     expect(peer.sent()).toEqual([])
     peer.clock.advance(100)
     expect(peer.sentTypes()).toEqual(['ChannelClosed'])
-    // The closed window shows that the peer reads slowly. Once the peer is known to be current, ChannelClosed is sent at once.
+    // No Adjust arrives, as from a peer that reads slowly. 5 s after the Hello the link knows that the peer is current and
+    // sends ChannelClosed at once.
     const [slow, unread] = serve()
     unread.tryWrite(bytes(16_384))
     unread.end()

@@ -38,7 +38,7 @@ export class Tombstones {
     return this.#tombstones.has(localId) ? 'Known' : 'Unknown'
   }
 
-  /** Checks a data frame that arrives after its channel was removed. It must fit into the credit that the peer had left then. */
+  /** Checks a late data frame. The frame must fit into the credit that the peer had left when the channel was removed. */
   data(localId: number, length: number): LateFrame {
     const tombstone = this.#tombstones.get(localId)
     if (tombstone === undefined) return 'Unknown'

@@ -1,8 +1,8 @@
 /** Connection below one link: an ordered stream of byte messages, for example a WebSocket. */
 export interface Transport {
   /**
-   * Sends one binary message. Never throws, never calls back into the link, and does nothing after the end. The message
-   * must not be changed, because some messages are shared between links.
+   * Sends one binary message. Never throws, never calls back into the link, and does nothing after the transport has
+   * ended. The message must not be changed, because some messages are shared between links.
    */
   send(message: Uint8Array): void
   /** Number of bytes accepted by send() and not yet taken by the operating system. */

@@ -4,8 +4,8 @@ import type { Clock } from './clock.ts'
 export const TICK_MS = 100
 
 const SLOTS = 512
-// Limit of the time that is caught up after the process was blocked or suspended, in milliseconds. Bytes that arrived
-// meanwhile are still unread then, so the lost time must not count as silence of the peer.
+// Most milliseconds of ticks that run at once after the process was blocked or suspended. Bytes that arrived during the block
+// are still unread when these ticks run, so the rest of the block must not count as silence of the peer.
 const MAX_CATCH_UP_MS = 1000
 
 /** An object with one deadline. The `wheel…` fields belong to the wheel, so that scheduling allocates nothing. */

@@ -31,13 +31,13 @@ export interface LegacyChannel {
 /**
  * A peer that behaves like published Nexigon clients from before 2026-07-27 (protocol 2.5 to 2.9). It ignores the credit that
  * the other side advertises and sends nothing below 512 bytes of credit. It charges its window when data is read and discards
- * unread data when the end arrives. It sends only ChannelClose when it drops a channel.
+ * unread data when ChannelClosed arrives. It sends only ChannelClose when it drops a channel.
  */
 export class LegacyPeer {
   /** Encoded frames for the other side. */
   readonly sent: Uint8Array[] = []
   readonly channels = new Map<number, LegacyChannel>()
-  /** Number of unread bytes that were discarded because the end arrived too soon. */
+  /** Number of unread bytes that were discarded because ChannelClosed arrived too soon. */
   discardedBytes = 0
   #nextId = 1
   #owesPing = false

@@ -35,7 +35,7 @@ export class MemoryTransport implements Transport {
     this.onSend?.()
   }
 
-  /** Sets the link that sends on this transport and the link that receives. */
+  /** Sets `own`, the link that sends on this transport, and `peer`, the link that receives the messages. */
   connect(own: Link, peer: Link): void {
     this.#own = own
     this.#peer = peer

@@ -63,14 +63,14 @@ export class RawPeer {
     return frames
   }
 
-  /** Like sent(), repeated until no more frames come. */
+  /** Calls sent() until it returns no frames. Returns all frames. */
   sentAll(): Frame[] {
     const all: Frame[] = []
     for (let frames = this.sent(); frames.length > 0; frames = this.sent()) all.push(...frames)
     return all
   }
 
-  /** The types of the frames that the link sent since the last call. */
+  /** Calls sent() and returns the types of the frames. */
   sentTypes(): string[] {
     return this.sent().map(frame => frame.type)
   }
