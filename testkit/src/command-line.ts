@@ -9,8 +9,8 @@ const MAIN = join(import.meta.dirname, '../../apps/cli/muster.js')
 export type Ran = { code: number | null; out: string; err: string }
 
 /**
- * The command-line client `muster`. Each command runs in a separate process. Its working folder is also its home and is removed
- * on disposal.
+ * The command-line client `muster`. Each command runs in a separate process. `folder` is the working folder and the home of all
+ * these processes. It is removed on disposal.
  */
 export type Muster = AsyncDisposable & {
   folder: string
@@ -22,7 +22,7 @@ export type Muster = AsyncDisposable & {
   start(argv: string[]): { child: ChildProcess; out: () => string; err: () => string; ended: Promise<Ran> }
 }
 
-/** Prepares the command-line client. Its processes get these environment variables. */
+/** Prepares the command-line client. The environment of its processes consists of `HOME` and the given variables. */
 export async function muster(environment: Record<string, string> = {}): Promise<Muster> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-cli-'))
   const start = (argv: string[], env: Record<string, string> = {}) => {
@@ -42,8 +42,8 @@ export async function muster(environment: Record<string, string> = {}): Promise<
   }
   const run: Muster['run'] = ([...argv], { input = '', env } = {}) => {
     const { child, ended } = start(argv, env)
-    // A process that exits without reading its standard input causes an `EPIPE` error here. Without a listener, Node would throw
-    // it.
+    // A process that exits without reading its standard input causes an `EPIPE` error here. Without a listener, Node would
+    // throw this error.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     return ended

@@ -10,7 +10,7 @@ const SOCKET_NAME = '.s.PGSQL.5432'
 export type DatabaseWire = AsyncDisposable & {
   /** URL of the database through this proxy, for `MUSTER_DATABASE_URL`. */
   url: string
-  /** The same URL with another host name for this machine. */
+  /** Returns `url` with `host` as the host name. The name must resolve to this machine. */
   urlAt(host: string): string
   /** Connection settings through this proxy. */
   connection: { host: string; port: number; user: string; password: string; database: string }
@@ -19,9 +19,12 @@ export type DatabaseWire = AsyncDisposable & {
   release(): void
   /** Stops all traffic on the existing connections. New connections work. */
   freeze(): void
-  /** Resets all connections. */
+  /** Closes all connections. */
   cut(): void
-  /** Drops the answer to the next `text` on a connection over which `after` was sent, and resets that connection. */
+  /**
+   * Waits until a client has sent both `text` and `after` on one connection. Drops the next answer on that connection and
+   * closes the connection.
+   */
   loseAnswer(text: string, after?: string): void
   /** Number of answers dropped by loseAnswer(). */
   lost: number

@@ -5,7 +5,7 @@ import { connectDevice, type FakeDevice } from './fake-device.ts'
 import type { TestHub, TestUser } from './test-hub.ts'
 import { until } from './until.ts'
 
-/** A web server on a device, and access to it like a browser's. */
+/** A web server on a device, with the host name and the cookie that give a browser access to it. */
 export type DevicePage = AsyncDisposable & {
   device: FakeDevice
   owner: TestUser
@@ -13,8 +13,8 @@ export type DevicePage = AsyncDisposable & {
   host: string
   cookie: string
   /**
-   * Requests the device's page through the hub on a keep-alive connection. Resolves with status and headers of the answer. `body`
-   * sends the request body.
+   * Requests the device's page through the hub on a keep-alive connection. Resolves when the status and the headers of the
+   * answer have arrived. `body` sends the request body and ends the request.
    */
   ask(
     path: string,

@@ -92,7 +92,7 @@ export function deviceHeaders(
   >
 }
 
-/** Opens a WebSocket to the hub's gateway; rejects with `ConnectionRefused`. */
+/** Opens a WebSocket to the hub's gateway. Rejects with `ConnectionRefused` if the hub answers with an HTTP error. */
 export async function openWebSocket(
   url: string,
   headers: Record<string, string>,
@@ -160,7 +160,7 @@ function linkOver(
 ): Link {
   const link = new Link(
     {
-      // The callback of `send` runs when a message has left, so that queued frames can follow.
+      // The callback of `webSocket.send` runs when the message has left its buffer. drained() then sends queued frames.
       send: message => webSocket.send(message, () => link.drained()),
       get bufferedBytes() {
         return webSocket.bufferedAmount

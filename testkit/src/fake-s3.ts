@@ -158,7 +158,10 @@ export async function fakeS3({
 
 type Keys = { accessKeyId: string; secretAccessKey: string; region: string }
 
-/** Recomputes the request's signature (AWS Signature Version 4, in the header or in the query) and compares it. */
+/**
+ * Checks the request's AWS Signature Version 4, in the header or in the query. Returns the error to answer with, or undefined
+ * if the signature is valid.
+ */
 async function signatureProblem(
   { method, headers, url: target }: IncomingMessage,
   url: URL,

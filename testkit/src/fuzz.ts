@@ -4,8 +4,8 @@ import type { WebSocket } from 'ws'
 import { deviceHeaders, deviceIdentity, openWebSocket, socketOf } from './fake-device.ts'
 
 /**
- * Number of frames sent together. More are sent only after the hub has read them, because it never reads frames after a fatal
- * frame.
+ * Number of frames sent together. The next batch is sent only after the hub has read this batch: the hub ends the connection at
+ * a fatal frame and would not read the frames behind it.
  */
 const FRAMES_PER_BATCH = 32
 /** Average number of frames between two writes of junk bytes, which are not valid WebSocket frames. */
@@ -63,8 +63,8 @@ export async function fuzzHub(options: FuzzOptions): Promise<Fuzzed> {
 }
 
 /**
- * Waits until the hub has read everything sent so far, by a WebSocket ping. Resolves to true if the connection is still open
- * then.
+ * Waits until the hub has read everything sent so far: sends a WebSocket ping and waits for the pong. Resolves to false if the
+ * connection was closed.
  */
 function hasTaken(webSocket: WebSocket): Promise<boolean> {
   return new Promise(resolve => {

@@ -2,7 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const EVERY_MS = 250
-/** Minimum share of the time that the measured work gets. A measurement blocks the process. */
+/**
+ * Minimum share of the time for the measured work. A measurement blocks the process, so measurements must not be too frequent.
+ */
 const WORK_SHARE = 0.75
 
 /**
@@ -23,8 +25,8 @@ export async function heldDuring<Result>(
   const before = inUse()
   let heldBytes = 0
   const look = (): void => {
-    // Memory of buffers is freed in the background, at the latest when the next collection begins. So a second measurement may be
-    // lower.
+    // Memory of buffers is freed in the background, at the latest when the next collection begins. So a new maximum is measured
+    // again, and the second value counts.
     if (inUse() - before > heldBytes) heldBytes = Math.max(heldBytes, inUse() - before)
   }
   let timer: NodeJS.Timeout

@@ -5,7 +5,7 @@ import type { TestHub } from './test-hub.ts'
 /** An audit row in the form used by tests. */
 export type AuditRow = { action: string; actor: unknown; data: unknown; status: string }
 
-/** Returns audit rows in order, optionally only those of one action. */
+/** Returns audit rows, oldest first. With `action`, returns only the rows of this action. */
 export async function auditRows(hub: Pick<TestHub, 'db'>, action?: string): Promise<AuditRow[]> {
   let query = hub.db
     .selectFrom('audit_action')
@@ -27,7 +27,7 @@ export type EventRow = {
   deviceId: string | null
 }
 
-/** Returns audit events in order, each with the action that caused it. Optionally only those with one name. */
+/** Returns audit events, oldest first, each with the action that caused it. With `event`, returns only events of this name. */
 export async function auditEvents(hub: Pick<TestHub, 'db'>, event?: string): Promise<EventRow[]> {
   let query = hub.db
     .selectFrom('audit_event as e')
@@ -53,7 +53,7 @@ export async function clearAudit(hub: Pick<TestHub, 'db'>): Promise<void> {
   await hub.db.deleteFrom('audit_action').execute()
 }
 
-/** Inserts the row of an uploaded or pending blob without its bytes. Returns its id. */
+/** Inserts the row of an asset, uploaded (`Available`) by default. Stores no bytes. Returns the asset's id. */
 export async function assetRow(
   hub: Pick<TestHub, 'db'>,
   repositoryId: string,
@@ -87,7 +87,7 @@ type DeviceValues = {
   pendingCertificates?: number
 }
 
-/** Inserts the row of a device that never connected, for tests of lists. Returns its id. */
+/** Inserts the row of a device without connecting a device, for tests of lists. Returns the device's id. */
 export async function deviceRow(
   hub: Pick<TestHub, 'db'>,
   projectId: string,

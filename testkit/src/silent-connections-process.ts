@@ -5,7 +5,7 @@ import { openWebSocket } from './fake-device.ts'
 
 /** Connections that the forked process has to open. */
 export type SilentOrder = { url: string; headers: Record<string, string>; count: number }
-/** Progress that the process reports repeatedly. */
+/** Progress that the process sends to its parent every `TELL_MS` milliseconds. */
 export type SilentState = { closed: number; failure?: string }
 
 const PARALLEL = 64

@@ -4,7 +4,7 @@ import { addNothing, text, time, timeOf } from './list-items.ts'
 import { anotherCertificate, newFingerprint, someEvent } from './records.ts'
 import { ACTORS, MEMBERS, PEOPLE, READERS, type Rows } from './row.ts'
 
-/** Starts at 8, so that the versions cross 10: they must be sorted as numbers and not as strings. */
+/** Version of the next property. It starts at 8, so that the versions cross 10 and a sort by strings would fail the test. */
 let propertyVersion = 8
 
 export const deviceRows: Rows<typeof devices> = {

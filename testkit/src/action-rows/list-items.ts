@@ -31,7 +31,7 @@ export const timeOf = (index: number): Date => new Date(FIRST_MS + Math.floor(in
 
 export const text = (field: string) => (item: Item) => (item[field] ?? '') as string
 export const time = (field: string) => (item: Item) => Date.parse(item[field] as string)
-/** Creation time in milliseconds of an item, for a list whose items have no such field. */
+/** Creation time in milliseconds of an item, for a list whose items have no field with the creation time. */
 export const createdAt = (idField: string) => (item: Item, world: World) =>
   world.createdAt.get(item[idField] as string)!
 

@@ -50,7 +50,10 @@ export async function anotherPerson(
   return { userId, email }
 }
 
-/** Inserts an organization with the world's administrator, and a person with the same role as in the world's organization. */
+/**
+ * Inserts an organization. Its members are the administrator of the world's organization and, if given, `person`. Each has the
+ * same role as in the world's organization.
+ */
 export async function anotherOrganization(
   { hub, people, organizationId: like }: World,
   person?: Person,

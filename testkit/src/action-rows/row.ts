@@ -2,7 +2,7 @@ import type { ActionInput, ActionName } from '@muster/actions'
 import type { FakeS3 } from '../fake-s3.ts'
 import type { TestHub, TestUser } from '../test-hub.ts'
 
-/** Every kind of caller, as the organization of `World` sees it. The user token belongs to the member. */
+/** Every kind of caller, named by its relation to the organization of `World`. The user token belongs to the member. */
 export const ACTORS = [
   'unauthenticated',
   'expiredSession',
@@ -48,11 +48,11 @@ export type World = RepositoryIds & {
   tokenId: string
   deviceId: string
   s3: FakeS3
-  /** Creation times in milliseconds, by id, of records in lists whose items have no such field. */
+  /** Creation times in milliseconds, by record id, for lists whose items have no field with the creation time. */
   createdAt: Map<string, number>
 }
 
-/** The world of the audit test. It follows secrets through the database and the log. */
+/** The world of the audit test. The test looks for these secrets in the database and in the log. */
 export type AuditWorld = World & {
   /** Makes a secret that must be stored nowhere. */
   plant: () => string
@@ -72,10 +72,10 @@ export type List = {
   items: string
   /** Field of an item that holds its id. */
   id: string
-  /** Sort keys, each with the value of an item that it sorts by. */
+  /** Functions by sort key. A function returns the value by which its key sorts an item. */
   sorts: Record<string, (item: Item, world: World) => string | number | boolean>
   defaultSort: string
-  /** Whether a filter by text finds names. */
+  /** True if the action has a text filter that finds items by name. */
   hasText: boolean
   /** Field of an item that holds its name; `name` by default. */
   named?: string
@@ -86,21 +86,22 @@ export type List = {
 }
 
 /**
- * Requires `list` for actions whose input has `sort`. The first case is for inputs without fields: their type has every string as
- * a key.
+ * Requires `list` for actions whose input has `sort`. The first branch is for inputs without fields: the keys of their type
+ * include every string.
  */
 type ListOf<N extends ActionName> = string extends keyof ActionInput<N>
   ? { list?: never }
   : 'sort' extends keyof ActionInput<N>
-    ? // Null for a list whose own test covers paging and order.
+    ? // Null for a list whose paging and order have a separate test.
       { list: List | null }
     : { list?: never }
 
 /** Description of an action for the tests of the registry, the audit log and the lists. */
 export type Row<N extends ActionName> = ListOf<N> & {
   /**
-   * A valid input on records of the world's organization and of one person, the member by default. An administrator of the instance
-   * and the organization succeeds with it. Records that the action deletes or changes irreversibly are created for each call.
+   * A valid input on records of the world's organization and of one person, the member by default. With this input the action
+   * succeeds for a caller who administers the instance and the organization. Records that the action deletes or changes
+   * irreversibly are created for each call.
    */
   input: (world: World, oneself: Person) => ActionInput<N> | Promise<ActionInput<N>>
   /** Actors that may run the action. All others are rejected. */

@@ -37,7 +37,10 @@ const OTA_CATEGORY: Record<Age, string> = { '2025': 'org.rugix.ota', '2026': 'ot
 const OTA_STATUS = 'dev.nexigon.ota.status'
 const OLD_VERSION = '1.0.0'
 
-/** Starts the agent service of a device with published Nexigon software. The returned functions run the other parts. */
+/**
+ * Starts the agent service of a device with published Nexigon software. The returned functions run the one-shot commands and
+ * the update scripts.
+ */
 export async function deviceReplay({ age, update, ...options }: ReplayOptions): Promise<DeviceReplay> {
   const agent = await publicAgent({ age, ...options })
   await agent.started

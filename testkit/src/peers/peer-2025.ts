@@ -112,7 +112,7 @@ export function peer2025(
   }
 }
 
-/** A channel of a published client of 2025. When the end arrives, unread data is lost (protocol 2.7). */
+/** A channel of a published client of 2025. When the hub's ChannelClosed arrives, unread data is lost (protocol 2.7). */
 class StreamOf2025 implements PeerChannel {
   readonly #legacy: LegacyPeer
   readonly #channel: LegacyChannel

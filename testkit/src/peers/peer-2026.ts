@@ -2,12 +2,12 @@ import { decodeFrame, Link } from '@muster/link'
 import type { WebSocket } from 'ws'
 import type { Peer, PeerEnd, PeerRequest } from './peer.ts'
 
-/** Published agents of 2026 accept this many undecided channel requests of the hub (protocol 2.10). */
+/** Limits of published agents of 2026 that differ from ours: 32 undecided channel requests of the hub (protocol 2.10). */
 const LIMITS = { maxPendingRequests: 32 }
 
 /**
  * Simulates the link of a published Nexigon client of 2026 over a real WebSocket. It behaves like our link with two exceptions:
- * an Adjust of 0/0 ends the link, and empty data ends the reader (protocol 2.5).
+ * the client crashes on an Adjust of 0/0 and on a ChannelData frame without payload (protocol 2.5).
  */
 export function peer2026(
   { webSocket, early }: { webSocket: WebSocket; early: [Buffer, boolean][] },
@@ -57,7 +57,7 @@ export function peer2026(
   }
 }
 
-/** Returns why a frame crashes clients of 2026 but not our link, or undefined if it does not. */
+/** Returns the reason why a frame crashes clients of 2026 but not our link. Returns undefined for all other frames. */
 function flawOf(message: Buffer): string | undefined {
   const frame = decodeFrame(message)
   if (frame.type === 'ChannelAdjust' && frame.frameCredit === 0 && frame.byteCredit === 0)

@@ -38,7 +38,7 @@ export class PeerRpc {
     const inputLength = Buffer.alloc(4)
     inputLength.writeUInt32BE(inputBytes.length)
     const parts = [nameLength, nameBytes, inputLength, inputBytes]
-    // Clients of 2025 write a request at once, clients of 2026 write it field by field (protocol 2.6).
+    // Clients of 2025 write a request in one piece, clients of 2026 write each field separately (protocol 2.6).
     for (const bytes of this.#age === '2025' ? [Buffer.concat(parts)] : parts)
       await this.#channel.write(bytes)
     const length = (await this.#take(4)).readUInt32BE(0)

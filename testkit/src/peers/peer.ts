@@ -14,7 +14,7 @@ export type PeerEnd = {
   reason: string
 }
 
-/** A channel of a published client, as a stream of bytes. `Channel` of packages/link is assignable to it. */
+/** A channel of a published client, as a stream of bytes. `Channel` of packages/link is assignable to this type. */
 export type PeerChannel = {
   /** Next bytes, or null at the end of the data. */
   read(): Promise<Uint8Array | null>
@@ -32,12 +32,12 @@ export type PeerRequest = { endpoint: string; accept(): PeerChannel; reject(reas
 
 /** The link of a published client of either age. */
 export type Peer = AsyncDisposable & {
-  /** Requests a channel from the hub. Rejects with `ChannelRejectedError`. */
+  /** Requests a channel from the hub. Rejects with `ChannelRejectedError` if the hub rejects the request. */
   open(endpoint: string): Promise<PeerChannel>
   ended: Promise<PeerEnd>
   /** Disconnects without Close, like every published client. */
   drop(): void
-  /** Crashes the client, as one of the fatal frames would. */
+  /** Crashes the client like a frame that clients of this age cannot handle. */
   panic(reason: string): void
 }
 

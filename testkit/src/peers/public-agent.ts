@@ -14,7 +14,7 @@ import { PeerRpc } from './peer-rpc.ts'
 
 type PublicAgentOptions = Pick<FakeDeviceOptions, 'url' | 'token' | 'identity' | 'tls'> & {
   age: Age
-  /** Order of the first frames. Used only for clients of 2025. */
+  /** Order of the first Ping and the first channel request. Used only for clients of 2025. */
   firstPing?: FirstPing | undefined
 }
 
@@ -24,7 +24,8 @@ export type PublicAgent = AsyncDisposable & {
   identity: DeviceIdentity
   ended: Promise<PeerEnd>
   /**
-   * Answers to the actions that the agent runs at its start: the first update of the system information, and for 2026 two more.
+   * Answers to the actions that the agent runs at its start. Agents of every age set a property with the system information.
+   * Agents of 2026 also set a property with their commands and ask for work.
    */
   started: Promise<unknown[]>
   /** Runs one action as a one-shot command does (protocol 3.8). */
@@ -77,7 +78,7 @@ const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
 
 /**
  * Starts the simulation of a published Nexigon agent: connects, queries the actor, and publishes properties (protocol 3.7).
- * Rejects with `ConnectionRefused`. A real agent would then exit, and systemd would restart it.
+ * Rejects with `ConnectionRefused` if the hub refuses the connection. A real agent would exit, and systemd would restart it.
  */
 export async function publicAgent(options: PublicAgentOptions): Promise<PublicAgent> {
   const { age } = options
@@ -89,7 +90,7 @@ export async function publicAgent(options: PublicAgentOptions): Promise<PublicAg
   async function start(): Promise<unknown[]> {
     const set = (on: PeerRpc, index: number): Promise<unknown> =>
       on.invoke('devices_SetProperty', { deviceId, ...STARTUP[age][index] })
-    // Agents of 2025 keep one executor channel. Agents of 2026 open further ones for telemetry and work, and close the first.
+    // Agents of 2025 keep one executor channel. Agents of 2026 open two more, for telemetry and for work, and close the first.
     if (age === '2025') return [await set(rpc, 0)]
     const telemetry = await PeerRpc.open(age, peer)
     const work = await PeerRpc.open(age, peer)
@@ -117,7 +118,8 @@ export async function publicAgent(options: PublicAgentOptions): Promise<PublicAg
   }
 
   const started = start()
-  // An agent that is dropped early leaves these calls unanswered. Their rejection must not be unhandled.
+  // `started` rejects if the agent is dropped before the hub has answered. A test that does not read `started` must not fail by
+  // an unhandled rejection.
   started.catch(() => {})
   return {
     deviceId,

@@ -27,8 +27,8 @@ export type PublicCommandLine = AsyncDisposable & {
 }
 
 /**
- * Starts the simulation of the published command-line client of an age, with a user token (protocol 7.2). Rejects with
- * `ConnectionRefused`.
+ * Starts the simulation of the published command-line client of the given age, with a user token (protocol 7.2). Rejects with
+ * `ConnectionRefused` if the hub refuses the connection.
  */
 export async function publicCommandLine({
   age,
@@ -39,7 +39,7 @@ export async function publicCommandLine({
   age: Age
   url: string
   userToken: string
-  /** Order of the first frames. Used only for clients of 2025. */
+  /** Order of the first Ping and the first channel request. Used only for clients of 2025. */
   firstPing?: FirstPing | undefined
 }): Promise<PublicCommandLine> {
   const opened = await openWebSocket(url, {
