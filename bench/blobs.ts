@@ -23,9 +23,9 @@ const NGINX_PORTS = { files: 18_880, front: 18_881 }
 
 /**
  * Measures uploads and downloads of blobs in the hub's local folder (goals P12, P13). Compares uploads by curl with hashing a
- * stream and writing it to a file. Compares downloads with @fastify/static and with nginx serving files itself. Rounds alternate.
- * Also measures the growth of the hub's memory during a large upload and download. Argument: size of the large file in MiB
- * (default 1024).
+ * stream and writing it to a file. Compares downloads with @fastify/static and with nginx serving files itself. Rounds of the
+ * hub and of the compared program alternate. Also measures the growth of the hub's memory during a large upload and download.
+ * Argument: size of the large file in MiB (default 1024).
  */
 export async function blobs(largeMib = '1024'): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-bench-blobs-'))

@@ -105,7 +105,7 @@ async function tlsFleet(devices: number, tls: Tls): Promise<void> {
     await reportStorm(hub, client, probe, { name, goal: 'P5', devices, resumes, gateSecs })
   }
   await client.ask({ keepLedger: { devices: LEDGER_DEVICES, pauseMs: LEDGER_PAUSE_MS } })
-  // Devices publish events during the last storm.
+  // The ledger's devices publish events before and during the last reconnect storm.
   await pause(2_000)
   const load = { name: 'storm, events in flight', goal: '', devices, resumes: false }
   await reportStorm(hub, client, probe, { ...load, gateSecs: MAX_STORM_SECS })

@@ -36,7 +36,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   await chmod(dataDir, 0o755)
   const port = await freePort()
   let hub: ChildProcess
-  // The hub must not outlive this process, however it exits.
+  // The hub must not outlive this process. `main.ts` calls `process.exit` on signals, so that they emit `exit` as well.
   process.once('exit', () => hub.kill('SIGKILL'))
   const start = (): Promise<string> => {
     const env = { MUSTER_DATA_DIR: dataDir, MUSTER_PORT: String(port), MUSTER_LOG_LEVEL: 'warn', ...settings }
@@ -56,7 +56,7 @@ export async function startBenchHub(settings: Record<string, string> = {}): Prom
   const { admin } = JSON.parse(await readFile(join(dataDir, 'database.json'), 'utf8')) as { admin: string }
   const [major] = await readdir(join(dataDir, 'postgres'))
   const databaseDir = join(dataDir, 'postgres', major!)
-  // The database server creates its socket in a new folder at each start, so the folder is read on each use.
+  // The database server creates its socket in a new folder at each start. The path of the folder is therefore read at each use.
   const databaseNow = (): BenchHub['database'] => {
     const host = readFileSync(join(databaseDir, 'socket'), 'utf8')
     return { host, user: 'postgres', password: admin, database: 'muster' }

@@ -1,6 +1,6 @@
 import type { BenchHub } from './hub-process.ts'
 
-/** Number of days over which the seeded events are spread, as in the default retention. Each day is a partition. */
+/** Number of days over which the seeded events are spread, equal to the default retention. Each day has its own partition. */
 export const EVENT_DAYS = 90
 /** Number of devices that have seeded events. */
 export const EVENT_DEVICES = 1_000

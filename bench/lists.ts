@@ -159,8 +159,8 @@ async function measureEvents(hub: BenchHub): Promise<void> {
 }
 
 /**
- * Measures devices that publish one event after the other while the oldest day is dropped by the same statement as in the hub's
- * job.
+ * Measures devices that publish one event after the other while the oldest day of events is dropped. The hub's job uses the
+ * same statement.
  */
 async function measureDrop(hub: BenchHub): Promise<void> {
   const devices = await Promise.all(

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Clock ticks per second, the kernel's unit of CPU time. */
+/** Clock ticks per second on Linux (USER_HZ). The kernel reports the CPU time of a process in ticks. */
 const TICKS_PER_SEC = 100
 
 /** CPU time in seconds used so far by a process and all its descendants, including exited ones. */

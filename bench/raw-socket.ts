@@ -119,7 +119,7 @@ export class RawSocket {
   }
 }
 
-/** Encodes a message of at most 64 KiB as one masked frame. */
+/** Encodes a message of at most 65,535 bytes as one masked frame. */
 export function frameOf(message: Uint8Array): Buffer {
   const isShort = message.length < 126
   const frame = Buffer.allocUnsafe(frameHeaderBytes(message.length) + message.length)

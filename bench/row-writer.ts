@@ -1,5 +1,5 @@
 // Yardstick for durable events: inserts rows into the hub's own table with the hub's driver and many rows per statement. Forked
-// by a bench; the argument is the connection as JSON.
+// by a bench. The argument is the options of the database connection as JSON.
 import pg from 'pg'
 import { answering } from './child.ts'
 import { EVENT_BODY, eventStamp, eventSuffix } from './lean-device.ts'

@@ -47,7 +47,7 @@ export async function smoke(): Promise<void> {
   await client.end()
 }
 
-/** Waits until work left over from starting and connecting is done: garbage collection and flushing of buffers. */
+/** Waits 3 s, so that garbage collection and flushing of buffers after a start or a connect do not affect a measurement. */
 function settle(): Promise<void> {
   return new Promise(done => setTimeout(done, 3_000))
 }

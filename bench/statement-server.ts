@@ -1,5 +1,5 @@
-// Baseline for list actions: a minimal fastify server that answers each request with the rows of one statement on the hub's database.
-// Forked by a bench. The argument is a JSON object with connection, statement and values.
+// Baseline for list actions: a minimal fastify server that answers each request with the rows of one statement on the hub's
+// database. Forked by a bench. The argument is a JSON object with the connection options, the statement's text and its values.
 import { fastify } from 'fastify'
 import pg from 'pg'
 

@@ -1,5 +1,5 @@
-// Reads streams through a tunnel with raw sockets that count bytes, and sends small requests on a fixed schedule. Forked by a
-// bench.
+// Client of a measured web server. It reads streams with raw sockets that count bytes, sends small requests on a fixed
+// schedule, and transfers bodies. Forked by a bench.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -58,7 +58,7 @@ async function readStreams({ target, path, streams, secs }: Streams): Promise<St
   return { perSec }
 }
 
-/** Sends GET requests on a fixed schedule. Latency counts from the due time. */
+/** Sends GET requests on a fixed schedule. Latency is measured from the time at which a request was due. */
 async function get({ target, path, perSec, secs }: Gets): Promise<GetsRun> {
   const { request, agent } = target.isTls
     ? { request: httpsRequest, agent: new HttpsAgent({ keepAlive: true, rejectUnauthorized: false }) }

@@ -26,7 +26,7 @@ const { link } = await connectToHub(
 )
 const executor = new ExecutorClient(await link.open('executor'))
 const { actor } = (await executor.invoke('actor_GetActor', {})) as { actor: DeviceReady }
-/** Publishes events with a body of 200 bytes, one per call, on a schedule. Latency counts from the due time. */
+/** Publishes events with a body of 200 bytes, one per call, on a schedule. Latency is measured from the time a call was due. */
 answering<{ perSec: number; secs: number }>(async ({ perSec, secs }): Promise<EventsRun> => {
   const latencies: number[] = []
   const body = 'x'.repeat(200)

@@ -1,6 +1,7 @@
-// Yardsticks for the tunnel, and the source of its bytes. Forked by a bench. The first argument is the role: `source` is the web
-// server on the device. `hub` and `device` are the ends of a minimal tunnel over one WebSocket. The tunnel sends frames of 16 KiB
-// prefixed by the stream's id, and has no windows, half-closed streams or permissions.
+// Web server and minimal tunnel for the tunnel bench. Forked by the bench. The first argument is the role: `source` is the web
+// server on the device. `hub` and `device` are the ends of the minimal tunnel over one WebSocket, the yardstick for the hub's
+// tunnel. The minimal tunnel sends frames of 16 KiB prefixed by the stream's id, and has no windows, half-closed streams or
+// permissions.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -28,8 +29,8 @@ function ready(port: number): void {
 }
 
 /**
- * Starts the web server. `/flat` sends a nearly endless stream, `/bytes/N` sends N bytes, a POST is answered with the SHA-256 of
- * its body, and any other path is a small page.
+ * Starts the web server. `/flat` sends a nearly endless stream, `/bytes/N` sends N bytes, a POST is answered with the SHA-256
+ * of its body, and any other path is a small page.
  */
 function source(): void {
   const server = createHttpServer((request, response) => {
@@ -87,7 +88,7 @@ function hub([certPath, keyPath]: [string, string]): void {
 
 function device([devicePort, targetPort]: [string, string]): void {
   const streams = new Map<number, Socket>()
-  // A real device presents a client certificate. It makes no difference here, so none is presented.
+  // A real device presents a client certificate. A certificate affects only the handshake, which is not measured.
   const webSocket = new WebSocket(`wss://127.0.0.1:${devicePort}`, {
     perMessageDeflate: false,
     rejectUnauthorized: false,
@@ -109,7 +110,7 @@ function attach(webSocket: WebSocket, streams: Map<number, Socket>, id: number, 
   })
   socket.on('close', () => {
     if (streams.delete(id)) webSocket.send(frame(id, Buffer.alloc(0)))
-    // This stream may have paused the WebSocket until its socket drains, which cannot happen after the close.
+    // `receive` pauses the WebSocket until a full socket drains. A closed socket never drains, so this resumes the WebSocket.
     webSocket.resume()
   })
   socket.on('error', () => {})

@@ -110,7 +110,7 @@ export async function tunnel(): Promise<void> {
   ssh?.stop()
 }
 
-/** Reads endless pages for `secs` seconds. `pid` is the process of the measured tunnel, whose CPU time is counted. */
+/** Reads `streams` endless pages for `secs` seconds. Counts the CPU time of `pid`, the process of the measured tunnel. */
 async function stream(
   client: ChildProcess,
   target: Target,
@@ -130,7 +130,7 @@ async function stream(
   }
 }
 
-/** Issues a token for a port of a device and returns the hub's port, with the host name and cookie that a browser would send. */
+/** Issues a token for a port of a device. Returns the hub's port, and the host name and cookie that a browser would send. */
 export async function openProxy(hub: BenchHub, deviceId: string, port: number): Promise<Target> {
   // The hub's certificate is self-signed, so it is not verified.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'

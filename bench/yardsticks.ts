@@ -13,7 +13,7 @@ import type { ConnectRun, LoadCommand, PublishRun } from './load-client.ts'
 import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts'
 import type { RowLoad, RowRun } from './row-writer.ts'
 
-/** Limit of foreign load in cores. If the load exceeds the limit, the round is repeated, at most `SPARE_ROUNDS` times in all. */
+/** Limit of CPU load by other processes, in cores. A round above the limit is repeated, `SPARE_ROUNDS` times at most in all. */
 const MAX_FOREIGN_CORES = 0.1
 const SPARE_ROUNDS = 2
 /** Numbers of the first events of `measureRows` and of `measureCopy`, above the numbers that a bench's devices use. */
@@ -64,8 +64,8 @@ export async function measureEcho(
 
 /**
  * Measures idle connections to a plain WebSocket server: memory per connection in KiB, connections per second and CPU time per
- * connection. Then measures, over `pingSecs`, the share of a core that the server needs to answer a Ping on each connection every
- * 5 s.
+ * connection. Then measures, over `pingSecs`, the share of a core that the server needs to answer a Ping on each connection
+ * every 5 s.
  */
 export async function measureIdleSockets(
   options: EchoOptions,
@@ -98,7 +98,7 @@ async function startEcho(options: EchoOptions): Promise<{ child: ChildProcess; p
   return { child, port }
 }
 
-/** Measures inserting rows with the PostgreSQL driver alone, many rows per statement: CPU time of database and writer per row. */
+/** Measures inserts with the PostgreSQL driver alone, many rows per statement: CPU time of database and writer per row. */
 export async function measureRows(
   hub: BenchHub,
   load: RowLoad,
