@@ -10,8 +10,8 @@ const INSTALLED = [
 ]
 
 /**
- * Starts an installed Chromium, or else the Chromium of an npm package. If neither runs, it throws; `npm run test:setup` installs
- * Debian's Chromium.
+ * Starts an installed Chromium, or else the Chromium of an npm package. Throws if no Chromium runs; `npm run test:setup`
+ * installs Debian's Chromium.
  */
 export async function launchBrowser(): Promise<Browser> {
   const failures: string[] = []
@@ -33,7 +33,7 @@ function installed(): string | undefined {
 }
 
 async function fromNpm(): Promise<string> {
-  // The npm package unpacks the shared libraries that Chromium needs only if this variable says that it runs on AWS Lambda.
+  // The npm package unpacks Chromium's shared libraries only on AWS Lambda, which it recognizes by this variable.
   process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs22.x'
   const { default: packaged } = await import('@sparticuz/chromium')
   return packaged.executablePath()

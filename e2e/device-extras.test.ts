@@ -156,8 +156,8 @@ it("shows the device's web page in the new window, without the console's cookies
   resources.defer(() => void service.close())
   const { opened } = await openProxy()
   await opened.getByRole('heading', { name: 'Pump station' }).waitFor()
-  // The browser has the console's session cookie but does not send it to the device's host. The device's cookies do not reach the
-  // console's host.
+  // The browser has the console's session cookie but does not send it to the device's host. The device's cookies do not reach
+  // the console's host.
   const console = await page.context().cookies(page.url())
   const session = console.find(({ name }) => name === 'muster')!
   expect(session.value).toMatch(/^u_session_sk_/)
@@ -212,8 +212,8 @@ it('shows the whole id of a device in the audit log, with a copy button', async 
 const proxyButton = () => page.getByRole('button', { name: 'HTTP Proxy' })
 
 /**
- * Clicks the button HTTP Proxy. Resolves to the input of the action, the URL in its answer, and the new window once it has opened
- * that URL.
+ * Clicks the button HTTP Proxy. Resolves to the input of the action, the URL in its answer, and the new window once it has
+ * opened that URL.
  */
 async function openProxy(): Promise<{ asked: unknown; url: string; opened: Page }> {
   const [opened, response] = await Promise.all([

@@ -54,7 +54,7 @@ it('filters by conditions on properties, which are in the URL and can be removed
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByText('1,000 devices').waitFor()
   expect(page.url()).toBe(address)
-  // The focused button disappears together with the filter.
+  // The focused button disappears together with the filter, so the focus moves to the heading.
   expect(await page.evaluate('document.activeElement.innerText')).toBe('Devices')
 })
 
@@ -247,7 +247,7 @@ it('keeps rows in place when new devices belong before them, and shows those on 
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('button', { name: '1 new device, show', exact: true }).waitFor()
   await expectSame()
-  // Together with the device of the first refresh, these 59 devices are more than a page of 50.
+  // With the device added above, 60 devices are new. They do not fit into one page of 50.
   await addDevices(1_002, 1_060)
   await page.getByRole('button', { name: 'Refresh' }).click()
   await page.getByRole('button', { name: '60 new devices, show', exact: true }).waitFor()
@@ -296,8 +296,8 @@ it('keeps the table header visible, and never hides a focused element below it',
       .poll(
         async () => {
           await page.mouse.wheel(0, 3_000)
-          // While the page is at the top, the last rendered row may be a focused row from far below, which stays rendered. So its
-          // number does not count there.
+          // A focused row stays rendered even if it is far below the viewport. So the number of the last rendered row is
+          // ignored while the page is at the top.
           return (await page.evaluate('scrollY')) === 0 ? 0 : numberOf((await names()).at(-1)!)
         },
         { timeout: 30_000 },

@@ -29,7 +29,7 @@ beforeAll(async () => {
     `insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, name)
      select '${DEVICE}', project_id, 'd_pk_${'D'.repeat(22)}', sha256('D'), 'crane-gw-01' from project`,
   )
-  // Adds so many rows that a linked section can scroll to the top.
+  // Adds 15 properties and 14 connections, so that the page is long enough to scroll a linked section to the top.
   for (let n = 1; n <= 15; n++) await set(`crane.limit-${n}`, String(n))
   for (let n = 1; n <= 14; n++)
     await changeDatabase(
@@ -147,7 +147,7 @@ it.each([
   ['ev', 'Recent Events'],
   ['conn', 'Connections'],
 ])('scrolls to the section in the URL, #%s, when everything above it has loaded', async (id, title) => {
-  // Delays the answers for the sections above, so that these sections load last.
+  // Delays the answers for the sections above the linked one, so that they load last.
   for (const action of ['devices_QueryProperties', 'devices_GetProperty', 'devices_GetDetails'])
     await page.route(`**/invoke/${action}`, async route => {
       await new Promise(later => setTimeout(later, 700))
@@ -159,7 +159,7 @@ it.each([
   await page.locator('.anchor [aria-current]').getByText(title).waitFor()
   const top = `document.getElementById('${id}').getBoundingClientRect().top`
   const left = `document.documentElement.scrollHeight - innerHeight - scrollY`
-  // The section is right below the sticky header, unless the end of the page is reached before.
+  // The section is right below the sticky header, unless the page ends before the section reaches the header.
   await expect
     .poll(() => page.evaluate(`${left} < 2 ? ${top} < innerHeight : Math.abs(${top} - 112) < 3`))
     .toBe(true)
@@ -183,7 +183,7 @@ it('shows every section again once its query succeeds', async () => {
   await page.goto(address)
   const again = page.getByRole('button', { name: 'Try again' })
   await expect.poll(() => again.count()).toBe(3)
-  // Requests in flight when the route is removed would fail too, so this waits until none are in flight.
+  // A request in flight when the route is removed would fail too, so the test waits until no further requests arrive.
   let before = 0
   await expect
     .poll(
@@ -213,8 +213,8 @@ it('shows that the session has ended, with a link to sign in again', async () =>
     route.fulfill({ status: 401, json: { kind: 'Forbidden', message: 'Not logged in' } }),
   )
   const alert = page.getByRole('alert').filter({ hasText: 'Could not load the device.' })
-  // A refresh may still be answered by a request that was in flight before the route was set. So this refreshes until the alert
-  // appears.
+  // A refresh may share the answer of a request that was in flight before the route was set. So the test refreshes until the
+  // alert appears.
   await expect
     .poll(
       async () => {

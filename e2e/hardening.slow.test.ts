@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Writes a configuration file of the console with a banner and the other site's script. */
+/** Writes a configuration file of the console with a banner and the script of `site`. */
 async function configFile(banner: string): Promise<string> {
   const { path } = resources.use(await newFolder())
   const file = join(path, 'config.json')
@@ -112,7 +112,7 @@ async function shownNow(): Promise<string[]> {
 
 /**
  * Counts the hostile texts that a page shows, including further rows, collapsed parts and rows that appear on scrolling. First
- * waits until the page shows `least` of them, or ten if `least` is larger.
+ * waits until the page shows `least` hostile texts, but not more than ten.
  */
 async function shownOn(path: string, least: number): Promise<number> {
   await page.goto(`${stage.hub.url}${path}`)
@@ -143,8 +143,8 @@ async function shownOn(path: string, least: number): Promise<number> {
     return shown.size
   }
   await scrollThrough()
-  // A busy browser renders virtual rows some frames after a scroll, so the loop above may have missed some. Scrolls again until
-  // all are seen.
+  // A busy browser renders virtual rows some frames after a scroll, so one pass may miss rows. Scrolls again until `least`
+  // texts were seen.
   for (let pass = 0; pass < 20 && shown.size < least; pass++) {
     await page.evaluate(TO_TOP)
     await scrollThrough()
@@ -342,8 +342,8 @@ it('shows only the text and allowed tags of a hostile banner', async () => {
   await settled()
   expect((await bannerTags()).filter(tag => !/^(A|B|STRONG|EM|CODE|BR)$/.test(tag))).toEqual([])
   expect(await intruders()).toEqual([])
-  // The sanitizer parses the banner in a separate document, where the browser blocks its scripts and reports them. These reports
-  // are expected.
+  // The sanitizer parses the banner in a separate document. There the browser blocks the banner's scripts and reports policy
+  // violations. These reports are expected.
   const isStopped = (what: string) => /^the policy stopped|Content Security Policy/.test(what)
   expect(noticed().filter(what => !isStopped(what))).toEqual([])
 })
@@ -414,7 +414,8 @@ it('redirects only to pages of this site after signing in', async () => {
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     const { origin, pathname } = new URL(page.url())
     expect({ redirect, origin }).toEqual({ redirect, origin: stage.hub.url })
-    // Redirects to paths of the hub are followed, even if no page exists there. All other redirects lead to the start page.
+    // A value that starts with `/%` or `/.` is a path of the hub. It is followed, even if the hub has no such page. All other
+    // values lead to the start page.
     if (!/^\/[%.]/.test(redirect))
       expect({ redirect, pathname }).toEqual({ redirect, pathname: expect.stringMatching(start) })
   }
@@ -533,7 +534,7 @@ it('leaks the JWT of a mailed link neither in a Referer header nor in the log', 
   expect(sent.length).toBeGreaterThan(5)
   for (const { url, headers } of sent)
     expect({ url, referer: headers.referer || undefined }).toEqual({ url, referer: undefined })
-  // Writes still have an `Origin` header, which the hub checks.
+  // POST requests have no `Referer` header, but they have the `Origin` header that the hub checks.
   const writes = sent.filter(({ method }) => method === 'POST')
   expect(writes.length).toBeGreaterThan(0)
   for (const { headers } of writes) expect(headers.origin).toBe(stage.hub.url)

@@ -165,8 +165,8 @@ export function firstToken({ dataDir }: Pick<HubChild, 'dataDir'>): string {
 }
 
 /**
- * Folder of the embedded database that belongs to a data folder. If the hub stored it outside of the data folder, the file
- * `elsewhere` has the path.
+ * Folder of the embedded database that belongs to a data folder. If the hub stored the database outside of the data folder, the
+ * file `postgres/elsewhere` in the data folder has the path.
  */
 export async function databaseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, 'postgres')
@@ -221,7 +221,7 @@ export function descendantsOf(pid: number): number[] {
   return found
 }
 
-/** Process ids of the database server of a data folder: first the server itself, then its watchdog shells. */
+/** Process ids of the database server of a data folder (`server`) and of its watchdog shells (`shells`). */
 export async function databaseProcesses(dataDir: string): Promise<{ server: number[]; shells: number[] }> {
   const data = join(await databaseHome(dataDir), 'data')
   const found = processes().filter(({ state, command }) => state !== 'Z' && command.includes(`-D ${data} `))

@@ -226,7 +226,7 @@ it.runIf(process.platform === 'linux')('a hub keeps running when its log cannot 
   const isReady = async (): Promise<boolean> =>
     (await fetch(`${hub.url}/readyz`).catch(() => undefined))?.ok ?? false
   await until('it is ready', isReady, 60_000)
-  // Each refused connection writes a line to the log, which fails here.
+  // A refused connection makes the hub write a line to its log. The log is `/dev/full`, so the write fails.
   await expect(connectDevice({ url: hub.url, token: newId('deployment') })).rejects.toThrow()
   expect(await isReady()).toBe(true)
   hub.kill('SIGTERM')
@@ -245,7 +245,7 @@ it.runIf(process.platform === 'linux')(
     const env = { MUSTER_LOG_LEVEL: 'debug' }
     await using hub = await startedHub({ dataDir: join(folder.path, 'data'), shell, env })
     const statusOf = async (): Promise<number> => (await fetch(`${hub.url}/healthz`)).status
-    // Each request writes a line to the log. The pipe's buffer is full after a few hundred.
+    // Each request writes a line to the log. The pipe's buffer is full after a few hundred lines.
     for (let call = 0; call < 1_000; call++) expect(await statusOf()).toBe(200)
     const from = performance.now()
     for (let call = 0; call < 10; call++) expect(await statusOf()).toBe(200)
@@ -358,7 +358,7 @@ describe('a hub that is killed', () => {
       5_000,
     )
     expect(existsSync(join(await databaseHome(dataDir), 'data/postmaster.pid'))).toBe(false)
-    // The next start of the hub would remove this folder, but this test does not start the hub again.
+    // The next start of the hub would remove the socket folder, but this test does not start the hub again.
     await rm(await socketDirOf(dataDir), { recursive: true })
   })
 
@@ -571,8 +571,8 @@ describe.runIf(isRoot)('as root', () => {
       expect(existsSync(await socketDirOf(dataDir))).toBe(true)
       await signedIn(running)
       await running[Symbol.asyncDispose]()
-      // The copy must not start with the original's database after the original has stopped either. With its own copy of the
-      // database it starts.
+      // A hub on the copy does not start with the original's database, even after the original hub has stopped. With its own
+      // copy of the database it starts.
       const instead = await spawnHub({ dataDir: copy })
       expect((await instead.exited).code).toBe(1)
       const copiedFiles = `${dirname(home)}.copy`
@@ -673,7 +673,7 @@ function commandOf(pid: number): string {
   }
 }
 
-/** Signs in as the first administrator through an HTTP agent that may reuse a connection. Resolves to the status of the answer. */
+/** Signs in as the first administrator through an HTTP agent that may reuse a connection. Resolves to the status code. */
 async function signInOver(agent: Agent, { url, dataDir }: HubChild): Promise<number> {
   const { email, password } = await adminOf(dataDir)
   const headers = { 'content-type': 'application/json' }

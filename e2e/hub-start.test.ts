@@ -72,7 +72,7 @@ describe('the first start', () => {
     expect(stdout + hub.stderr()).not.toContain(admin.password)
     expect(stdout + hub.stderr()).not.toContain(token)
 
-    // The credentials in the file work.
+    // The credentials in `initial-admin.json` work.
     const device = await connectDevice({ url: hub.url, token })
     const invoke = await signedIn(hub)
     const { organizations } = await invoke('users_QueryOrganizations', {
@@ -81,7 +81,7 @@ describe('the first start', () => {
     expect(organizations).toHaveLength(1)
     await device[Symbol.asyncDispose]()
 
-    // The hub's database role owns no tables.
+    // The hub connects only as `muster_hub`, the role that owns no tables.
     await using database = await databaseOf(dataDir)
     const { rows: roles } = await database.query(
       `select distinct usename as role from pg_stat_activity where application_name = 'muster'`,

@@ -115,7 +115,7 @@ it('keeps the filter usable when its list cannot be loaded', async () => {
     expect(await page.getByText('Something went wrong!').count()).toBe(0)
     expect(await box.inputValue()).toBe('first')
     await expectGoodScreen(page, `filter-failed-${label.split(' ').at(-1)}`)
-    // After a reload with a filter in the URL there is no earlier list to show.
+    // After a reload with a filter in the URL, the page has no earlier list to show. It shows no skeleton rows either.
     await page.reload()
     await alert.waitFor()
     expect(await page.getByRole('table').locator('.skel').count()).toBe(0)
@@ -318,7 +318,7 @@ it('C5: corrects the organization in the URL of a project and a repository', asy
     await page.waitForURL(`${stage.hub.url}/${organizationId}/${path}`)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     await expect.poll(() => current.innerText()).toBe(own)
-    // The wrong URL is not in the browser's history.
+    // The URL with the wrong organization is not in the browser's history.
     await page.goBack()
     await page.waitForURL(`${stage.hub.url}/${elsewhere}/projects`)
   }
@@ -339,7 +339,8 @@ it('shows an error when code cannot be loaded while the hub is unreachable, and 
   await page.keyboard.press('Control+k')
   const alert = page.getByRole('alert').filter({ hasText: 'Could not open the search' })
   await alert.getByText('The hub could not be reached.').waitFor()
-  // Chromium caches the failed import, so the console reloads the page later. That would close the notice too.
+  // Chromium caches the failed import, so the console later reloads the page to import again. The reload would close the
+  // notice, so the test dismisses the notice before.
   await alert.getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
   await page.getByRole('link', { name: 'Security' }).click()

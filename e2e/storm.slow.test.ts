@@ -7,7 +7,7 @@ import { databaseOf, firstToken, type HubChild, newFolder, startedHub } from './
 const DEVICES = 300
 const REPORTING = 20
 
-/** A device of the fleet that reconnects and publishes events again that were not acknowledged. */
+/** A device of the fleet. It reconnects, and publishes unacknowledged events again. */
 class StormDevice {
   readonly acknowledged: string[] = []
   refusals = 0

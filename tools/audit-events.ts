@@ -1,10 +1,10 @@
 /**
- * Table of the audit events for docs/api.md, from the text of `apps/hub/src/audit/events.ts`. Throws for an event whose docstring does
- * not begin with "Written by", and for one that no other source names.
+ * Table of the audit events for docs/api.md. `declarations` is the text of `apps/hub/src/audit/events.ts`. Throws for an event
+ * whose docstring does not begin with "Written by", and for an event whose name is missing from all texts in `otherSources`.
  */
 export function auditEventsMarkdown(declarations: string, otherSources: readonly string[]): string {
   const [, body = ''] = /^export type AuditEvents = \{\n(.*?)^\}/ms.exec(declarations) ?? []
-  // Docstrings and events begin with two spaces, further lines of an event with more.
+  // The first line of a docstring or an event is indented by two spaces. The further lines of an event are indented by more.
   const parts = body.split(/^ {2}(?=[/\w])/m)
   const rows = parts.flatMap((part, at) => {
     const [, name, data] = /^(\w+):(.*)/s.exec(part) ?? []

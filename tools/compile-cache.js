@@ -1,6 +1,6 @@
-// First import of all programs. Caches compiled code: without the cache, stripping types takes half of a program's start-up time
-// and 25 MiB of memory. Node finds cached code by the text of its source. The cache is below this checkout and not in a shared
-// temporary folder, because Node executes the cached code and other accounts could plant some there.
+// First import of all programs. Caches compiled code: without the cache, stripping types takes half of a program's start-up
+// time and 25 MiB of memory. Node finds cached code by the text of its source. Node executes the code in the cache, so the
+// cache is below this checkout. In a shared temporary folder, other accounts could plant code.
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 

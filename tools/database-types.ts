@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** TypeScript types for each PostgreSQL type: for reading, and for writing if it differs. */
+/** TypeScript types for each PostgreSQL type: `read` for selected values, and `write` for written values if they differ. */
 const TYPES: Record<string, { read: string; write?: string }> = {
   text: { read: 'string' },
   bytea: { read: 'Buffer' },

@@ -1,5 +1,5 @@
-// `npm run dev`: starts a hub with its database, a simulated fleet and seeded people, and the console with hot reload. The hub is restarted
-// when its sources change. Ctrl-C stops everything; the data stay in .muster-dev.
+// `npm run dev`: starts a hub with its database, a simulated fleet and seeded people, and the console with hot reload. The hub
+// is restarted when its sources change. Ctrl-C stops the hub and the console; the data stay in .muster-dev.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'

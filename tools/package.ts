@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'vite'
 
 const root = join(import.meta.dirname, '..')
-/** Code at the start of each file, which refuses an older Node with a one-line message. */
+/** Code at the start of each bundle. With a Node older than 24 it prints a one-line message and exits. */
 const requireNode = readFileSync(join(import.meta.dirname, 'require-node.js'), 'utf8')
 const outDir = resolve(process.argv[2] ?? join(root, 'dist'))
 

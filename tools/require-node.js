@@ -1,5 +1,5 @@
 // First import of all programs. Checks the Node version before any code that an older Node cannot parse. `tools/package.ts`
-// prepends this text to packed files, so a block keeps its variables out of their scope.
+// prepends this text to bundles. The block keeps the variables of this text out of the bundle's scope.
 {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 24) {
@@ -9,7 +9,7 @@
     process.exit(1)
   }
   // Node before 24.5 trusts the system's certificate authorities only with a command-line option, and before 24.3 it warns
-  // about type stripping. Both matter because 24.0.0 is the newest Node 24 on npm for macOS.
+  // about type stripping. Both versions matter, because 24.0.0 is the newest Node 24 on npm for macOS.
   const options = ['--use-system-ca', '--disable-warning=ExperimentalWarning']
   if (major === 24 && minor < 5 && !options.every(option => process.execArgv.includes(option)))
     process.execve(
