@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '@muster/testkit'
 import { expect } from 'vitest'
-import { databaseHome, databaseProcesses } from './hub-child.ts'
+import { databaseHome, databaseProcesses, type HubChildOptions, spawnHub } from './hub-child.ts'
 
 /** Waits until the database server of a hub has ended, and checks that no socket folder and no lock are left. */
 export async function expectNothingLeft(dataDir: string, socketDir: string): Promise<void> {
@@ -19,4 +19,18 @@ export async function expectNothingLeft(dataDir: string, socketDir: string): Pro
 /** The folder with the socket of a hub's database server. */
 export async function socketDirOf(dataDir: string): Promise<string> {
   return readFile(join(await databaseHome(dataDir), 'socket'), 'utf8')
+}
+
+/** Runs the hub until it exits with an error. Expects a single line on standard error and returns it. */
+export async function complaint(start: HubChildOptions): Promise<string> {
+  const hub = await spawnHub(start)
+  const { code, signal } = await hub.exited
+  const lines = hub
+    .stderr()
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('{"level":"info"'))
+  expect({ code, signal, lines }).toMatchObject({ code: 1, signal: null, lines: [expect.any(String)] })
+  expect(performance.now() - hub.startedAt).toBeLessThan(15_000)
+  expect(hub.stdout()).toBe('')
+  return lines[0]!
 }

@@ -1,0 +1,144 @@
+// Starts of hubs that take many seconds each. Short ones are in `hub-start.test.ts`.
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { chown, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
+import { createLog } from '@muster/hub/log'
+import { until } from '@muster/testkit'
+import { connectDevice } from '@muster/testkit/device'
+import { describe, expect, it } from 'vitest'
+import { complaint } from './ended-hub.ts'
+import { adminOf, databaseHome, firstToken, newFolder, signedIn, spawnHub, startedHub } from './hub-child.ts'
+
+const isRoot = process.getuid?.() === 0
+
+describe('the first start', () => {
+  it('that is interrupted does not block the next start', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    for (const [signal, after] of [
+      ['SIGKILL', 'data.init'],
+      ['SIGTERM', 'data'],
+      ['SIGKILL', 'data/postmaster.pid'],
+    ] as const) {
+      const hub = await spawnHub({ dataDir })
+      await until(`${after} exists`, async () => existsSync(join(await databaseHome(dataDir), after)), 30_000)
+      hub.kill(signal)
+      await hub.exited
+    }
+    await using hub = await startedHub({ dataDir })
+    await signedIn(hub)
+  })
+})
+
+describe('a start fails with one line', () => {
+  it.runIf(isRoot)('O2: if an earlier start as root gave the database to another account', async () => {
+    await using folder = await newFolder()
+    // Uses the account `daemon`, because PostgreSQL needs a user id that has a name.
+    const account = { uid: 1, gid: 1 }
+    const dataDir = join(folder.path, 'data')
+    await mkdir(dataDir)
+    await chown(dataDir, account.uid, account.gid)
+    const own = await startedHub({ dataDir, account })
+    const admin = await adminOf(dataDir)
+    await own[Symbol.asyncDispose]()
+    const asRoot = await startedHub({ dataDir })
+    await asRoot[Symbol.asyncDispose]()
+    const home = await databaseHome(dataDir)
+    const before = await readdir(home)
+    const { uid } = statSync(join(home, 'data'))
+    expect(await complaint({ dataDir, account })).toBe(
+      `${home}/data/PG_VERSION belongs to another account (user id ${uid}, the hub runs as 1): start the hub under the account that started it last (with sudo, if that was used), or give its files to this one: sudo chown -R 1 ${dataDir}`,
+    )
+    expect(await readdir(home)).toEqual(before)
+    // Runs the command that the error message suggests. The hub then starts.
+    spawnSync('chown', ['-R', '1', dataDir])
+    await using again = await startedHub({ dataDir, account })
+    expect(await adminOf(dataDir)).toEqual(admin)
+    await signedIn(again)
+  })
+
+  it('in all but one of four hubs that start at once with the same data folder', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const hubs = await Promise.all(Array.from({ length: 4 }, () => spawnHub({ dataDir })))
+    const over = await Promise.all(
+      hubs.map(hub => Promise.race([hub.exited, hub.ready().then(() => undefined)]).catch(() => hub.exited)),
+    )
+    expect(over.filter(end => end === undefined)).toHaveLength(1)
+    expect(over.filter(end => end?.code === 1)).toHaveLength(3)
+    for (const [index, hub] of hubs.entries())
+      if (over[index]) expect(hub.stderr()).toContain('in use by the hub')
+    await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+  })
+})
+
+describe('an external PostgreSQL', () => {
+  it('gets the same schema and serves several hubs that start at the same moment', async () => {
+    await using folder = await newFolder()
+    const base = join(folder.path, 'other')
+    await mkdir(base, { mode: 0o755 })
+    await using other = await startEmbeddedDatabase(base, createLog('error'))
+    const { host, user, password, database } = other.access.owner as Record<string, string>
+    const login = `${user}:${password}@${encodeURIComponent(host!)}`
+    const env = {
+      MUSTER_DATABASE_URL: `postgresql://${login}/${database}`,
+      MUSTER_INSTANCE_KEY: 'ab'.repeat(32),
+    }
+
+    const hubs = await Promise.all(
+      ['a', 'b', 'c'].map(name =>
+        spawnHub({ dataDir: join(folder.path, name), env: { ...env, MUSTER_NODE_NAME: name } }),
+      ),
+    )
+    await Promise.all(hubs.map(hub => hub.ready()))
+    const first = hubs.filter(({ dataDir }) => existsSync(join(dataDir, 'initial-admin.json')))
+    expect(first).toHaveLength(1)
+    expect(hubs.map(hub => hub.logged('migrated').length).toSorted()).toEqual([0, 0, expect.any(Number)])
+    for (const { dataDir, stdout } of hubs) {
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+      const hasFile = existsSync(join(dataDir, 'initial-admin.json'))
+      expect(stdout().includes('initial-admin.json')).toBe(hasFile)
+    }
+    const token = firstToken(first[0]!)
+    await using device = await connectDevice({ url: hubs[2]!.url, token })
+    const { deviceId } = device
+    await device.invoke('devices_SetProperty', { deviceId, name: 'a', value: 1 })
+    const invoke = await signedIn(first[0]!)
+    expect(await invoke('devices_GetDetails', { deviceId })).toMatchObject({
+      isConnected: true,
+      connections: [{ nodeName: 'c' }],
+    })
+
+    const otherHub = await spawnHub({
+      dataDir: join(folder.path, 'e'),
+      env: { ...env, MUSTER_INSTANCE_KEY: '' },
+    })
+    expect((await otherHub.exited).code).toBe(1)
+    expect(otherHub.stderr()).toBe(
+      'MUSTER_INSTANCE_KEY: found another key than the running nodes have, expected the same one on every node.\n',
+    )
+    await Promise.all(hubs.map(hub => hub[Symbol.asyncDispose]()))
+    const changed = { ...env, MUSTER_INSTANCE_KEY: 'cd'.repeat(32) }
+    await (await startedHub({ dataDir: join(folder.path, 'a'), env: changed }))[Symbol.asyncDispose]()
+
+    const wrong = `postgresql://${user}:wrong@${encodeURIComponent(host!)}`
+    for (const [url, why] of [
+      [`${wrong}/${database}`, 'password authentication failed'],
+      [`postgresql://${login}/nothing`, 'database "nothing" does not exist'],
+      [`postgresql://${user}@${encodeURIComponent(host!)}/${database}`, 'password'],
+      [
+        `postgresql://muster_hub:${(other.access.hub as { password: string }).password}@${encodeURIComponent(host!)}/${database}`,
+        "tables are another user's",
+      ],
+    ] as const) {
+      const hub = await spawnHub({ dataDir: join(folder.path, 'd'), env: { MUSTER_DATABASE_URL: url } })
+      expect((await hub.exited).code).toBe(1)
+      const lines = hub.stderr().trim().split('\n')
+      expect(lines).toEqual([expect.stringMatching(/^MUSTER_DATABASE_URL: found .*, expected /)])
+      expect(lines[0]).toContain(why)
+      expect(lines[0]).not.toContain(password!)
+    }
+  })
+})
