@@ -23,9 +23,9 @@ const NGINX_PORTS = { files: 18_880, front: 18_881 }
 
 /**
  * Measures uploads and downloads of blobs in the hub's local folder (goals P12, P13). Compares uploads by curl with hashing a
- * stream and writing it to a file. Compares downloads with @fastify/static and with nginx serving files itself. Rounds of the
- * hub and of the compared program alternate. Also measures the growth of the hub's memory during a large upload and download.
- * Argument: size of the large file in MiB (default 1024).
+ * stream and writing it to a file. Compares downloads with @fastify/static and with nginx serving files itself. Measurements of
+ * the hub and of the compared program alternate. Also measures the growth of the hub's memory during a large upload and
+ * download. Argument: size of the large file in MiB (default 1024).
  */
 export async function blobs(largeMib = '1024'): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-bench-blobs-'))
@@ -224,7 +224,7 @@ async function memory(hub: BenchHub, world: World, folder: string, sizeMib: numb
 
 type LocalFile = { path: string; sizeBytes: number; digest: string }
 
-/** Creates a file of `sizeMib` with random content, so that no round reuses a blob. */
+/** Creates a file of `sizeMib` with random content, so that no measurement reuses a blob. */
 async function makeFile(folder: string, sizeMib: number): Promise<LocalFile> {
   const path = join(folder, 'file')
   const block = randomBytes(MIB)

@@ -27,8 +27,8 @@ const TRIAL = { secs: 5, perSec: 1_000 }
 const PROXY_SECRET = 'the bench is its own proxy, with a secret of its own'
 
 /**
- * Floods the hub with wrong sign-ins: to one account from one client IP, and to invented accounts from many client IPs. Measures
- * the time until scheduled events are acknowledged, in alternating rounds with and without flood (second half of goal P19).
+ * Floods the hub with wrong sign-ins: to one account from one client IP, and to invented accounts from many client IPs.
+ * Measures the time until scheduled events are acknowledged, alternately with and without flood (second half of goal P19).
  */
 export async function flood(): Promise<void> {
   // The hub trusts this bench as its proxy, so that the client can send any client IP in `X-Forwarded-For`.

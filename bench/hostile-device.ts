@@ -30,8 +30,8 @@ const KINDS: HostileKind[] = [
 
 /**
  * Runs one hostile device of each kind beside 100 normal devices and measures its effect on them. The p99 of their
- * acknowledgements may be at most twice the p99 without the hostile device, and none of their events may be refused. Meanwhile
- * another normal device writes a large value, and users sign in.
+ * acknowledgements may be at most twice the p99 without the hostile device, and none of their events may be refused. During
+ * each measurement another normal device writes a large value, and users sign in.
  */
 export async function hostileDevice(): Promise<void> {
   await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'error' })

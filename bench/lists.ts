@@ -159,8 +159,8 @@ async function measureEvents(hub: BenchHub): Promise<void> {
 }
 
 /**
- * Measures devices that publish one event after the other while the oldest day of events is dropped. The hub's job uses the
- * same statement.
+ * Measures devices that publish one event after the other while the oldest day of events is dropped. The hub's job also drops
+ * days with `maintain_partitions`.
  */
 async function measureDrop(hub: BenchHub): Promise<void> {
   const devices = await Promise.all(

@@ -10,8 +10,8 @@ export function treeProcessorSecs(pid: number): number {
 }
 
 /**
- * Runs `work` and measures the foreign load of the machine meanwhile: the number of cores used by processes other than this
- * process and its descendants.
+ * Runs `work` and measures the foreign load of the machine while `work` runs: the number of cores used by processes other than
+ * this process and its descendants.
  */
 export async function withForeignCores<Result>(
   work: () => Promise<Result>,

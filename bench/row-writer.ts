@@ -10,8 +10,8 @@ export type RowLoad = {
   batch: number
   connections: number
   /**
-   * Number of the first event. It is above the numbers that the bench's devices use, so that the ids are new but in the same
-   * range.
+   * Number of the first event, below 2^32 as `eventSuffix` requires. It is above the numbers that the bench's devices use, so
+   * that no event id is used twice.
    */
   first: number
 }

@@ -22,7 +22,7 @@ export type Transfer = { target: Target; bytes: number; isUpload: boolean }
 /** Streams that are opened and never read. */
 export type Stalls = { target: Target; path: string; count: number }
 
-/** Warm-up in milliseconds before counting starts. Meanwhile the flow-control windows grow and code is compiled. */
+/** Warm-up in milliseconds before counting starts. During the warm-up the flow-control windows grow and code is compiled. */
 const WARM_UP_MS = 1_000
 
 const stalled: Socket[] = []

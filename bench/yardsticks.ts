@@ -13,7 +13,10 @@ import type { ConnectRun, LoadCommand, PublishRun } from './load-client.ts'
 import { residentKiB, treeProcessorSecs, withForeignCores } from './processes.ts'
 import type { RowLoad, RowRun } from './row-writer.ts'
 
-/** Limit of CPU load by other processes, in cores. A round above the limit is repeated, `SPARE_ROUNDS` times at most in all. */
+/**
+ * Limit of CPU load by other processes, in cores. A measurement above the limit is repeated, `SPARE_ROUNDS` times at most in
+ * all.
+ */
 const MAX_FOREIGN_CORES = 0.1
 const SPARE_ROUNDS = 2
 /** Numbers of the first events of `measureRows` and of `measureCopy`, above the numbers that a bench's devices use. */
@@ -160,8 +163,8 @@ function line(deviceIds: string[], number: number, at: Date): string {
 }
 
 /**
- * Runs rounds until `count` of them had little foreign load, with at most `SPARE_ROUNDS` more than `count`. Returns the `count`
- * rounds with the least foreign load, and the largest foreign load among the returned rounds.
+ * Repeats a measurement (`round`) until `count` runs of it had little foreign load, with at most `SPARE_ROUNDS` more runs than
+ * `count`. Returns the `count` runs with the least foreign load, and the largest foreign load among the returned runs.
  */
 export async function quietRounds<Row>(
   count: number,
@@ -175,7 +178,7 @@ export async function quietRounds<Row>(
   return { rows: kept.map(({ result }) => result), foreignCores: kept.at(-1)!.foreignCores }
 }
 
-/** Median of a figure over rounds. */
+/** Median of a figure over the runs of a measurement. */
 export function middle<Row>(rows: Row[], figure: (row: Row) => number): number {
   return median(rows.map(figure))
 }

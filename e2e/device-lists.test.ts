@@ -307,7 +307,8 @@ it('keeps the table header visible, and never hides a focused element below it',
     // The header sticks right below the top bar.
     expect(head).toMatchObject({ y: 56, height: 36 })
     const rows = page.locator('tr[data-index]')
-    // Smooth scrolling continues after the wheel events, and a row that leaves the viewport meanwhile has no bounding box.
+    // Smooth scrolling continues after the wheel events, and a row that leaves the viewport during the scrolling has no
+    // bounding box.
     await expect
       .poll(async () => {
         const view = await rows.nth(20).getByRole('link', { name: /^View/ }).boundingBox()

@@ -45,7 +45,7 @@ async function configFile(banner: string): Promise<string> {
   return file
 }
 
-/** Starts another origin with a script that counts its runs and sends a request to its own site. */
+/** Starts a server at another origin. Its script counts its runs and sends a request to that server. */
 async function otherSite() {
   const asked: string[] = []
   const server = createServer((request, response) => {

@@ -88,7 +88,7 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   const head = page.locator('.dhead')
   await head.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 })
   await page.getByRole('heading', { name: 'System Info' }).waitFor()
-  await page.locator('#sys').getByText('dev.nexigon.system.info').waitFor()
+  await page.locator('#props').getByText('dev.nexigon.system.info').waitFor()
 
   expect((await agentCommand(['device', 'id', '--config', config])).trim()).toMatch(
     /d_[1-9A-HJ-NP-Za-km-z]{22}/,

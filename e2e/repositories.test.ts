@@ -19,7 +19,7 @@ const LONG_FILENAME = `boot/${'x'.repeat(60)}/überlanger name <b>fett 🚜.bin`
 
 let stage: Stage
 let page: Page
-/** Second tab of the same person, which must show the changes made in the first tab. */
+/** Second tab of the signed-in person, which must show the changes made in the first tab. */
 let other: Page
 let organizationId: string
 let repositoryId: string
@@ -44,7 +44,7 @@ it('leads from the top bar to the repositories, with a hint how to begin', async
   await page.getByRole('heading', { level: 2, name: 'Create your first repository' }).waitFor()
   expect(await nav.getByRole('link', { name: 'Repositories' }).getAttribute('aria-current')).toBe('page')
   await expectGoodScreen(page, 'repositories-empty')
-  // The path without a trailing slash leads to the same page.
+  // The path without a trailing slash leads to this page as well.
   await other.goto(`${stage.hub.url}/${organizationId}/repositories`)
   await other.getByRole('heading', { level: 2, name: 'Create your first repository' }).waitFor()
 })

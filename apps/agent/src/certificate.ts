@@ -83,7 +83,7 @@ export function certificateFingerprint(pem: string): string {
  * certificate for the stored key. Agents that start at the same time end up with the same pair.
  */
 async function readOrCreate(certificatePath: string, keyPath: string): Promise<DeviceCertificate> {
-  // Reads the certificate before the key. Otherwise a pair that another agent stores meanwhile could look like a
+  // Reads the certificate before the key. Otherwise a pair that another agent stores between the two reads could look like a
   // certificate without its key.
   const certificatePem = await readIfThere('ssl-cert', certificatePath)
   const found = await readIfThere('ssl-key', keyPath)

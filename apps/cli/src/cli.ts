@@ -71,8 +71,8 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
   const optionsOf = (command: Command) => command.optsWithGlobals<GlobalOptions>()
   const isJson = (command: Command) => optionsOf(command).json === true
   let found: Promise<Access> | undefined
-  // Hub and token are read once. Otherwise a configuration file that changes meanwhile could send later requests of the command
-  // to another hub.
+  // Hub and token are read once. Otherwise a configuration file that changes while the command runs could send its later
+  // requests to another hub.
   const access = (command: Command) => (found ??= readAccess(optionsOf(command), streams.environment))
   const invokeAt: CommandContext['invokeAt'] = async ({ hubUrl, token }, name, input) => {
     trustSystemAuthorities(hubUrl)

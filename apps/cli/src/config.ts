@@ -28,9 +28,10 @@ export function homeConfigPath(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Finds hub and token in the options, else in the environment, else in a file. This is the file of `--config`, or without that
- * option the first existing one of `.muster-cli.toml` in the current folder, the file of `muster login`, and the files of the
- * published Nexigon CLI (protocol 7.1). Throws `CliError` with the found and the expected value.
+ * Finds hub and token in the options, else in the environment, else in a file. With `--config` only the named file is read.
+ * Without that option the first existing file is read: `.muster-cli.toml` in the current folder, the file of `muster login`, or
+ * a file of the published Nexigon CLI (protocol 7.1). Throws `CliError` if hub or token is missing or invalid, or if the file
+ * cannot be read or parsed.
  */
 export async function readAccess(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Access> {
   const given = {

@@ -21,8 +21,8 @@ const ALGORITHMS = new Map([
 ])
 
 /**
- * Downloads a blob into a file. Continues `<path>.part` of an earlier call. The partial file is renamed to `path` only if size
- * and digest match those of the hub. Throws `CliError`.
+ * Downloads a blob into a file. Continues `<path>.part` of an earlier call. The partial file is renamed to `path` only if it
+ * has the size and digest that the hub reports. Throws `CliError`.
  */
 export async function download(
   context: CommandContext,

@@ -4,7 +4,7 @@ import { readLocalStorage, writeLocalStorage } from './lib/local-storage.ts'
 /** The chosen colour theme; `system` follows the operating system. */
 export type Theme = 'system' | 'light' | 'dark'
 
-// The script in index.html reads the same key before the first paint.
+// The script in index.html reads this key before the first paint.
 const KEY = 'muster.theme'
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)')
 const chosen = externalStore(read())

@@ -81,7 +81,8 @@ const LimitSettings = Object.fromEntries(
 )
 
 /**
- * Settings of the hub without the limits: environment name, shape and default. The error of a shape describes the expected value.
+ * Settings of the hub, except for the limits, which are in `LimitSettings`. Each setting has the name of its environment
+ * variable, a zod schema and a default. The error message of the zod schema describes the expected value.
  */
 const Settings = z.object({
   MUSTER_PORT: wholeNumber(0, 65535, 'a port number').default(6878),

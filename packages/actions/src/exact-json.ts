@@ -54,7 +54,7 @@ const PLACEHOLDER = new RegExp(`"${MARK}:(\\d+)"`, 'g')
 /** Texts collected by the running `stringify` call. A replacer would avoid this global but doubles the time. */
 let texts: string[] | undefined
 
-/** `JSON.stringify` with every `RawJson` inside replaced by its own text. */
+/** `JSON.stringify` with every `RawJson` inside replaced by its `text`. */
 export function stringify(value: unknown): string {
   const raw: string[] = []
   texts = raw
@@ -79,9 +79,9 @@ export function parseExact(text: string): unknown {
 const MAY_BE_LONG = /[\d.]{16}|\d[eE][+-]?\d{3}/
 
 /**
- * `JSON.parse` that rounds no number: a number that a double cannot represent exactly becomes a `RawJson`, all others
- * become numbers (`1.0` becomes 1). Nearly as fast as `JSON.parse` for texts without long numbers. In browsers without
- * `context.source` numbers are rounded.
+ * Like `JSON.parse`, but a number that a double cannot represent exactly becomes a `RawJson`. All other numbers become
+ * JavaScript numbers (`1.0` becomes 1). Nearly as fast as `JSON.parse` for texts without long numbers. In a browser without
+ * `context.source`, which gives a reviver the text of a number, such numbers are rounded.
  */
 export function parseLossless(text: string): unknown {
   if (!MAY_BE_LONG.test(text)) return JSON.parse(text)

@@ -4,7 +4,7 @@ import type { Action } from './define.ts'
 import { MAX_ACTION_BODY_BYTES } from './limits.ts'
 import { actions } from './registry.ts'
 
-/** Length in bytes of the longest text that fits into an action body with the rest of an input. */
+/** Length in bytes of the longest text in an action body. 1 KiB of the body is left for the other fields of the input. */
 const LONGEST = MAX_ACTION_BODY_BYTES - 1024
 
 /** Texts that cause much backtracking in careless regular expressions. Each is as long as an action body allows. */

@@ -177,7 +177,7 @@ export const S3 = {
     .meta({ pattern: `^[${BLANKS}]*[a-z0-9][a-z0-9.-]{1,61}[a-z0-9][${BLANKS}]*$` }),
   region: text(64).regex(/^[a-zA-Z0-9-]+$/, 'expected letters, digits and dashes'),
   prefix: text(MAX_PREFIX_LENGTH)
-    // `text()` has already refused texts of more than twice the limit, so the checks below skip these.
+    // `text()` has already refused texts of more than twice the limit, so the checks below skip such texts.
     .refine(
       value => value.length > 2 * MAX_PREFIX_LENGTH || !/[\p{Cc}\\]/u.test(value),
       'must not contain control characters or backslashes',

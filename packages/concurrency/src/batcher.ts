@@ -86,7 +86,10 @@ export class Batcher<Item> {
     else this.#weightByOwner.set(owner, now)
   }
 
-  /** Starts the next batch after this event-loop turn, or after the rest of `lingerMs`, so that more items join it. */
+  /**
+   * Starts the next batch after this event-loop turn, or when `lingerMs` has passed since the last start, so that more items
+   * join it.
+   */
   #schedule(): void {
     if (this.#isScheduled || this.#running >= this.#options.parallel || this.#waiting.length === 0) return
     this.#isScheduled = true

@@ -33,7 +33,10 @@ export class ChannelInput implements WheelEntry {
   #arriving: Uint8Array | undefined = undefined
   #inbox: ByteQueue | undefined = undefined
   #reader: Reader | undefined = undefined
-  /** Round of the timer wheel in which the idle time was first found to have passed; 0 until then. */
+  /**
+   * Value of `Wheel.rounds`, which counts the firings of the wheel's timer, when the idle time was first found to have passed.
+   * 0 until then.
+   */
   #idleRound = 0
 
   constructor(core: ChannelState) {
@@ -50,7 +53,7 @@ export class ChannelInput implements WheelEntry {
     const length = message.length - FRAME.dataHeaderBytes
     if (!this.window.arrived(length)) return false
     // Data that arrives after this side stopped reading or the peer ended its data is dropped, as long as the old credit covers
-    // it. Current Nexigon agents do the same.
+    // it. Current Nexigon agents drop such data as well.
     if (this.hasSentStop || this.hasPeerEnded) return true
     if (this.wheelTick > 0) this.endAfterIdle()
     if (length === 0) {
@@ -87,7 +90,10 @@ export class ChannelInput implements WheelEntry {
     this.#announceEnd()
   }
 
-  /** Handles ChannelClose of a peer of unknown age: ends the peer's data once no data has arrived for `STOP_IDLE_MS`. */
+  /**
+   * Handles ChannelClose of a peer whose generation (`peerAge`) is unknown: ends the peer's data once no data has arrived for
+   * `STOP_IDLE_MS`.
+   */
   endAfterIdle(): void {
     if (this.hasPeerEnded || this.hasSentStop) return
     this.#idleRound = 0
@@ -102,8 +108,8 @@ export class ChannelInput implements WheelEntry {
       // A peer without credit cannot send, so missing data is not a sign of the end.
       this.endAfterIdle()
     } else if (peerAge === 'Unknown' && (this.#idleRound === 0 || this.#idleRound === wheel.rounds)) {
-      // After a blocked event loop, the wheel runs several ticks before the socket is read, so data may still be unread. The
-      // next round of the wheel decides, after that read.
+      // After a blocked event loop, the wheel runs several ticks before the socket is read, so data may still be unread. This
+      // method therefore decides when the wheel's timer fires again, after that read.
       this.#idleRound = wheel.rounds
       wheel.scheduleTicks(this, 1)
     } else {

@@ -250,9 +250,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
 
   /**
    * True when ChannelClosed right behind the data could make the peer discard unread data. Served executor channels are exempt
-   * while the peer's age is unknown: a client ends its data only after reading its answers, and the server ends after the
-   * client. Current peers get ChannelClosed at once, because it frees the channel, and they allow only few channels (protocol
-   * R-14).
+   * while the peer's generation (`peerAge`) is unknown: a client ends its data only after reading its answers, and the server
+   * ends after the client. Current peers get ChannelClosed at once, because it frees the channel, and they allow only few
+   * channels (protocol R-14).
    */
   get #mayLoseData(): boolean {
     const { peerAge } = this.#core.host

@@ -58,7 +58,7 @@ it('pings a peer that sends frames less often, but one that falls silent as soon
   const heartbeat = new Heartbeat(5000, 15_000, 30_000, 30_000)
   expect(heartbeat.check(301, 0, 300, true)).toBe('SendPing')
   expect(heartbeat.pong(10)).toBe(true)
-  // The peer's last frame came at tick 340.
+  // The peer's last frame came at tick 340 of the timer wheel, whose ticks are 100 ms.
   expect(heartbeat.check(351, 0, 340, true)).toBe('Wait')
   expect(heartbeat.nextCheck(351, 340)).toBe(39)
   expect(heartbeat.check(390, 0, 340, true)).toBe('SendPing')

@@ -9,13 +9,13 @@ const BUSY_FACTOR = 4
 // Published Nexigon agents send Pings at the same interval as this side. Within 1.5 intervals the agent's Ping arrives and
 // shows that the agent is alive, so this side need not send a Ping.
 const PINGING_PEER_FACTOR = 1.5
-// Least number of ticks between two Pings, including Pings that want() requests. A current peer accepts at most 8 Pings per
-// second (protocol 2.10).
+// Least number of ticks of the timer wheel (100 ms) between two Pings, including Pings that want() requests. A current peer
+// accepts at most 8 Pings per second (protocol 2.10).
 const MIN_INTERVAL_TICKS = 300 / TICK_MS
 
 /**
- * Tracks the Pings of one link and the peer's Pongs (protocol 2.9, R-16). Times are ticks of the wheel, except for the
- * round trip in milliseconds.
+ * Tracks the Pings of one link and the peer's Pongs (protocol 2.9, R-16). Times are ticks of the timer wheel (100 ms), except
+ * for the round trip in milliseconds.
  */
 export class Heartbeat {
   /** Smoothed round trip in milliseconds; undefined before the first Pong. */
@@ -25,7 +25,8 @@ export class Heartbeat {
   readonly #maxIntervalTicks: number
   readonly #pongTicks: number
   readonly #flushTicks: number
-  // Tick in which this side sent its last Ping. Before the first Ping: tick in which the peer's Hello arrived.
+  // Tick of the timer wheel in which this side sent its last Ping. Before the first Ping: tick in which the peer's Hello
+  // arrived.
   #pingTick = 0
   #hasPinged = false
   #doesPeerPing = false
@@ -47,7 +48,7 @@ export class Heartbeat {
     this.#flushTicks = Math.max(1, Math.ceil(flushMs / TICK_MS))
   }
 
-  /** Records the peer's Hello. Returns the ticks until the first check. */
+  /** Records the peer's Hello. Returns the time until the first check, in ticks of the timer wheel. */
   begin(tick: number): number {
     this.#pingTick = tick
     return this.#intervalTicks
@@ -96,7 +97,7 @@ export class Heartbeat {
     this.#flushedTick = tick
   }
 
-  /** Returns the ticks until the next check. */
+  /** Returns the time until the next check, in ticks of the timer wheel. */
   nextCheck(tick: number, lastReceivedTick: number): number {
     if (!this.#isWaiting) return Math.max(1, this.#dueTick(lastReceivedTick) - tick)
     // A Ping is outstanding. Until it has left the transport's buffer, and from one interval after the Ping on, a check runs

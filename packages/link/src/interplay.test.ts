@@ -160,8 +160,8 @@ async function interplay(
         outward.hasEnded = true
       }
     } else if (kind < 97) {
-      // A link that does not know the peer's age takes ChannelClose followed by 300 ms without data as the end of the data
-      // (protocol 1.7). So this side stops reading only if the ages are known.
+      // A link that does not know the peer's generation takes ChannelClose followed by 300 ms without data as the end of the
+      // data (protocol 1.7). This side therefore stops reading only if both links know the generation of their peer.
       if (channel && areKnown) {
         inward.isBroken = true
         channel.stopReading()
@@ -175,7 +175,7 @@ async function interplay(
     }
     if (!links[0].isOpen || !links[1].isOpen) throw new Error(JSON.stringify([links[0].end, links[1].end]))
   }
-  // End every channel that is still open. All bytes must arrive within 2000 rounds of this loop.
+  // End every channel that is still open. All bytes must arrive within 2000 iterations of this loop.
   for (let round = 0; round < 2000; round++) {
     transports.flush()
     await Promise.resolve()

@@ -59,7 +59,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   readonly #rates = new RateCounts()
   readonly #heartbeat: Heartbeat
   #peerAge: PeerAge = 'Unknown'
-  /** Tick in which the peer's Hello arrived; 0 before. */
+  /** Tick of the timer wheel in which the peer's Hello arrived; 0 before. */
   #helloTick = 0
   #receivedTick: number
   #pingPosition = 0
@@ -72,7 +72,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
   #tombstones: Tombstones | undefined = undefined
   /** Callbacks of executors that wait until enough queued answers were sent. */
   #waitingExecutors: (() => void)[] | undefined = undefined
-  /** Tick in which bytes of an answer were last sent, or in which executors began to wait. */
+  /** Tick of the timer wheel in which bytes of an answer were last sent, or in which executors began to wait. */
   #answerTick = 0
   #ended: Promise<LinkEnd> | undefined = undefined
   #resolveEnded: ((end: LinkEnd) => void) | undefined = undefined
@@ -221,7 +221,8 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.#waitingExecutors === undefined) {
       this.#waitingExecutors = []
       this.#answerTick = this.wheel.tick
-      // The next heartbeat check may be far off. A check in the next tick also schedules the deadline for queued answers.
+      // The next heartbeat check may be far off. A check in the next tick of the timer wheel also schedules the deadline for
+      // queued answers.
       this.wheel.scheduleTicks(this, 1)
     }
     this.#waitingExecutors.push(resume)
@@ -356,7 +357,10 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.wheel.scheduleTicks(this, next)
   }
 
-  /** Number of ticks for which executors have waited for queued answers without any byte of an answer being sent. */
+  /**
+   * Time for which executors have waited for queued answers without any byte of an answer being sent, in ticks of the timer
+   * wheel.
+   */
   get #stalledTicks(): number {
     return this.#waitingExecutors === undefined ? 0 : this.wheel.tick - this.#answerTick
   }

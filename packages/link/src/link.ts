@@ -98,8 +98,8 @@ export class Link {
   }
 
   /**
-   * Age of the peer's multiplexer. A peer that is not `Current` may not know `RateLimited` (protocol R-19), and needs special
-   * handling of the end of data in each direction (protocol R-12, R-13).
+   * Generation of the peer's multiplexer: `Legacy` before 2026-07-27, else `Current`. A peer that is not `Current` may not know
+   * `RateLimited` (protocol R-19), and needs special handling of the end of data in each direction (protocol R-12, R-13).
    */
   get peerAge(): PeerAge {
     return this.#core.peerAge

@@ -6,7 +6,7 @@ const words = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text))
 const requestIds = (frames: Frame[]): number[] =>
   frames.flatMap(frame => (frame.type === 'ChannelRequest' ? [frame.senderId] : []))
 
-/** Advances the clock and answers Pings. Returns the other frames. */
+/** Advances the clock and answers Pings. Returns all frames except the Pings. */
 function passTime(peer: RawPeer, ms: number): Frame[] {
   const frames: Frame[] = []
   for (let passed = 0; passed < ms; passed += 100) {

@@ -31,7 +31,7 @@ export interface OpensHost {
 }
 
 /**
- * Channels requested by this side. The limits of requests in flight, open channels and requests per second are those that
+ * Channels requested by this side. The limits of requests in flight, open channels and requests per second are the limits that
  * devices accept (protocol R-17). Further calls of open() wait, and so do calls that the peer rejected because of too many
  * channels.
  */
@@ -84,7 +84,7 @@ export class Opens implements OpeningOwner, WheelEntry {
     if (opening === undefined) return false
     const channel = this.#host.adoptChannel(opening.endpointText, localId, accepted)
     if (opening.isSettled) {
-      // The caller's promise was rejected meanwhile, so nobody will use the channel.
+      // The caller's promise was rejected while the request was in flight, so nobody will use the channel.
       channel.close()
       this.pump()
     } else {

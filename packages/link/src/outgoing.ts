@@ -57,7 +57,10 @@ export class Outgoing {
     return this.queuedBytes + this.#transport.bufferedBytes < this.#limits.linkHighWaterBytes
   }
 
-  /** Hands a frame to the transport at once. The link uses it for Hello, Pings and Pongs, a channel for data in its turn. */
+  /**
+   * Hands a frame to the transport at once. The link sends Hello, Pings and Pongs this way. A channel sends a data frame this
+   * way when no frame is queued before it, or when the rotation reaches the channel.
+   */
   send(frame: Uint8Array): void {
     this.#sentBytes += frame.length
     this.#transport.send(frame)

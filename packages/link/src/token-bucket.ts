@@ -1,6 +1,6 @@
 import { TICK_MS } from './wheel.ts'
 
-/** Token bucket whose capacity is half a second of its rate. Time is counted in ticks of the wheel. */
+/** Token bucket whose capacity is half a second of its rate. Time is counted in ticks of the timer wheel (100 ms). */
 export class TokenBucket {
   readonly #perTick: number
   readonly #capacity: number

@@ -43,7 +43,7 @@ export class WebSocketTransport implements Transport {
   readonly #socket: SocketLike
   #isCorked = false
 
-  /** `socket` is the TCP or TLS socket below the WebSocket. Both must be connected. */
+  /** `socket` is the TCP or TLS socket below the WebSocket. The WebSocket and the socket must be connected. */
   constructor(webSocket: WebSocketLike, socket: SocketLike) {
     this.#webSocket = webSocket
     this.#socket = socket
@@ -89,7 +89,7 @@ export class WebSocketTransport implements Transport {
   }
 }
 
-/** Transports that sent something in this turn of the event loop. */
+/** Transports that sent something in this event-loop turn. */
 let corked: WebSocketTransport[] = []
 
 function uncorkAll(): void {

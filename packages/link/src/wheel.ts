@@ -4,13 +4,14 @@ import type { Clock } from './clock.ts'
 export const TICK_MS = 100
 
 const SLOTS = 512
-// Most milliseconds of ticks that run at once after the process was blocked or suspended. Bytes that arrived during the block
-// are still unread when these ticks run, so the rest of the block must not count as silence of the peer.
+// Longest time, in milliseconds, for which the wheel runs missed ticks at once after the process was blocked or suspended.
+// Bytes that arrived while the process was blocked are still unread then. Further missed ticks are dropped, so that the blocked
+// time does not count as silence of the peer.
 const MAX_CATCH_UP_MS = 1000
 
 /** An object with one deadline. The `wheel…` fields belong to the wheel, so that scheduling allocates nothing. */
 export interface WheelEntry {
-  /** Tick of the deadline; 0 while no deadline is scheduled. */
+  /** Number of the tick (`Wheel.tick`) at the deadline; 0 while no deadline is scheduled. */
   wheelTick: number
   wheelNext: WheelEntry | undefined
   wheelPrevious: WheelEntry | undefined
@@ -20,11 +21,11 @@ export interface WheelEntry {
 
 /** Timer wheel for the deadlines of all links that share a clock. */
 export class Wheel {
-  /** Ticks since the wheel was created. */
+  /** Number of the current tick. A tick is 100 ms. Ticks are counted only while a deadline is scheduled. */
   tick = 1
   /**
-   * Number of times that the timer fired. After a blocked event loop, one round runs several ticks before the sockets are
-   * read.
+   * Number of times that the wheel's timer fired. After a blocked event loop, the timer fires once for several ticks of 100 ms,
+   * before the sockets are read. Only a change of this number shows that the sockets were read; a change of `tick` does not.
    */
   rounds = 1
   readonly #clock: Clock
@@ -45,7 +46,7 @@ export class Wheel {
 
   /**
    * Sets the entry's deadline, replacing an earlier one. The delay counts from the clock's time, because the current tick lags
-   * behind the clock after a blocked event loop. So a deadline never fires early.
+   * behind the clock after a blocked event loop. A deadline therefore never fires early.
    */
   schedule(entry: WheelEntry, delayMs: number): void {
     const lastTickAt = this.#nextTickAt - TICK_MS
@@ -53,7 +54,7 @@ export class Wheel {
     this.scheduleTicks(entry, Math.ceil((Math.min(lateMs, MAX_CATCH_UP_MS + TICK_MS) + delayMs) / TICK_MS))
   }
 
-  /** Sets the entry's deadline in ticks from now, at least one. */
+  /** Sets the entry's deadline to `ticks` ticks of 100 ms after the current tick, at least one. */
   scheduleTicks(entry: WheelEntry, ticks: number): void {
     this.cancel(entry)
     entry.wheelTick = this.tick + Math.max(1, ticks)

@@ -28,7 +28,7 @@ export class PeerRpc {
 
   /**
    * Runs an action. Rejects with `RemoteActionError` for an error of the hub, and with `MalformedOutput` for an answer that
-   * clients of this age cannot parse.
+   * clients of this generation (`Age`) cannot parse.
    */
   async invoke(name: string, input: unknown): Promise<unknown> {
     const nameBytes = Buffer.from(name)
@@ -62,8 +62,8 @@ export class PeerRpc {
   }
 
   /**
-   * Parses the envelope as strictly as published clients: exactly two keys, and only error kinds known to clients of this age
-   * (protocol 0.2, 3.2).
+   * Parses the envelope as strictly as published clients: exactly two keys, and only error kinds known to clients of this
+   * generation (protocol 0.2, 3.2).
    */
   #parse(text: string): unknown {
     const envelope = JSON.parse(text) as { result?: unknown; value?: unknown; error?: unknown }

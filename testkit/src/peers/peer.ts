@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** Ages of published Nexigon clients (protocol 0.1): November 2025 and August 2026. */
+/** Generations of published Nexigon clients (protocol 0.1): November 2025 and August 2026. */
 export type Age = '2025' | '2026'
 
 /** End of a published client's connection. The client itself never sends Close (protocol 2.8). */
 export type PeerEnd = {
   /**
    * `Close`: the hub sent Close. `Bare`: the WebSocket closed without a Close frame, after which clients of 2025 hang. `Panic`:
-   * the hub sent a frame that crashes clients of this age.
+   * the hub sent a frame that crashes this client.
    */
   how: 'Close' | 'Bare' | 'Panic'
   reason: string
@@ -23,21 +23,21 @@ export type PeerChannel = {
   readonly queuedBytes: number
   /** Ends this side's data (0x17). */
   end(): void
-  /** Closes the channel. The frames sent for this depend on the age of the client (protocol 2.7). */
+  /** Closes the channel. The frames sent for this depend on the generation of the client (protocol 2.7). */
   close(): void
 }
 
 /** A channel request of the hub. */
 export type PeerRequest = { endpoint: string; accept(): PeerChannel; reject(reason: string): void }
 
-/** The link of a published client of either age. */
+/** The link of a published client of either generation (`Age`). */
 export type Peer = AsyncDisposable & {
   /** Requests a channel from the hub. Rejects with `ChannelRejectedError` if the hub rejects the request. */
   open(endpoint: string): Promise<PeerChannel>
   ended: Promise<PeerEnd>
   /** Disconnects without Close, like every published client. */
   drop(): void
-  /** Crashes the client like a frame that clients of this age cannot handle. */
+  /** Crashes the client like a frame that clients of its generation cannot handle. */
   panic(reason: string): void
 }
 

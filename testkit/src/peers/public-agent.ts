@@ -24,8 +24,8 @@ export type PublicAgent = AsyncDisposable & {
   identity: DeviceIdentity
   ended: Promise<PeerEnd>
   /**
-   * Answers to the actions that the agent runs at its start. Agents of every age set a property with the system information.
-   * Agents of 2026 also set a property with their commands and ask for work.
+   * Answers to the actions that the agent runs at its start. Agents of both generations set a property with the system
+   * information. Agents of 2026 also set a property with their commands and ask for work.
    */
   started: Promise<unknown[]>
   /** Runs one action as a one-shot command does (protocol 3.8). */
@@ -57,7 +57,7 @@ const SYSTEM_INFO = {
   ],
 }
 
-/** Properties published by each age at its start (protocol 4.2, 4.3). */
+/** Properties that a published agent of each generation sets when it starts (protocol 4.2, 4.3). */
 const STARTUP: Record<Age, { name: string; value: unknown }[]> = {
   '2025': [{ name: 'dev.nexigon.systemInfo', value: SYSTEM_INFO }],
   '2026': [

@@ -27,8 +27,8 @@ export type PublicCommandLine = AsyncDisposable & {
 }
 
 /**
- * Starts the simulation of the published command-line client of the given age, with a user token (protocol 7.2). Rejects with
- * `ConnectionRefused` if the hub refuses the connection.
+ * Starts the simulation of the published command-line client of the given generation (`age`), with a user token (protocol 7.2).
+ * Rejects with `ConnectionRefused` if the hub refuses the connection.
  */
 export async function publicCommandLine({
   age,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { digestOf, putBytes } from '../blob-upload.ts'
 import type { TestHub } from '../test-hub.ts'
 
-/** An update that the published update scripts of both ages can install. */
+/** An update that the published update scripts of both generations, 2025 and 2026, can install. */
 export type PublicUpdate = {
   /** Path `repository/package/tag`, as configured on devices. */
   path: string

@@ -14,8 +14,9 @@ type Paths = Record<
 >
 
 /**
- * Adds `muster actions`, which runs any action of the contract by its name. The input is given as JSON, as one option per field,
- * or in both ways. This module is loaded only for these commands: the contract would double the start-up time of all others.
+ * Adds `muster actions`, which runs any action of the contract by its name. The input is given as JSON, as one option per
+ * field, or in both ways. This module is loaded only for `muster actions`: the contract would double the start-up time of all
+ * other commands.
  */
 export function addActionCommands(group: Command, context: CommandContext): void {
   group.configureHelp({ subcommandTerm: command => command.name() })

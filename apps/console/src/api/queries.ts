@@ -133,7 +133,7 @@ export function isGone([, input]: readonly unknown[]): boolean {
   return Object.values((input ?? {}) as object).some(value => gone.has(value as string))
 }
 
-/** Invalidates all queries of these actions and refetches those on screen. */
+/** Invalidates all queries of the given actions. Queries on screen are refetched. */
 export function invalidateActions(queryClient: QueryClient, names: readonly ActionName[]): Promise<void> {
   return queryClient.invalidateQueries({
     predicate: ({ queryKey }) => names.includes(queryKey[0] as ActionName) && !isGone(queryKey),

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { PRODUCT } from '../ui/Title.tsx'
 
-/** The logo (three ticks) with the beta badge, a link to the start page. `named` adds the product's name. */
+/** The logo (three vertical bars) with the beta badge, a link to the start page. `named` adds the product's name. */
 export function Logo({ named = false }: { named?: boolean }) {
   return (
     <Link

@@ -63,7 +63,7 @@ const ROWS = 11
 const STEP_X = 14
 const STEP_Y = 62
 
-/** Decorative rows of ticks, a picture of a large fleet. */
+/** Decorative rows of vertical marks, one for each device of an imaginary large fleet. */
 function TickField() {
   return (
     <svg className="field-art" viewBox="0 0 840 1000" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
@@ -78,7 +78,7 @@ type TickKind = 'dim' | 'mid' | 'lit' | 'off' | 'ok' | 'warn'
 
 const TICK_PATHS = drawTicks()
 
-/** Draws one SVG path per kind of tick. A fixed seed makes the picture the same on every visit. */
+/** Draws one SVG path per kind of mark. With a fixed seed the picture does not change between visits. */
 function drawTicks(): Record<TickKind, string> {
   const paths: Record<TickKind, string> = { dim: '', mid: '', lit: '', off: '', ok: '', warn: '' }
   let seed = 7

@@ -4,7 +4,7 @@ import { Main } from './Main.tsx'
 import { Result } from './Result.tsx'
 import { Strip } from './Strip.tsx'
 
-/** Page for an unknown URL. Its picture is a strip with one missing tick. */
+/** Page for an unknown URL. Its picture is a device strip (a row of marks, one for each device) with one missing mark. */
 export function NotFound() {
   return <Absent />
 }

@@ -1,6 +1,6 @@
 import type { CSSProperties } from 'react'
 
-/** Neighbouring devices that share one tick of a strip. `pending` is the number of devices with pending certificates. */
+/** Neighbouring devices that share one mark of a device strip. `pending` is the number of devices with pending certificates. */
 export type Bin = { devices: number; connected: number; pending: number }
 
 type StripProps = {
@@ -8,15 +8,15 @@ type StripProps = {
   label: string
   size?: 'card' | 'list' | 'history'
   bins?: readonly Bin[]
-  /** Share of connected time (0 to 1) per tick; `undefined` for a tick without data. */
+  /** Share of connected time (0 to 1) per mark; `undefined` for a mark without data. */
   shares?: readonly (number | undefined)[]
 }
 
 const SIZE = { card: 'strip', list: 'strip wide-ticks', history: 'strip hours' } as const
 
 /**
- * A row of vertical ticks, for devices or hours. A tall tick is connected, a short tick is disconnected, and a cap marks
- * a pending certificate.
+ * A row of vertical marks (ticks), for devices or hours. A tall mark is connected, a short mark is disconnected, and a cap
+ * shows a pending certificate.
  */
 export function Strip({ label, size = 'card', bins, shares }: StripProps) {
   const drawn = bins?.map(tickOfBin) ?? shares?.map(tickOfShare) ?? []
@@ -25,7 +25,7 @@ export function Strip({ label, size = 'card', bins, shares }: StripProps) {
     <div className={SIZE[size]} role="img" aria-label={label}>
       {drawn.map(({ className, share }, index) => (
         <b
-          // biome-ignore lint/suspicious/noArrayIndexKey: a tick has no identity but its position
+          // biome-ignore lint/suspicious/noArrayIndexKey: a mark has no identity but its position
           key={index}
           className={className}
           style={

@@ -111,11 +111,12 @@ describe('a password', () => {
       )
     await Promise.any(flood)
     await expect(Promise.all(unauthenticated('wrong', 8))).rejects.toMatchObject({ kind: 'RateLimited' })
-    // Other callers are not delayed: meanwhile at most one more password of the flood is verified.
+    // Other callers are not delayed: while their password is verified, at most one more password of the flood is verified.
     const before = answered
     expect(await passwords.verify('x', CHEAP)).toBe(true)
     expect(answered).toBeLessThanOrEqual(before + 1)
-    // After the first wrong password the limits are lowered. A few clients wait longer, and the rest get `RateLimited`.
+    // After the first wrong password the limits are lowered. A few clients of the flood wait longer, and all others get
+    // `RateLimited`.
     const outcomes = await Promise.allSettled(flood)
     expect(outcomes.filter(outcome => outcome.status === 'fulfilled').length).toBeLessThan(10)
   })
@@ -183,7 +184,7 @@ function childrenCalled(name: string): number[] {
       const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[1]
       return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(name)
     } catch {
-      return false // The process has ended meanwhile, or the entry is no process.
+      return false // The process ended after the folder was listed, or the entry is no process.
     }
   }
   return readdirSync('/proc').filter(isChild).map(Number)

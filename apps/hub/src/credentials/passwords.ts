@@ -30,14 +30,14 @@ const NICENESS = 10
 const KEEP_MS = 60_000
 
 /**
- * Time for which a flood is remembered, in milliseconds. A wrong password that arrives within this time after a full queue counts
- * as part of a flood. The limits of a flood then apply for the same time.
+ * Time for which a flood is remembered, in milliseconds. A wrong password that arrives within this time after a full queue
+ * counts as part of a flood. The limits of a flood then apply for this time.
  */
 const FLOOD_MEMORY_MS = 10_000
 /** Limits of verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other callers. */
 const UNAUTHENTICATED = { max: MAX_RUNNING, maxWaiting: MAX_PENDING }
 const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
-/** Rest between verifications during a flood, as a multiple of the last verification's duration. 25 means 4 % of a core. */
+/** Pause between verifications during a flood, as a multiple of the last verification's duration. 25 means 4 % of a core. */
 const REST_IN_FLOOD = 25
 
 type PendingTask = PromiseWithResolvers<string | boolean> & { child: ChildProcess }
@@ -51,7 +51,10 @@ export class Passwords implements Disposable {
   readonly #pending = new Map<number, PendingTask>()
   #lastId = 0
   #stopTimer: ReturnType<typeof setTimeout> | undefined
-  /** Concurrency limit for unauthenticated clients. A permit is held during the comparison and during the rest that may follow. */
+  /**
+   * Concurrency limit for unauthenticated clients. A permit is held during the comparison and during the pause that follows it
+   * in a flood.
+   */
   readonly #unauthenticated = new FairLimiter(UNAUTHENTICATED)
   #floodUntilMs = 0
   #floodTimer: ReturnType<typeof setTimeout> | undefined

@@ -207,8 +207,8 @@ export function createAuthenticator({
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
-      // If another connection of the same device enrolled it first, or if the enrolment failed, this call created no device. So
-      // the budget gets its new device back.
+      // If another connection enrolled the device first, or if the enrolment failed, this call created no device. Its place in
+      // the budget for new devices is then given back.
       if (!isNewDevice) await budget.giveBack({ tokenId, address })
     }
   }
@@ -216,8 +216,8 @@ export function createAuthenticator({
   /** Creates the device and the certificate unless they exist. Concurrent connections of a device create it once. */
   async function enrol({ request, admission, tokenId, known, fingerprint, certificate, about }: Enrolling) {
     const { project_id: projectId, organization_id: organizationId } = known
-    // The enrolment may wait long in the queue of its token. Releasing the permit first lets known devices authenticate
-    // meanwhile.
+    // The enrolment may wait long in the queue of its token. Releasing the permit first lets known devices authenticate during
+    // that wait.
     admission.release()
     using _permit = await enrolments.enter({ owner: tokenId }).catch(refuseWhenCrowded)
     if (request.socket.destroyed) throw new Refusal(503, 'Internal', 'the device disconnected', about)

@@ -161,7 +161,7 @@ export class EnrolmentBudget {
       this.#values['token-devices'],
     ])
     const row = rows[0]
-    // If the token was deleted in the meantime, the enrolment itself refuses the device.
+    // If the token was deleted after its look-up, the enrolment itself refuses the device.
     if (!row) return
     for (const [index, newDevice] of requests.slice(row.granted).entries())
       newDevice.refusal = refusalFor(row, newDevice.about, index)

@@ -115,8 +115,8 @@ export class Presence {
   }
 
   /**
-   * Splits the changes into runs of opens and runs of closes, and writes these in order, so that the last change of a device decides.
-   * A run opens each device once, because one statement can update a row only once.
+   * Splits the changes into runs of opens and runs of closes, and writes the runs in order, so that the last change of a device
+   * decides. A run opens each device once, because one statement can update a row only once.
    */
   async #write(changes: Change[]): Promise<void> {
     for (let from = 0; from < changes.length; ) {

@@ -393,7 +393,7 @@ describe('a file by its path', () => {
       )
     }
     expect([...refusals].filter(status => ![400, 403, 404, 414].includes(status))).toEqual([])
-    // As file names of downloads, the same texts cannot add a parameter or a header to `Content-Disposition`.
+    // A hostile name that is the file name of a download cannot add a parameter or a header to `Content-Disposition`.
     const { attachment } = await import('../net/attachment.ts')
     for (const name of names)
       expect(attachment(decodeURIComponentSafely(name))).toMatch(
@@ -502,8 +502,8 @@ it('O6: reports a disk without free inodes as full, at every step of an upload',
     expect(answer.status).toBe(507)
     expect(((await answer.json()) as { message: string }).message).toMatch(/^The disk of the hub.* is full: /)
   }
-  // Each round frees one inode. An upload needs three: one for the folder of uploads, one for its file and one for the file's final
-  // folder.
+  // Each iteration frees one inode. An upload needs three: one for the folder of uploads, one for its file and one for the
+  // file's final folder.
   await fill()
   for (let free = 0; free < 3; free++) {
     await full()

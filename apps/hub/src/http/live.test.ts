@@ -341,8 +341,8 @@ describe('a client of the live stream', () => {
     await until(
       'it is disconnected',
       () => {
-        // Long ids fill the socket buffers soon. Each round repeats the same ids, so that merged notices stay short enough for the
-        // client that still reads.
+        // Long ids fill the socket buffers soon. Each poll sends the ids of the previous poll again. Notices with equal ids are
+        // merged, so the notices stay short enough for the client that still reads.
         for (let index = 0; index < 100; index++)
           hub.live.changed({ topic: 'events', organizationId, projectId: `${'p'.repeat(2_000)}${index}` })
         return hub.live.subscriberCount === 1

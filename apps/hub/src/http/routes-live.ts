@@ -110,7 +110,7 @@ function isMembership({ topic }: LiveChange): boolean {
   return topic === 'organizations'
 }
 
-/** Ends streams whose session or token is no longer valid, and updates the organizations of the others. */
+/** Ends streams whose session or token is no longer valid, and updates the organizations of the other streams. */
 async function check(db: Db, streams: Stream[]): Promise<void> {
   const idsOf = (actor: PersonCaller['actor']): string[] =>
     streams.filter(({ person }) => person.actor === actor).map(({ person }) => credentialId(person))

@@ -117,7 +117,8 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
   for (let turn = 1, at = from; !response.destroyed; turn++) {
     at += chunk.length
     if (at === end) return void response.end(chunk)
-    // The file was truncated meanwhile. Closing the connection before the announced length shows the client that the body is incomplete.
+    // The file was truncated while it was sent. Closing the connection before the announced length shows the client that the
+    // body is incomplete.
     if (chunk.length === 0) return void response.destroy()
     const sent = new Promise<void>(done => {
       proceed = done

@@ -125,7 +125,7 @@ export async function createServer({
     requestIdHeader: false,
     routerOptions: { maxParamLength: 256 },
     forceCloseConnections: true,
-    // Errors before routing, such as a path that cannot be decoded, get the same error format.
+    // Errors before routing, such as a path that cannot be decoded, are answered in the format of all other errors.
     frameworkErrors: (error, request, reply) => {
       setRequestIdHeader(request, reply)
       answerError(error, request, reply)

@@ -8,7 +8,9 @@ import { jobHandler } from './job-handler.ts'
 
 /** Number of rows per delete statement. */
 const ROWS = 5_000
-/** Share of its limit that a device keeps when the oldest rows are removed. The rest is room until the next removal. */
+/**
+ * Share of a device's limit that its rows still fill after the oldest rows are removed. The free share delays the next removal.
+ */
 const KEPT_SHARE = 0.9
 
 /**

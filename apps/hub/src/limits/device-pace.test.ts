@@ -20,7 +20,7 @@ it('S2: delays the answers of a device that sends too fast, and refuses no call'
     const { limitHits } = await owner.invoke('devices_GetDetails', { deviceId: as.deviceId })
     return limitHits.some(({ limit }) => limit === 'device-bytes-per-second')
   }
-  // The burst covers eight calls of 1 MiB. A slow machine sends more, because the budget refills meanwhile.
+  // The burst covers eight calls of 1 MiB. A slow machine sends more, because the budget refills while the calls run.
   const startedMs = performance.now()
   let count = 0
   while (!(await isReported(device)) && count < 40) {

@@ -101,7 +101,8 @@ describe('unregistered links', () => {
     const lines = captured.named('a limit was hit').filter(line => line.organizationId === organizationId)
     expect(lines).toMatchObject([{ limit: 'organization-link-share', count: 1 }])
 
-    // Other clients are served meanwhile: one-shot commands of another organization, registered devices, people and health checks.
+    // While links of this organization wait, other clients are served: one-shot commands of another organization, registered
+    // devices, people and health checks.
     const other = await hub.fleet()
     expect(await openInRow(bareDevice(hub, other.token), 10)).toEqual(Array(10).fill(101))
     await using registered = await connectDevice({ url: hub.url, token })

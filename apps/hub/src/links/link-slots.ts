@@ -47,7 +47,10 @@ export class LinkSlots implements Disposable {
     this.#maxWaitMs = maxWaitMs
   }
 
-  /** True when device connections hold all descriptors that they may. The rest is reserved for people and health checks. */
+  /**
+   * True when device connections hold all descriptors that they may. The other descriptors are reserved for people and health
+   * checks.
+   */
   get isFull(): boolean {
     return this.#held >= this.#capacity
   }
@@ -187,7 +190,9 @@ export class LinkSlots implements Disposable {
     this.#sweep = undefined
   }
 
-  /** Admits the oldest waiting links of an organization while its share allows, and refuses those past their deadline. */
+  /**
+   * Admits the oldest waiting links of an organization while its share allows, and refuses waiting links past their deadline.
+   */
   #admit(organizationId: string): void {
     const waiting = this.#waiting.get(organizationId)
     if (!waiting) return

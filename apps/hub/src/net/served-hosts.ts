@@ -9,8 +9,8 @@ const MAX_QUOTED_LENGTH = 100
 
 /**
  * Host names under which the hub serves its console and accepts its cookie: the name in `MUSTER_PUBLIC_URL`, the names in
- * `MUSTER_HOSTS`, and all loopback names. Under any other name, a page of another site could use DNS rebinding to act as the same
- * origin.
+ * `MUSTER_HOSTS`, and all loopback names. Under any other name, a page of another site could use DNS rebinding to make the hub
+ * part of that page's origin.
  */
 export class ServedHosts {
   readonly #names: ReadonlySet<string>

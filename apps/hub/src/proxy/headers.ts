@@ -110,7 +110,8 @@ export function responseHeaders(answer: IncomingMessage, isUpgrade: boolean, pla
     if (dropped.has(lower) || DIRECTIONS.test(lower)) return []
     // Drops a length beside chunked encoding: Node read the body by its chunks, so the length may be wrong.
     if (lower === 'content-length' && !isReadByLength(answer)) return []
-    // `Clear-Site-Data` would clear the cookies of every host below the same registrable domain, perhaps of the console's host.
+    // `Clear-Site-Data` would clear the cookies of every host below the registrable domain of the device's page, perhaps of the
+    // console's host.
     if (lower === 'clear-site-data') return []
     if (lower === 'set-cookie') return [name, value.replace(/;\s*domain\s*(=[^;]*)?(?=;|$)/gi, '')]
     if (lower === 'location' || lower === 'content-location') return [name, reachable(value, place)]

@@ -212,7 +212,7 @@ describe('a web application on a device', () => {
     expect(answer.headers['x-accel-redirect']).toBeUndefined()
     expect(answer.headers['x-accel-expires']).toBeUndefined()
     expect(answer.headers['x-accel-buffering']).toBe('no')
-    // The header could clear the console's cookies if the console's host is below the same domain.
+    // The header could clear the console's cookies if console and device page are below one registrable domain.
     expect(answer.headers['clear-site-data']).toBeUndefined()
   })
 

@@ -302,8 +302,8 @@ function answerOf(upstream: ClientRequest, timeoutMs: number, onClosed: () => vo
   })
   upstream.once('upgrade', (answer, socket, head) => done({ answer, socket, head }))
   upstream.on('error', (error: NodeJS.ErrnoException) => {
-    // After the head, errors of `upstream` are ignored. A truncated answer emits its own error. Other errors come from services
-    // that send more bytes than announced, whose answers are complete.
+    // After the head, errors of `upstream` are ignored. A truncated answer emits an error on `answer`. Other errors come from
+    // services that send more bytes than announced, whose answers are complete.
     if (isAnswered) return
     const isStale = upstream.reusedSocket && !hasBegun && error.code === 'ECONNRESET'
     failed(isStale ? new StaleConnection(error) : error)

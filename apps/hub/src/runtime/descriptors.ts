@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 const UNLIMITED = 1_048_576
 
 /**
- * Soft limit of open files of this process, which Node raises to the hard limit at its start. On Linux it is read
- * from `/proc`, elsewhere from Node's diagnostic report, which takes tens of milliseconds.
+ * Soft limit of open files of this process. At its start Node raises the soft limit to the hard limit. On Linux the limit is
+ * read from `/proc`, elsewhere from Node's diagnostic report, which takes tens of milliseconds.
  */
 export function processDescriptors(): number {
   const text = softLimit()
@@ -22,8 +22,8 @@ function softLimit(): string {
 }
 
 /**
- * Number of descriptors that connections of devices may take. The rest is reserved for people, health checks, the database and
- * files: 256 plus a sixteenth of the limit, but at most half of the limit.
+ * Number of descriptors that connections of devices may take. The other descriptors are reserved for people, health checks, the
+ * database and files: 256 plus a sixteenth of the limit, but at most half of the limit.
  */
 export function descriptorsForDevices(maxDescriptors: number): number {
   return maxDescriptors - Math.min(Math.floor(maxDescriptors / 2), 256 + Math.floor(maxDescriptors / 16))

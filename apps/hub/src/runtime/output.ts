@@ -135,7 +135,7 @@ export class Output {
     this.#writeNext()
   }
 
-  /** Records the written part of a chunk and requeues the rest. */
+  /** Records the written part of a chunk and requeues the unwritten part. */
   #keep(chunk: Buffer, written: number): void {
     this.#isStuck = false
     this.#hasFailed = false

@@ -61,7 +61,7 @@ export class TokenUses implements AsyncDisposable {
        where t.token_id = i.token_id and (t.last_used_at is null or t.last_used_at < i.at)`.execute(this.#db)
   }
 
-  /** Writes the remaining uses. */
+  /** Stops the periodic writes, then writes the uses that have not been written yet. A failure is only logged. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sweep[Symbol.asyncDispose]()
     await this.#write(Number.POSITIVE_INFINITY).catch(error =>

@@ -18,7 +18,10 @@ import { pipeUpload } from './upload-stream.ts'
  * Limits of concurrent uploads and checks on a node. An upload or check holds a few MiB of memory. Owners are organizations.
  */
 const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
-/** An upload is aborted after 60 s without new bytes, or after the validity of its URL, 2 h. Both in milliseconds. */
+/**
+ * An upload is aborted after 60 s without new bytes, or after the validity of its URL, 2 h. The two constants are in
+ * milliseconds.
+ */
 const STALL_MS = 60_000
 const UPLOAD_MS = URL_LIFE_SECS * 1000
 /** Deadline for reading back the bytes of one blob: 30 minutes, in milliseconds. */
@@ -95,7 +98,8 @@ export class BlobUploads {
   }
 
   /**
-   * Commits the bytes in the transaction that updates the row. The row lock serializes the commit and a deletion of the blob.
+   * Makes the staged bytes readable (`staged.commit`) in the transaction that sets the blob's row to `Available`. The row lock
+   * serializes `staged.commit` and a deletion of the blob.
    */
   async #publish(asset: Asset, staged: Staged, isVerified: boolean): Promise<void> {
     const { organizationId, repositoryId } = asset

@@ -155,7 +155,7 @@ export class ObjectStores {
         .updateTable('object_store')
         .set({ secret_access_key: this.#box.seal(opened.text, storeId) })
         .where('store_id', '=', storeId)
-        // Does nothing if another node or a new secret has replaced the value in the meantime.
+        // Does nothing if another node or a new secret has replaced the value since it was read.
         .where('secret_access_key', '=', sealed)
         .execute()
       log.info({ storeId }, 'the secret of an object storage was encrypted with the new instance key')

@@ -310,8 +310,9 @@ export async function digestOf(
 }
 
 /**
- * Converts a connection error into an `S3Failure` with a human-readable message. Returns errors of the hub itself and of an
- * upload's sender unchanged.
+ * Converts a connection error into an `S3Failure` with a human-readable message. Returns all other errors unchanged. Among them
+ * are an `S3Failure`, an `AddressRefused` (the hub does not connect to the endpoint) and a `WrongBytes` (the uploading client
+ * sent wrong bytes).
  */
 function asFailure(error: unknown, url?: URL): unknown {
   if (error instanceof S3Failure || error instanceof AddressRefused || error instanceof WrongBytes)

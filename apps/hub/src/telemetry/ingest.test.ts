@@ -87,7 +87,7 @@ describe('an acknowledgement', () => {
         isAcknowledged = true
       })
       await session.waitingStatements(1)
-      // Another device is served meanwhile, but the data is not acknowledged.
+      // While the table is locked, another device is served, but the data is not acknowledged.
       await using other = await connectDevice({
         url: hub.url,
         token: (await hub.fleet()).token,
@@ -213,7 +213,7 @@ describe('an event', () => {
     await session.lock('device_event')
     const sent = [publish(senders[0]!, events[0]!)]
     await session.waitingStatements(1)
-    // Sends a second batch, and then a command of a person with the same events.
+    // Sends a second batch and then a command of a person, each with an event that has the id of the first batch's event.
     sent.push(publish(senders[1]!, events[1]!, newEvent('new')))
     await session.waitingStatements(2)
     sent.push(fleet.owner.invoke('devices_PublishEvents', { deviceId, events: events as never }))
@@ -393,8 +393,8 @@ describe('a property', () => {
       )
       tookMs.push(performance.now() - from)
     }
-    // With a plan cached for few rows, every later round takes twenty times as long. Other load of the machine slows down
-    // single rounds, so the fastest later round is compared.
+    // With a plan cached for few rows, each of the last five measurements would take twenty times as long. Other load of the
+    // machine slows down single measurements, so the fastest of the last five is compared.
     expect(Math.min(...tookMs.slice(5))).toBeLessThan(6 * Math.max(...tookMs.slice(0, 5)))
   })
 

@@ -104,7 +104,7 @@ const UPSERT_PROPERTIES = `
 const MAX_PLANNED_ROWS = 32
 
 /**
- * Minimum time between two batches, in milliseconds. Further telemetry is collected meanwhile. Storing a batch takes longer
+ * Minimum time between two batches, in milliseconds, during which further telemetry is collected. Storing a batch takes longer
  * than this time.
  */
 const LINGER_MS = 4
@@ -239,7 +239,8 @@ export class Ingest {
 
   async #writeProperties(writes: PropertyWrite[]): Promise<void> {
     // A statement can update a row only once, so further writes of the same property wait for the next statement. After a lost
-    // connection the batch is written again without the writes already stored, because those would overwrite later values.
+    // connection the batch is written again without the writes already stored, because repeating a stored write would overwrite
+    // later values.
     let rest = writes.filter(write => !write.isStored)
     while (rest.length > 0) {
       const round = new Map<string, PropertyWrite>()
@@ -254,8 +255,8 @@ export class Ingest {
   }
 
   /**
-   * Writes at most one value per property. Returns the late writes, whose property another transaction created or removed
-   * meanwhile. Repeat the late writes before later writes of the same property.
+   * Writes at most one value per property. Returns the late writes: writes of a property that another transaction created or
+   * removed while the statement ran. The caller repeats the late writes before later writes of the property.
    */
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]

@@ -78,7 +78,7 @@ export class RawPeer {
 
 /**
  * Returns a peer and a channel that this peer opened. The channel has id 5 at the peer and id 1 at the link. With `age` the
- * link already knows the peer's age.
+ * link already knows the generation of the peer (`PeerAge`).
  */
 export function serve(
   options: LinkOptions = {},

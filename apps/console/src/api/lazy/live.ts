@@ -73,7 +73,7 @@ const DEAD_AFTER_MS = 45_000
  * restarted.
  */
 const RECONNECT_MS = [1_000, 2_000, 5_000, 10_000]
-/** Minimum time between two rounds of refetches. */
+/** Minimum time between two batches of refetches, in milliseconds. */
 const FLUSH_MS = 400
 /**
  * Pause of a query after a refetch, as a multiple of the refetch's duration and at most `MAX_REST_MS`. It keeps
@@ -220,9 +220,9 @@ function openStream(signal: AbortSignal, publish: (message: Message) => void, on
 }
 
 /**
- * Refetches the queries that changes affect. The first change causes a refetch at once; later changes wait for the next
- * round, `FLUSH_MS` after the first. A query is left out of rounds while its request is in flight and during its
- * pause (`REST_FACTOR`).
+ * Refetches the queries that changes affect. The first change causes a refetch at once. Later changes are collected and cause
+ * the next batch of refetches, at least `FLUSH_MS` after the last batch. A query is left out of a batch while its request is in
+ * flight and during its pause (`REST_FACTOR`).
  */
 function createRefetcher(queryClient: QueryClient) {
   const dirty = new Set<string>()
@@ -244,8 +244,8 @@ function createRefetcher(queryClient: QueryClient) {
     lastFlushMs = Date.now()
     for (const hash of dirty) {
       const query = queryClient.getQueryCache().get(hash)
-      // An answer in flight may be older than the change, and a query must not run in its pause (`REST_FACTOR`). Such
-      // queries stay dirty for a later round.
+      // An answer in flight may be older than the change, and a query must not run in its pause (`REST_FACTOR`). Such queries
+      // stay dirty for a later batch of refetches.
       if (query?.state.fetchStatus === 'fetching' || lastFlushMs < (restsUntilMs.get(hash) ?? 0)) continue
       dirty.delete(hash)
       restsUntilMs.delete(hash)
@@ -266,7 +266,7 @@ function createRefetcher(queryClient: QueryClient) {
   return {
     changed: (changes: readonly LiveChange[]) =>
       mark(({ queryKey }) => !isGone(queryKey) && changes.some(change => isAffectedBy(queryKey, change))),
-    /** Marks queries that started before `atMs` for a refetch: changes before that time were not received. */
+    /** Marks for a refetch the queries that started before `atMs`, because changes before that time were not received. */
     missedBefore: (atMs: number) =>
       mark(({ queryKey, state }) => isLive(queryKey[0]) && isAskedBefore(state, atMs)),
     stop: () => clearTimeout(timer),

@@ -91,7 +91,7 @@ const HOURS = Array.from({ length: 168 }, (_, hour) => {
   return hour === 66 ? 0.5 : 1
 })
 
-/** The tick strip in its sizes. */
+/** Samples of `Strip`, a row of vertical marks, in its sizes. */
 export function StripSamples() {
   return (
     <div className="stack">

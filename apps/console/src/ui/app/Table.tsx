@@ -65,7 +65,10 @@ type TableProps = {
   dense?: boolean
   /** On phones each row becomes lines of label and value. The label is in the cell's `data-k`. */
   rowsOnPhones?: boolean
-  /** Fixed widths of the columns in pixels, so that content does not move them. A column without a width takes the rest. */
+  /**
+   * Fixed widths of the columns in pixels, so that content does not move them. A column without a width takes the remaining
+   * width.
+   */
   widths?: readonly (number | undefined)[]
   /** Omits the surrounding sheet, for use inside another sheet. */
   bare?: boolean

@@ -30,7 +30,7 @@ export const users_Register = handler('users_Register', {
             .updateTable('user')
             .set({ password_hash: null })
             .where('user_id', '=', userId)
-            // The account may have been activated meanwhile. An active account keeps its password.
+            // The account may have been activated after it was read. An active account keeps its password.
             .where('is_active', '=', false)
             .execute()
         return answer
@@ -54,7 +54,7 @@ export const users_Register = handler('users_Register', {
         })
         .onConflict(conflict => conflict.doNothing())
         .executeTakeFirst()
-      // A concurrent sign-up for the same address has committed first.
+      // A concurrent sign-up for this email address has committed first.
       if (numInsertedOrUpdatedRows === 0n) return (await accountOf(tx, email))!.answer
       const createdAt = new Date()
       await tx

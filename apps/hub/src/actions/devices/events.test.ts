@@ -154,7 +154,7 @@ describe('devices_PublishEvents', () => {
     for (const [at, late] of days.entries())
       await publish({ ...one, body: at, emittedAt: daysLater(late) }, event({ body: 'other' }))
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])
-    // Events that a person publishes are stored by a different SQL statement than those of the device.
+    // Events that a person publishes are stored by a different SQL statement than events that the device publishes.
     const events = days.map(late => ({ ...one, body: 'by a person', emittedAt: daysLater(late) }))
     await owner.invoke('devices_PublishEvents', { deviceId, events })
     expect((await bodies()).filter(body => body !== 'other')).toEqual([0])

@@ -466,7 +466,8 @@ describe('devices_QueryProperties', () => {
         /^Limit device-property-bytes: found \d+, expected at most 6881280 bytes\. Remove properties or write smaller values\.$/,
       ),
     })
-    // The last eighth of the limit is for small values, so that a device that has used up the rest can still report its state.
+    // The last eighth of the limit is for small values. A device that has used up the other seven eighths can therefore still
+    // report its state.
     for (let at = 0; at < 200; at++) await set(`small.${at}`, 'x'.repeat(4000))
     await expect(
       Promise.all(Array.from({ length: 300 }, (_, at) => set(`more.${at}`, 'x'.repeat(4000)))),

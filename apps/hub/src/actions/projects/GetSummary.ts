@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { handler } from '../../handler.ts'
 import { wireTime } from '../../runtime/times.ts'
 
-/** Default number of bins: as many ticks as fit into the widest device strip of the console. */
+/** Default number of bins. The console draws one mark for each bin, and 60 marks fit into its widest row of marks. */
 const DEFAULT_MAX_BINS = 60
 
 /** String with one digit for each device: 1 connected, 2 with pending certificates, 3 both, 0 neither. */
@@ -11,13 +11,13 @@ const STATES = sql<string | null>`string_agg(
 
 /**
  * Returns the device counts of a project and its devices grouped into bins, ordered by the time when they were first seen. The
- * console draws the bins as a strip.
+ * console draws the bins as a device strip: a row with one mark for each bin.
  */
 export const projects_GetSummary = handler(
   'projects_GetSummary',
   async ({ db }, { projectId, maxBins = DEFAULT_MAX_BINS }) => {
-    // `STATES` is in the order of `first_seen`, so that a device keeps its place in the strip. Window functions would take three
-    // times as long as aggregating this one string.
+    // `STATES` is in the order of `first_seen`, so that a device keeps its place in the console's row of device marks. Window
+    // functions would take three times as long as aggregating this one string.
     const { states } = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)

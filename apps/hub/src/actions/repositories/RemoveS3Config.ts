@@ -1,6 +1,6 @@
 import { handler } from '../../handler.ts'
 
-/** Stops storing new blobs of a repository in its own object store. Existing blobs stay there. */
+/** Stops storing new blobs of a repository in the object store of its S3 configuration. Existing blobs stay in that store. */
 export const repositories_RemoveS3Config = handler(
   'repositories_RemoveS3Config',
   async ({ tx, events, changed }, { repositoryId }) => {

@@ -173,7 +173,10 @@ function poolWithOptions(pool: pg.Pool, options: QueryOptions): PostgresPool {
   }
 }
 
-/** Returns the same database with options for all its statements, including those of its transactions. Throws for a transaction. */
+/**
+ * Returns the database with options for all its statements, including the statements of its transactions. Throws for a
+ * transaction.
+ */
 export function withQueryOptions(db: Db, options: QueryOptions): Db {
   if (db instanceof HubKysely) return db.withOptions(options)
   throw new Error('Query options were given to a transaction, expected the database outside of it.')

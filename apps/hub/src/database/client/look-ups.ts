@@ -9,9 +9,9 @@ import { timeoutError } from './errors.ts'
 type Connection = { client: pg.Client; socket: Socket; inFlight: number; lastAnswerAtMs: number }
 
 /**
- * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one event-loop
- * turn leave in one write, because a write costs more than the rest of a look-up. Only fast statements belong here: a slow
- * statement delays all statements behind it.
+ * Pipelines the look-ups of all requests on one connection, without waiting for answers in between. All look-ups of one
+ * event-loop turn leave in one write, because a write costs more than all other work of a look-up. Only fast statements belong
+ * here: a slow statement delays all statements behind it.
  */
 export class LookUps {
   readonly #open: (socket: Socket) => pg.Client
@@ -86,8 +86,8 @@ export class LookUps {
     const connecting = async (): Promise<Connection> => {
       if (this.#hasEnded) throw new Error('The connections to the database are closed.')
       await client.connect()
-      // The idle timeout is set only after connecting, for which the client has its own timeout. Ending a client while it connects
-      // would leave the promise of `connect` pending forever.
+      // The idle timeout is set only after connecting. Until then the client's connection timeout applies. Ending a client
+      // while it connects would leave the promise of `connect` pending forever.
       socket.setTimeout(this.#idleMs, () => {
         discard()
         void client.end()

@@ -105,7 +105,8 @@ async function findFiles(dataDir: string, account: Account | undefined, log: Log
   }
   const first = join(ELSEWHERE, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16))
   // An earlier data folder at this path may have left its database in `first`. If the data folder was deleted, the passwords of
-  // that database are lost. If the data folder was moved, it still uses that database. So this data folder gets another folder.
+  // that database are lost. If the data folder was moved, it still uses that database. The new database therefore gets another
+  // folder.
   const isLeft = (await exists(first)) && !(await exists(secretsFile(dataDir)))
   if (isLeft) log.warn({ folder: first }, 'an earlier data folder of this name has left its database')
   const fresh = isLeft ? `${first}.${Date.now()}` : first

@@ -14,7 +14,8 @@ export function externalConnection(databaseUrl: string): pg.PoolConfig {
   const url = new URL(databaseUrl)
   const { searchParams } = url
   requireTlsParameters(searchParams)
-  // pg treats these modes as `verify-full`, but warns that a later version may not. Setting `verify-full` avoids the warning.
+  // pg treats `prefer`, `require` and `verify-ca` as `verify-full`, but warns that a later version may not. Setting
+  // `verify-full` avoids the warning.
   if (['prefer', 'require', 'verify-ca'].includes(searchParams.get('sslmode') ?? ''))
     if (!searchParams.has('uselibpqcompat')) searchParams.set('sslmode', 'verify-full')
   const options = searchParams.get('options')
@@ -80,7 +81,7 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
       `select name from pg_settings where setting = 'off'
           and name in ('fsync', 'full_page_writes', 'synchronous_commit')`,
     )
-    // Acknowledged data must survive a power failure, which needs these settings.
+    // With `fsync`, `full_page_writes` or `synchronous_commit` off, a power failure can lose acknowledged data.
     if (off.length > 0)
       throw new ConfigError(
         `MUSTER_DATABASE_URL: found a database that may lose what it has confirmed (${off.map(({ name }) => name).join(', ')} off), expected one that writes through to its disk.`,
@@ -109,8 +110,9 @@ export async function checkExternalDatabase(databaseUrl: string): Promise<void> 
 
 /**
  * Whether a pooler shares one session of the server between two clients. The hub's locks, prepared statements and settings must
- * last as long as its connection; with a shared session they would be lost or leak to other clients. While the second client holds
- * a session in a transaction, the first client must still have its own session.
+ * last as long as its connection; with a shared session they would be lost or leak to other clients. Compares the session of
+ * the first client before and during a transaction of the second client. Sessions are shared if the first client's session
+ * changes, or if it is the second client's session as well.
  */
 async function shareSession(client: pg.Client, other: pg.Client): Promise<boolean> {
   const before = await sessionOf(client)

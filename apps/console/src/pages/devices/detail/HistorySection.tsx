@@ -11,7 +11,7 @@ const DAY_LABELS = [1, 2, 3, 4]
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
 const shortWeekday = new Intl.DateTimeFormat('en', { weekday: 'short' })
 
-/** Connection history of the last seven days, one tick per hour. */
+/** Connection history of the last seven days: a row of vertical marks, one for each hour. */
 export function HistorySection({ deviceId }: { deviceId: string }) {
   return (
     <Section title="Connection, last 7 days">

@@ -5,7 +5,7 @@ type Connection = Pick<
   'connectedAt' | 'endedAt'
 >
 
-/** Number of hours in the strip of a device: seven days. */
+/** Number of hours in the connection history of a device: seven days. */
 export const HOURS = 7 * 24
 const HOUR_MS = 3_600_000
 

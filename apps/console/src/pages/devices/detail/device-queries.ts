@@ -7,8 +7,8 @@ import { OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
 /** Number of events that the page of a device shows (docs/product.md 9). */
 export const EVENT_LIMIT = 10
 /**
- * Limit of the connection records for the strip of the last seven days and for the list of connections. 500 records cover
- * seven days if the device connects every 20 minutes.
+ * Limit of the connection records for the connection history of the last seven days and for the list of connections. 500
+ * records cover seven days if the device connects every 20 minutes.
  */
 const CONNECTION_LIMIT = 500
 

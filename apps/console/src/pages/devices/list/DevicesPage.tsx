@@ -31,7 +31,10 @@ import { FleetSummary } from './FleetSummary.tsx'
 import { useDeviceList } from './use-device-list.ts'
 
 const ROUTE = '/authenticated/org_{$organization}/projects/$projectId/devices'
-/** Maximum number of ticks to request for the strip of `FleetSummary`, which merges ticks that do not fit. */
+/**
+ * Maximum number of bins (neighbouring devices that share a mark) to request for `FleetSummary`, which merges bins that do not
+ * fit.
+ */
 const MAX_BINS = 200
 
 type Status = NonNullable<DeviceSearch['status']>

@@ -10,7 +10,7 @@ import { DeviceName } from '../DeviceName.tsx'
 
 type Summary = ActionOutput<'projects_GetSummary'>
 
-/** Width of a tick and the gap beside it in pixels, as in the CSS rule `.fleet .strip`. */
+/** Width of one mark of the device strip and the gap beside it in pixels, as in the CSS rule `.fleet .strip`. */
 const TICK_PX = 9
 const NARROW_TICK_PX = 7
 
@@ -64,7 +64,7 @@ export function FleetSummary({ summary }: { summary: Summary }) {
   )
 }
 
-/** `Strip` with as many ticks as fit into its width. If there are more bins, each tick stands for several bins. */
+/** `Strip` with as many marks as fit into its width. If there are more bins, each mark stands for several bins. */
 function FittingStrip({ bins, label }: { bins: readonly Bin[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

@@ -30,8 +30,8 @@ type PasswordChange = {
 
 /**
  * Sets the password hash of an account, ends its other sessions, voids mailed links that set a password, and queues a mail that
- * informs the owner. Throws `Forbidden` when the kept session has ended in the meantime, for example because of a concurrent
- * password change.
+ * informs the owner. Throws `Forbidden` when the kept session has ended since the request was authenticated, for example
+ * because of a concurrent password change.
  */
 export async function setPassword(
   context: CommandTransaction & { services: { dataDir: string } },
@@ -78,8 +78,8 @@ export async function endSessions(
 }
 
 /**
- * Throws `Forbidden` when the caller's session or user token has ended in the meantime. The account must be locked, so that a
- * transaction that ends credentials has either committed or waits.
+ * Throws `Forbidden` when the caller's session or user token has ended since the request was authenticated. The account must be
+ * locked, so that a transaction that ends credentials has either committed or waits.
  */
 export async function requireLiveCredential(tx: Tx, caller: Caller): Promise<void> {
   if (caller.actor === 'User')

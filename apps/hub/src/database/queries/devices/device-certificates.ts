@@ -6,9 +6,9 @@ import type { Tx } from '../../client/connection.ts'
 type Certificate = { deviceId: string; certificateId: string; fingerprint: string }
 
 /**
- * Locks a device until the end of the transaction, and resolves to its count of pending certificates. Each change of a certificate
- * counts the pending certificates again. Without the lock, two concurrent changes would not see each other's rows and store a wrong
- * count. Throws for a device that was deleted in the meantime.
+ * Locks a device until the end of the transaction, and resolves to its count of pending certificates. Each change of a
+ * certificate counts the pending certificates again. Without the lock, two concurrent changes would not see each other's rows
+ * and store a wrong count. Throws for a device that no longer exists.
  */
 export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCertificates: number }> {
   const row = await tx

@@ -102,7 +102,8 @@ export async function writeProperty(tx: Tx, caller: Caller, write: Write): Promi
       .onConflict(conflict => conflict.columns(['device_id', 'name']).doNothing())
       .returning('version')
       .executeTakeFirst()
-    // Another transaction created the property in the meantime, so the next attempt finds and locks it.
+    // Another transaction created the property after this transaction had found none. The next attempt finds and locks the
+    // property.
     if (!created) return writeProperty(tx, caller, write)
   }
   if (before?.value.text !== text && !SYSTEM_INFO.includes(name)) {
@@ -150,7 +151,8 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
   const column = summaryColumnOf(name)
   if (!column) return
-  // A concurrent change of the property with the other name waits for this lock, and then sees this change.
+  // Serializes changes of properties with one summary column, such as the two names of the system information. The later change
+  // then sees the earlier change.
   await tx.selectFrom('device').where('device_id', '=', deviceId).select('name').forNoKeyUpdate().execute()
   const latest = await tx
     .selectFrom('device_property')

@@ -53,7 +53,7 @@ export async function filesOf(db: Db, { of, id }: FileHolder, scope: Scope) {
 /**
  * Adds a file to a version or a package. Resolves to false when the version or package has a file of that name already. Throws
  * `Invalid` for a blob of another repository or with the status `Deleting`, and for a name that would be both file and folder.
- * Throws `Forbidden` when the version or package was deleted in the meantime.
+ * Throws `Forbidden` when the version or package no longer exists.
  */
 export async function addFile(
   tx: Tx,
