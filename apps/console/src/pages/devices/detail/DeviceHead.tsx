@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { useQueries } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
-import { useCommand } from '../../../api/queries.ts'
+import { useActionState, useCommand } from '../../../api/queries.ts'
 import { ageOf } from '../../../lib/app/age.ts'
 import { openIssued } from '../../../lib/app/open-window.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
@@ -19,6 +19,7 @@ import { Title } from '../../../ui/Title.tsx'
 import { DeviceName } from '../DeviceName.tsx'
 import { deviceNameText } from '../device-name.ts'
 import { deviceQueries } from './device-queries.ts'
+import { HEALTH, healthOf } from './well-known.ts'
 
 /** Lifetime of a link to a device's web pages, 2 hours (docs/product.md 9). */
 const PROXY_LINK_SECS = 7_200
@@ -52,6 +53,7 @@ export function DeviceHead({ deviceId, details, answeredAt }: DeviceHeadProps) {
               {details ? <DeviceName {...details} /> : deviceId}
             </h1>
             {details && <ConnectionBadge isConnected={details.isConnected} />}
+            {details?.isConnected && <HealthBadge deviceId={deviceId} />}
           </div>
           <div className="meta">
             <Id id={deviceId} what="device id" />
@@ -115,5 +117,26 @@ function ConnectionBadge({ isConnected }: { isConnected: boolean }) {
       <Mark state={isConnected ? 'on' : 'off'} />
       {isConnected ? 'Connected' : 'Disconnected'}
     </Badge>
+  )
+}
+
+/** Health that a connected device reports, if it is not healthy. */
+function HealthBadge({ deviceId }: { deviceId: string }) {
+  const { data } = useActionState('devices_GetProperty', { deviceId, name: HEALTH })
+  const health = data?.result === 'Found' ? healthOf(data.value) : undefined
+  if (health === 'degraded')
+    return (
+      <Badge tone="warn">
+        <Mark state="warning" />
+        Warning
+      </Badge>
+    )
+  return (
+    health === 'error' && (
+      <Badge tone="bad">
+        <Mark state="error" />
+        Error
+      </Badge>
+    )
   )
 }

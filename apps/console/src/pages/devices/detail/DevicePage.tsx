@@ -13,8 +13,9 @@ import { DangerSection } from './DangerSection.tsx'
 import { DeviceHead } from './DeviceHead.tsx'
 import { EventsSection } from './EventsSection.tsx'
 import { HistorySection } from './HistorySection.tsx'
-import { LimitsNotice, PendingNotice, RefusalNotice } from './Notices.tsx'
+import { LimitsNotice, PendingNotice } from './Notices.tsx'
 import { OtaSection } from './OtaSection.tsx'
+import { ProblemBox } from './ProblemBox.tsx'
 import { PropertiesSection } from './PropertiesSection.tsx'
 import { RenameSection } from './RenameSection.tsx'
 import { SystemInfoSection } from './SystemInfoSection.tsx'
@@ -39,6 +40,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   return (
     <Page>
       <DeviceHead deviceId={deviceId} details={details} answeredAt={dataUpdatedAt} />
+      {details && <ProblemBox deviceId={deviceId} details={details} />}
       <AnchorNav deviceId={deviceId} />
       <div className="cols">
         <div className="stack ov" id="ov">
@@ -46,7 +48,6 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
             <>
               <ErrorAlert title="Could not load the device." error={error} />
               <PendingNotice certificates={details.certificates} />
-              <RefusalNotice {...details} />
               <LimitsNotice {...details} />
             </>
           )}

@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Gauge, ShieldAlert, ShieldX } from 'lucide-react'
+import { Gauge, ShieldAlert } from 'lucide-react'
 import { formatCount } from '../../../lib/app/format.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
@@ -20,21 +20,6 @@ export function PendingNotice({ certificates }: Pick<Details, 'certificates'>) {
       </strong>{' '}
       <span className="t2">
         First seen <Time at={first.firstSeen} />.
-      </span>
-    </Alert>
-  )
-}
-
-/** Notice with the reason why the hub rejected the device's last attempt to connect. */
-export function RefusalNotice({ isConnected, lastRefusal }: Pick<Details, 'isConnected' | 'lastRefusal'>) {
-  if (isConnected || !lastRefusal) return null
-  const { at, reason, count } = lastRefusal
-  return (
-    <Alert tone="warn" icon={ShieldX} title="The last attempt to connect was refused.">
-      <span style={{ overflowWrap: 'anywhere' }}>{reason}</span>{' '}
-      <span className="t2">
-        <Time at={at} />
-        {count > 1 && `, ${formatCount(count)} times in all`}
       </span>
     </Alert>
   )

@@ -23,3 +23,9 @@ export function bytesOf(value: unknown): number | undefined {
   const bytes = value instanceof RawJson ? Number(value.text) : value
   return typeof bytes === 'number' && Number.isFinite(bytes) && bytes >= 0 ? bytes : undefined
 }
+
+/** The value if it is a whole number that is not negative, else 0. */
+export function countOf(value: unknown): number {
+  const count = value instanceof RawJson ? Number(value.text) : value
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 0
+}

@@ -2,7 +2,7 @@ import type { ActionOutput } from '@muster/actions/client'
 import { queryOptions } from '@tanstack/react-query'
 import { invoke } from '../../../api/client.ts'
 import { actionQuery } from '../../../api/queries.ts'
-import { OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
+import { HEALTH, OTA_STATUS, SYSTEM_INFO_NAMES } from './well-known.ts'
 
 /** Number of events that the page of a device shows (docs/product.md 9). */
 export const EVENT_LIMIT = 10
@@ -52,8 +52,8 @@ export function propertiesQuery(deviceId: string) {
   })
 }
 
-/** Names of properties with a section of their own on the device page. The section loads the whole value with its own query. */
-const OWN_PROPERTIES = [OTA_STATUS, ...SYSTEM_INFO_NAMES]
+/** Names of properties that parts of the device page load with their own queries, with their whole values. */
+const OWN_PROPERTIES = [OTA_STATUS, HEALTH, ...SYSTEM_INFO_NAMES]
 
 /** All queries of a device's page. */
 export function deviceQueries(deviceId: string) {

@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { bytesOf, recordOf, recordsOf, textOf } from './device-json.ts'
+import { bytesOf, countOf, recordOf, recordsOf, textOf } from './device-json.ts'
 
 /** The properties of a device in the hub's answer. */
 export type Properties = ActionOutput<'devices_QueryProperties'>['properties']
@@ -19,6 +19,9 @@ export const SYSTEM_INFO_NAMES = [SYSTEM_INFO, OLD_SYSTEM_INFO]
 
 /** Name of the property in which update scripts report their status. */
 export const OTA_STATUS = 'dev.nexigon.ota.status'
+
+/** Name of the property in which a device reports its health. */
+export const HEALTH = 'dev.nexigon.system.health'
 
 /** System info of a device, parsed. A field that is missing or has an unexpected type is `undefined`, a list is empty. */
 export type SystemInfo = {
@@ -93,6 +96,9 @@ type OtaStatus = {
   currentVersion: string | undefined
   targetVersion: string | undefined
   state: string | undefined
+  /** Number of failed attempts in a row, 0 if the device reports none. */
+  failureCount: number
+  lastError: string | undefined
 }
 
 /**
@@ -102,13 +108,27 @@ type OtaStatus = {
 export function readOtaStatus(properties: Properties): OtaStatus | 'unreadable' | undefined {
   const property = own(properties, OTA_STATUS)
   if (!property) return undefined
-  const value = recordOf(property.value)
-  if (!value) return 'unreadable'
-  return {
-    currentVersion: textOf(value.currentVersion),
-    targetVersion: textOf(value.targetVersion),
-    state: textOf(value.state),
-  }
+  return otaStatusOf(property.value) ?? 'unreadable'
+}
+
+/** The update status in a value of `dev.nexigon.ota.status`; `undefined` if the value is not an object. */
+export function otaStatusOf(json: unknown): OtaStatus | undefined {
+  const value = recordOf(json)
+  return (
+    value && {
+      currentVersion: textOf(value.currentVersion),
+      targetVersion: textOf(value.targetVersion),
+      state: textOf(value.state),
+      failureCount: countOf(value.failureCount),
+      lastError: textOf(value.lastError),
+    }
+  )
+}
+
+/** The word in a value of `dev.nexigon.system.health`; `undefined` without a text (docs/protocol.md 4.3). */
+export function healthOf(json: unknown): string | undefined {
+  const status = recordOf(json)?.status
+  return typeof status === 'string' ? status : undefined
 }
 
 /** Compares names by code unit, independent of the locale. */

@@ -5,11 +5,11 @@ import { formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Id } from '../../../ui/app/Id.tsx'
-import { Mark } from '../../../ui/app/Mark.tsx'
 import { ActionsHead, SortHead } from '../../../ui/app/Table.tsx'
 import { Time, TimesTogether } from '../../../ui/app/Time.tsx'
 import { Gap, useVirtualRows } from '../../../ui/app/virtual-rows.tsx'
 import { LinkButton } from '../../../ui/LinkButton.tsx'
+import { DeviceStatus } from '../DeviceStatus.tsx'
 import type { DeviceRow } from './use-device-list.ts'
 
 /** Number of columns of the table, the `colSpan` of cells that replace the rows. */
@@ -132,11 +132,11 @@ type RowProps = {
 }
 
 const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
-  const { deviceId, name, hostname, firstSeen, isConnected, pendingCertificatesCount } = device
+  const { deviceId, name, hostname, firstSeen, isConnected, status, pendingCertificatesCount } = device
   const link = { from: DEVICES, to: './$deviceId', params: { deviceId } } as const
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
-  const [last, setLast] = useState({ isConnected, changes: 0 })
-  if (last.isConnected !== isConnected) setLast({ isConnected, changes: last.changes + 1 })
+  const [last, setLast] = useState({ status, changes: 0 })
+  if (last.status !== status) setLast({ status, changes: last.changes + 1 })
   return (
     <tr {...ROW} ref={ref} data-index={index} aria-rowindex={rowIndex}>
       <td {...CELL} className="c-name">
@@ -154,7 +154,7 @@ const Row = memo(function Row({ device, index, rowIndex, ref }: RowProps) {
         <Time at={firstSeen} />
       </td>
       <td {...CELL} key={last.changes} className={last.changes > 0 ? 'c-stat just-changed' : 'c-stat'}>
-        <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+        <DeviceStatus isConnected={isConnected} status={status} />
       </td>
       <td {...CELL} className="c-pend" data-k="Pending Certificates">
         {pendingCertificatesCount > 0 ? (

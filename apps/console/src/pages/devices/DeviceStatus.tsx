@@ -1,0 +1,23 @@
+import { Mark } from '../../ui/app/Mark.tsx'
+
+/** Words for the health of a connected device that is not healthy, by the status that the hub derives (docs/protocol.md 4.3). */
+const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: string }>> = {
+  warning: { state: 'warning', word: 'Warning' },
+  error: { state: 'error', word: 'Error' },
+}
+
+/** Connection state of a device, followed by its health if it is not healthy: "Connected · Warning". */
+export function DeviceStatus({ isConnected, status }: { isConnected: boolean; status: string | undefined }) {
+  const health = isConnected && status ? HEALTH_WORDS[status] : undefined
+  return (
+    <span className="status">
+      <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
+      {health && (
+        <>
+          <span className="muted"> · </span>
+          <Mark state={health.state}>{health.word}</Mark>
+        </>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { beginningOf, problemsOf } from './problems.ts'
+import type { Properties } from './well-known.ts'
+
+const NO_REFUSAL = { isConnected: true }
+const AT = '2026-11-22T08:00:00Z'
+
+function properties(values: Record<string, unknown>): Properties {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      { name, value, lastUpdated: AT, protected: false, version: 1 },
+    ]),
+  )
+}
+
+function sentences(values: Record<string, unknown>): string[] {
+  return problemsOf(NO_REFUSAL, properties(values)).map(({ sentence }) => sentence)
+}
+
+const ota = (value: object) => ({ 'dev.nexigon.ota.status': value })
+const health = (status: unknown) => ({ 'dev.nexigon.system.health': { status } })
+
+describe('problemsOf', () => {
+  it('says which update failed, how often and why', () => {
+    const failed = { state: 'failed', targetVersion: '2.23.0' }
+    expect(sentences(ota({ ...failed, failureCount: 6, lastError: 'no space left on device' }))).toEqual([
+      'Update to 2.23.0 failed 6 times: no space left on device',
+    ])
+    expect(sentences(ota(failed))).toEqual(['Update to 2.23.0 failed once'])
+    expect(sentences(ota({ state: 'failed' }))).toEqual(['Update failed once'])
+    expect(sentences(ota({ state: 'installing', targetVersion: '2', failureCount: 1_200 }))).toEqual([
+      'Update to 2 failed 1,200 times',
+    ])
+  })
+
+  it('finds no problem in a completed update, in a healthy device and in values of unexpected types', () => {
+    for (const value of [null, [], 'failed', { state: 7 }, { failureCount: -1 }, { failureCount: 'x' }])
+      expect(sentences(ota(value as never))).toEqual([])
+    expect(sentences(ota({ state: 'completed', failureCount: 3 }))).toEqual([])
+    for (const status of ['healthy', 'unknown word', null, 3, {}])
+      expect(sentences(health(status))).toEqual([])
+    expect(sentences({})).toEqual([])
+  })
+
+  it('orders refusal, update and health by their gravity', () => {
+    const lastRefusal = { at: AT, reason: 'The certificate is revoked.', count: 15 }
+    const all = problemsOf(
+      { isConnected: false, lastRefusal },
+      properties({ ...health('degraded'), ...ota({ state: 'failed' }) }),
+    )
+    expect(all.map(({ sentence, tone }) => [sentence, tone])).toEqual([
+      ['Refused 15 times: The certificate is revoked.', 'bad'],
+      ['Update failed once', 'bad'],
+      ['Health: degraded', 'warn'],
+    ])
+    expect(problemsOf({ isConnected: true, lastRefusal }, {})).toEqual([])
+    expect(problemsOf(NO_REFUSAL, properties(health('error')))[0]).toMatchObject({ tone: 'bad' })
+  })
+})
+
+describe('beginningOf', () => {
+  const [update] = problemsOf(NO_REFUSAL, properties(ota({ state: 'failed', targetVersion: '2' })))
+  const [degraded] = problemsOf(NO_REFUSAL, properties(health('degraded')))
+  const changes = (...values: unknown[]) =>
+    values.map((value, index) => ({
+      version: values.length - index,
+      value,
+      isRemoved: value === undefined,
+      actor: { actor: 'System' } as const,
+      changedAt: `2026-11-${String(30 - index)}T00:00:00Z`,
+    }))
+  const failed = { state: 'failed', targetVersion: '2' }
+  const installing = { state: 'installing', targetVersion: '2' }
+
+  it('is the first failure of the uninterrupted run, not the start of its first attempt', () => {
+    const past = changes(failed, installing, failed, installing, { state: 'completed', targetVersion: '1' })
+    expect(beginningOf(update!, past, true)).toBe('2026-11-28T00:00:00Z')
+    expect(beginningOf(degraded!, changes({ status: 'degraded' }, { status: 'healthy' }), true)).toBe(
+      '2026-11-30T00:00:00Z',
+    )
+  })
+
+  it('ends at another version and at a removal', () => {
+    expect(beginningOf(update!, changes(failed, { ...failed, targetVersion: '1' }), true)).toBe(
+      '2026-11-30T00:00:00Z',
+    )
+    expect(beginningOf(update!, changes(failed, undefined, failed), true)).toBe('2026-11-30T00:00:00Z')
+  })
+
+  it('is unknown without past values, and when older values are not loaded', () => {
+    expect(beginningOf(update!, [], true)).toBeUndefined()
+    expect(beginningOf(update!, changes(failed, failed), false)).toBeUndefined()
+    expect(beginningOf(update!, changes(failed, failed), true)).toBe('2026-11-29T00:00:00Z')
+  })
+})

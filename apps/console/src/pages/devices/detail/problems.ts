@@ -1,0 +1,96 @@
+import type { ActionOutput } from '@muster/actions/client'
+import { counted } from '../../../lib/app/format.ts'
+import { HEALTH, healthOf, OTA_STATUS, otaStatusOf, type Properties, readOtaStatus } from './well-known.ts'
+
+type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal'>
+type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
+
+/** Something that is wrong with a device. */
+export type Problem = {
+  kind: 'refused' | 'update' | 'health'
+  tone: 'bad' | 'warn'
+  /** The problem as a sentence without a period: "Update to 2.23.0 failed 6 times: no space left on device". */
+  sentence: string
+  /** Time of the last report of the problem. */
+  lastAt: string
+  /** Property whose past values show since when the problem exists. */
+  property?: string
+}
+
+/**
+ * The problems of a device, the gravest first: refused, update failed, health error, health degraded. The texts of the device
+ * are part of the sentences unchanged.
+ */
+export function problemsOf({ isConnected, lastRefusal }: Details, properties: Properties): Problem[] {
+  return [
+    ...(lastRefusal && !isConnected ? [refused(lastRefusal)] : []),
+    ...failedUpdate(properties),
+    ...badHealth(properties),
+  ]
+}
+
+function refused({ reason, count, at }: NonNullable<Details['lastRefusal']>): Problem {
+  return { kind: 'refused', tone: 'bad', sentence: `Refused ${times(count)}: ${reason}`, lastAt: at }
+}
+
+function failedUpdate(properties: Properties): Problem[] {
+  const status = readOtaStatus(properties)
+  if (!status || status === 'unreadable' || !hasFailed(status)) return []
+  const { targetVersion, failureCount, lastError } = status
+  const what = targetVersion === undefined ? 'Update failed' : `Update to ${targetVersion} failed`
+  const sentence = `${what} ${times(Math.max(1, failureCount))}${lastError === undefined ? '' : `: ${lastError}`}`
+  const { lastUpdated } = properties[OTA_STATUS]!
+  return [{ kind: 'update', tone: 'bad', sentence, lastAt: lastUpdated, property: OTA_STATUS }]
+}
+
+function badHealth(properties: Properties): Problem[] {
+  const property = Object.hasOwn(properties, HEALTH) ? properties[HEALTH] : undefined
+  const health = healthOf(property?.value)
+  if (!property || (health !== 'error' && health !== 'degraded')) return []
+  const tone = health === 'error' ? 'bad' : 'warn'
+  return [
+    { kind: 'health', tone, sentence: `Health: ${health}`, lastAt: property.lastUpdated, property: HEALTH },
+  ]
+}
+
+/** Whether an update has failed and was not installed since. A device that tries again keeps its count of failures. */
+function hasFailed({ state, failureCount }: { state: string | undefined; failureCount: number }): boolean {
+  return state === 'failed' || (failureCount > 0 && state !== 'completed')
+}
+
+/**
+ * Time when a problem began, from the past values of its property, newest first: the oldest value of the uninterrupted run of
+ * values with the same problem. `undefined` without past values, or when the run reaches beyond the last of them while older
+ * ones exist (`isWhole` is false).
+ */
+export function beginningOf(
+  { kind }: Problem,
+  changes: readonly Change[],
+  isWhole: boolean,
+): string | undefined {
+  const isSame = kind === 'health' ? sameHealth(changes[0]?.value) : sameUpdate(changes[0]?.value)
+  const end = changes.findIndex(({ value, isRemoved }) => isRemoved || !isSame(value))
+  if (end === -1 && !isWhole) return undefined
+  const run = end === -1 ? changes : changes.slice(0, end)
+  return run.findLast(({ value }) => kind === 'health' || hasFailed(otaStatusOf(value) ?? NO_STATUS))
+    ?.changedAt
+}
+
+const NO_STATUS = { state: undefined, failureCount: 0 }
+
+function sameHealth(latest: unknown): (value: unknown) => boolean {
+  return value => healthOf(value) === healthOf(latest)
+}
+
+/** An update to the same version that is not completed, with the attempts between its failures. */
+function sameUpdate(latest: unknown): (value: unknown) => boolean {
+  const targetVersion = otaStatusOf(latest)?.targetVersion
+  return value => {
+    const status = otaStatusOf(value)
+    return status !== undefined && status.targetVersion === targetVersion && status.state !== 'completed'
+  }
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : counted(count, 'time')
+}

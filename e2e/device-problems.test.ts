@@ -1,0 +1,116 @@
+import { connectDevice, type FakeDevice } from '@muster/testkit/device'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeDatabase, firstToken } from './hub-child.ts'
+import { expectGoodScreen, invoke, openStage, organizationOf, type Stage, signIn } from './people.ts'
+
+let stage: Stage
+let page: Page
+let device: FakeDevice
+let list: string
+const resources = new AsyncDisposableStack()
+
+beforeAll(async () => {
+  stage = resources.use(await openStage())
+  page = await stage.newPage()
+  await signIn(page, stage, stage.admin)
+  const organizationId = await organizationOf(page)
+  const { projects } = await invoke(page, 'organizations_QueryProjects', { organizationId })
+  list = `${stage.hub.url}/${organizationId}/projects/${projects[0]!.projectId}/devices`
+  device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
+})
+
+afterAll(() => resources.disposeAsync())
+
+/** Sets a property as the device. */
+function report(name: string, value: unknown): Promise<unknown> {
+  return device.invoke('devices_SetProperty', { deviceId: device.deviceId, name, value })
+}
+
+const problem = () => page.locator('.problem')
+
+it('shows no problem box while nothing is wrong', async () => {
+  await report('dev.nexigon.system.health', { status: 'healthy' })
+  await report('dev.nexigon.ota.status', { state: 'completed', currentVersion: '2.22.4' })
+  await page.goto(`${list}/${device.deviceId}`)
+  await page.getByText('2.22.4').first().waitFor()
+  expect(await problem().count()).toBe(0)
+})
+
+it('says as a sentence what is wrong, since when, and what to do next, as the device reports it', async () => {
+  for (const failureCount of [1, 2]) {
+    await report('dev.nexigon.ota.status', {
+      state: 'installing',
+      targetVersion: '2.23.0',
+      failureCount: failureCount - 1,
+    })
+    await report('dev.nexigon.ota.status', {
+      state: 'failed',
+      currentVersion: '2.22.4',
+      targetVersion: '2.23.0',
+      failureCount,
+      lastError: 'no space left on device',
+    })
+  }
+  await report('dev.nexigon.system.info', {
+    hostname: 'crane-gw-0412',
+    disks: [
+      { name: '/dev/mmcblk0p5', mountPoint: '/data', totalSpace: 536_870_912, availableSpace: 43_200_000 },
+      { name: '/dev/mmcblk0p3', mountPoint: '/', totalSpace: 2_000_000_000, availableSpace: 1_200_000_000 },
+    ],
+  })
+  await problem()
+    .getByRole('heading', { name: 'Update to 2.23.0 failed 2 times: no space left on device' })
+    .waitFor()
+  await problem().getByText('/data has 8 % free.').waitFor()
+  expect(await problem().innerText()).toMatch(/First now, last now\./)
+  await report('dev.nexigon.system.health', { status: 'degraded' })
+  await problem().getByText('Health: degraded').waitFor()
+  await page.locator('.dhead').getByText('Warning', { exact: true }).waitFor()
+  await expectGoodScreen(page, 'device-problem')
+  await problem().getByRole('link', { name: 'See the disks' }).click()
+  await expect.poll(() => new URL(page.url()).hash).toBe('#sys')
+})
+
+it('keeps a long error and an unbroken one inside the page', async () => {
+  await report('dev.nexigon.ota.status', {
+    state: 'failed',
+    targetVersion: 'x'.repeat(200),
+    failureCount: 4_000_000,
+    lastError: `${'e'.repeat(400)} <b>مرحبا</b>`,
+  })
+  await problem()
+    .getByRole('heading', { name: /failed 4,000,000 times: e+ <b>مرحبا<\/b>/ })
+    .waitFor()
+  await expectGoodScreen(page, 'device-problem-long')
+})
+
+it('shows the health of a device beside its connection in the list, until it is healthy or disconnected', async () => {
+  await page.goto(list)
+  const status = page.locator('.devices .status')
+  await expect.poll(() => status.innerText()).toMatch(/^Connected\s+·\s+Warning$/)
+  await report('dev.nexigon.system.health', { status: 'error' })
+  await expect.poll(() => status.innerText()).toMatch(/^Connected\s+·\s+Error$/)
+  await expectGoodScreen(page, 'devices-health')
+  await report('dev.nexigon.system.health', { status: 'a word of tomorrow' })
+  await expect.poll(() => status.innerText()).toBe('Connected')
+})
+
+it('says why the hub refused a device that is not connected', async () => {
+  await device[Symbol.asyncDispose]()
+  await changeDatabase(
+    stage.hub,
+    `update device set last_refusal_at = now() - interval '3 minutes', last_refusal_reason = 'certificate is revoked', last_refusal_count = 15`,
+  )
+  await page.goto(`${list}/${device.deviceId}`)
+  await problem().getByRole('heading', { name: 'Refused 15 times: certificate is revoked' }).waitFor()
+  // The failed update is now a row below the refusal.
+  await problem()
+    .locator('.pmore')
+    .getByText(/^Update to x+ failed/)
+    .waitFor()
+  await expectGoodScreen(page, 'device-refused')
+  await problem().getByRole('link', { name: 'Check its certificates' }).click()
+  await expect.poll(() => new URL(page.url()).hash).toBe('#certs')
+  expect(stage.faults).toEqual([])
+})
