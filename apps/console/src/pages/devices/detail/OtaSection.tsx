@@ -1,5 +1,7 @@
 import { useAction, useActionState } from '../../../api/queries.ts'
+import { formatCount } from '../../../lib/app/format.ts'
 import { Badge, type Tone } from '../../../ui/app/Badge.tsx'
+import { LongText } from '../../../ui/app/JsonValue.tsx'
 import { Section } from '../../../ui/app/Section.tsx'
 import { SectionBoundary } from '../../../ui/app/SectionBoundary.tsx'
 import { foundProperties, OTA_STATUS, readOtaStatus } from './well-known.ts'
@@ -45,6 +47,20 @@ function OtaVersions({ deviceId }: { deviceId: string }) {
     <dl className="kv two">
       <Version label="Current version" version={status.currentVersion} />
       <Version label="Target version" version={status.targetVersion} />
+      {status.failureCount > 0 && (
+        <div>
+          <dt>Failures</dt>
+          <dd className="num">{formatCount(status.failureCount)}</dd>
+        </div>
+      )}
+      {status.lastError !== undefined && (
+        <div>
+          <dt>Last error</dt>
+          <dd className="mono" style={{ overflowWrap: 'anywhere' }}>
+            <LongText text={status.lastError} />
+          </dd>
+        </div>
+      )}
     </dl>
   )
 }

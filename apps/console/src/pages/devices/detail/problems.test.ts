@@ -43,6 +43,13 @@ describe('problemsOf', () => {
     expect(sentences({})).toEqual([])
   })
 
+  it('cuts long texts of the device', () => {
+    const [sentence] = sentences(
+      ota({ state: 'failed', targetVersion: '2', lastError: 'x'.repeat(1_000_000) }),
+    )
+    expect(sentence).toBe(`Update to 2 failed once: ${'x'.repeat(300)}…`)
+  })
+
   it('orders refusal, update and health by their gravity', () => {
     const lastRefusal = { at: AT, reason: 'The certificate is revoked.', count: 15 }
     const all = problemsOf(

@@ -5,6 +5,9 @@ import { HEALTH, healthOf, OTA_STATUS, otaStatusOf, type Properties, readOtaStat
 type Details = Pick<ActionOutput<'devices_GetDetails'>, 'isConnected' | 'lastRefusal'>
 type Change = ActionOutput<'devices_QueryPropertyHistory'>['changes'][number]
 
+/** Length above which texts of a device are cut in a sentence, in characters. A property may hold up to 1 MiB. */
+const LONGEST_TEXT = 300
+
 /** Something that is wrong with a device. */
 export type Problem = {
   kind: 'refused' | 'update' | 'health'
@@ -19,7 +22,7 @@ export type Problem = {
 
 /**
  * The problems of a device, the gravest first: refused, update failed, health error, health degraded. The texts of the device
- * are part of the sentences unchanged.
+ * are part of the sentences, each cut to 300 characters.
  */
 export function problemsOf({ isConnected, lastRefusal }: Details, properties: Properties): Problem[] {
   return [
@@ -30,15 +33,15 @@ export function problemsOf({ isConnected, lastRefusal }: Details, properties: Pr
 }
 
 function refused({ reason, count, at }: NonNullable<Details['lastRefusal']>): Problem {
-  return { kind: 'refused', tone: 'bad', sentence: `Refused ${times(count)}: ${reason}`, lastAt: at }
+  return { kind: 'refused', tone: 'bad', sentence: `Refused ${times(count)}: ${cut(reason)}`, lastAt: at }
 }
 
 function failedUpdate(properties: Properties): Problem[] {
   const status = readOtaStatus(properties)
   if (!status || status === 'unreadable' || !hasFailed(status)) return []
   const { targetVersion, failureCount, lastError } = status
-  const what = targetVersion === undefined ? 'Update failed' : `Update to ${targetVersion} failed`
-  const sentence = `${what} ${times(Math.max(1, failureCount))}${lastError === undefined ? '' : `: ${lastError}`}`
+  const what = targetVersion === undefined ? 'Update failed' : `Update to ${cut(targetVersion)} failed`
+  const sentence = `${what} ${times(Math.max(1, failureCount))}${lastError === undefined ? '' : `: ${cut(lastError)}`}`
   const { lastUpdated } = properties[OTA_STATUS]!
   return [{ kind: 'update', tone: 'bad', sentence, lastAt: lastUpdated, property: OTA_STATUS }]
 }
@@ -93,4 +96,8 @@ function sameUpdate(latest: unknown): (value: unknown) => boolean {
 
 function times(count: number): string {
   return count === 1 ? 'once' : counted(count, 'time')
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text
 }
