@@ -90,7 +90,7 @@ export default defineConfig({
           ...browser,
           name: 'axe',
           include: ['e2e/**/*.test.ts'],
-          exclude: [SLOW, 'e2e/hub-start.test.ts'],
+          exclude: [SLOW, 'e2e/{hub-start,specification-texts}.test.ts'],
           provide: { ...provide, allLooks: true },
           testTimeout: 600_000,
           maxWorkers: 2,

@@ -1,0 +1,66 @@
+import type { Page } from 'playwright-core'
+import type { SpecifiedText } from './specification-texts.ts'
+
+/** What a page shows, without texts for screen readers only. */
+export type Shown = {
+  /** Whole texts of elements and of text nodes. */
+  texts: string[]
+  headings: string[]
+  /** Texts of the heads of each table. */
+  tables: string[][]
+  /** Texts in each row of a table, like `texts`. */
+  rows: string[][]
+}
+
+/** Script for `page.evaluate` that returns `Shown`. */
+const SHOWN = `(() => {
+  const trimmed = text => text.replace(/\\s+/g, ' ').trim()
+  const isSeen = element => element.checkVisibility() && !element.closest('.sr, script, style')
+  const textOf = node => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data
+    if (node.nodeType !== Node.ELEMENT_NODE || node.matches('.sr, script, style') || !node.checkVisibility()) return ''
+    return [...node.childNodes].map(textOf).join('')
+  }
+  const textsIn = root =>
+    [root, ...root.querySelectorAll('*')]
+      .filter(isSeen)
+      .flatMap(element => [element, ...[...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)])
+      .map(node => trimmed(textOf(node)))
+      .filter(text => text && text.length < 500)
+  const all = selector => [...document.querySelectorAll(selector)].filter(isSeen)
+  const textsOf = elements => elements.map(element => trimmed(textOf(element))).filter(Boolean)
+  return {
+    texts: [...new Set(textsIn(document.body))],
+    headings: textsOf(all('h1, h2, h3, h4')),
+    tables: all('table').map(table => textsOf([...table.querySelectorAll('th')])),
+    rows: all('tbody tr').map(row => textsIn(row)),
+  }
+})()`
+
+/** Reads what a page shows at this moment. */
+export function readShown(page: Page): Promise<Shown> {
+  return page.evaluate(SHOWN)
+}
+
+/** Whether a page shows a specified text. `asked` has the confirmation prompts of the browser. */
+export function isShown(
+  text: SpecifiedText,
+  { texts, headings, tables, rows }: Shown,
+  asked: readonly string[],
+): boolean {
+  if (typeof text === 'string') return texts.includes(text)
+  if ('part' in text) return texts.some(one => one.includes(text.part))
+  if ('heading' in text) return headings.includes(text.heading)
+  if ('columns' in text) return tables.some(heads => isInOrder(text.columns, heads))
+  if ('row' in text) return rows.some(row => text.row.every(one => row.includes(one)))
+  return asked.includes(text.question)
+}
+
+/** Whether all `parts` are in `whole`, in their order. */
+function isInOrder(parts: readonly string[], whole: readonly string[]): boolean {
+  let from = 0
+  return parts.every(part => {
+    from = whole.indexOf(part, from) + 1
+    return from > 0
+  })
+}
