@@ -201,6 +201,17 @@ type DeviceStoredBytesRow = {
   change_bytes: Generated<number>
 }
 
+type DeviceUpdateRow = {
+  device_id: string
+  property_version: number
+  path: string | null
+  current_version: string | null
+  target_version: string | null
+  state: string | null
+  failure_count: number | null
+  error: string | null
+}
+
 type InstanceSettingRow = {
   key: string
   value: ColumnType<JsonValue, string, string>
@@ -435,6 +446,7 @@ export type Tables = {
   device_property_change: DevicePropertyChangeRow
   device_removal: DeviceRemovalRow
   device_stored_bytes: DeviceStoredBytesRow
+  device_update: DeviceUpdateRow
   instance_setting: InstanceSettingRow
   limit_hit: LimitHitRow
   mailed_token: MailedTokenRow

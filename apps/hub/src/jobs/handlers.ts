@@ -1,4 +1,5 @@
 import { instance_CleanupExpired } from './CleanupExpired.ts'
+import { devices_FillUpdates } from './FillUpdates.ts'
 import type { JobHandler } from './job-handler.ts'
 import type { JobName } from './jobs.ts'
 import { instance_MaintainPartitions } from './MaintainPartitions.ts'
@@ -22,6 +23,7 @@ export const jobHandlers: { [N in JobName]: JobHandler<N> } = {
   instance_MaintainPartitions,
   devices_SweepHistory,
   devices_MeasureStored,
+  devices_FillUpdates,
   repositories_SweepBlobs,
   audit_SealRows,
   audit_RemoveSealed,

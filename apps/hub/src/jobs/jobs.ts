@@ -11,6 +11,7 @@ export type JobData = {
   instance_MaintainPartitions: Nothing
   devices_SweepHistory: Nothing
   devices_MeasureStored: Nothing
+  devices_FillUpdates: Nothing
   repositories_SweepBlobs: Nothing
   audit_SealRows: Nothing
   audit_RemoveSealed: Nothing

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
 import { Batcher } from '@muster/concurrency'
 import type pg from 'pg'
@@ -19,6 +20,7 @@ import {
   SYSTEM_INFO,
   summaryOf,
 } from '../database/queries/devices/device-properties.ts'
+import { updateTextOf } from '../database/queries/devices/device-updates.ts'
 import type { DiskSpace } from '../database/server/disk-space.ts'
 import type { PropertyTotals } from '../limits/property-totals.ts'
 import type { StoredBytes } from '../limits/stored-bytes.ts'
@@ -56,13 +58,16 @@ type IngestOptions = {
  * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the version floor that the
  *   deletion stored.
  *
+ * With `hasUpdates`, the batch contains update statuses, whose rows in `device_update` the same statement writes. Other batches do not pay
+ * for that part.
+ *
  * Returns a row for each write that was not stored (late, protected or of an unknown device) or that repeats the stored value.
  */
-const UPSERT_PROPERTIES = `
+const upsertProperties = ({ hasUpdates }: { hasUpdates: boolean }): string => `
     with input as (
       select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor
-        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]) with ordinality
-          as i (device_id, name, value, is_plain, actor, hostname, health, at)
+        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]${hasUpdates ? ', $9::text[]' : ''}) with ordinality
+          as i (device_id, name, value, is_plain, actor, hostname, health${hasUpdates ? ', update_columns' : ''}, at)
         left join device d using (device_id)
     ), old as (
       select p.device_id, p.name, p.value::text as value, p.version, p.protected
@@ -95,10 +100,25 @@ const UPSERT_PROPERTIES = `
                 from written join change using (device_id, name)
                where hostname is not null or health is not null group by device_id) s
        where d.device_id = s.device_id
-    )
+    )${hasUpdates ? WRITE_UPDATES : ''}
     select at::int, w.name is not null as is_written, w.name is null and is_known and not is_refused as is_late
       from change left join written w using (device_id, name)
      where w.name is null or old_value is not distinct from value`
+
+/** Part of the statement that writes `device_update`. The locks of the properties, taken before, give its rows the same order. */
+const WRITE_UPDATES = `, updates as (
+      insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
+      select device_id, version, u.*
+        from written join change using (device_id, name) cross join lateral jsonb_to_record(update_columns::jsonb) as u
+             (path text, current_version text, target_version text, state text, failure_count bigint, error text)
+       where update_columns is not null
+      on conflict (device_id) do update set property_version = excluded.property_version, path = excluded.path,
+        current_version = excluded.current_version, target_version = excluded.target_version, state = excluded.state,
+        failure_count = excluded.failure_count, error = excluded.error
+    )`
+
+const UPSERT_PROPERTIES = upsertProperties({ hasUpdates: false })
+const UPSERT_PROPERTIES_AND_UPDATES = upsertProperties({ hasUpdates: true })
 
 /** Largest batch that uses a prepared statement. A plan cached for few rows uses nested loops, which are slow for thousands of rows. */
 const MAX_PLANNED_ROWS = 32
@@ -207,6 +227,9 @@ export class Ingest {
     const change = { topic: 'devices', organizationId, projectId, deviceId } as const
     if (hostname !== null) this.#live.reported(change, 'hostname', hostname)
     if (health !== null) this.#live.reported(change, 'health', health)
+    const update = updateTextOf(name, text)
+    // The digest stands for the value, so that reported values of many devices need little memory.
+    if (update !== null) this.#live.reported(change, 'update', hash('sha256', update, 'base64'))
   }
 
   /** Notifies open consoles that telemetry of a device changed. */
@@ -261,9 +284,11 @@ export class Ingest {
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
+    const updates = rows.map(row => updateTextOf(row.name, row.text))
+    const hasUpdates = updates.some(update => update !== null)
     const statement = {
-      text: UPSERT_PROPERTIES,
-      ...(rows.length <= MAX_PLANNED_ROWS && { name: 'ingest-properties' }),
+      text: hasUpdates ? UPSERT_PROPERTIES_AND_UPDATES : UPSERT_PROPERTIES,
+      ...(rows.length <= MAX_PLANNED_ROWS && { name: `ingest-properties${hasUpdates ? '-updates' : ''}` }),
     }
     const { rows: outcomes } = await this.#pool.query<Outcome>(statement, [
       rows.map(row => row.deviceId),
@@ -274,6 +299,7 @@ export class Ingest {
       summaries.map(summary => summary.hostname),
       summaries.map(summary => summary.health),
       SYSTEM_INFO,
+      ...(hasUpdates ? [updates] : []),
     ])
     const changed = new Set(rows)
     const late: PropertyWrite[] = []
@@ -290,7 +316,7 @@ export class Ingest {
   }
 }
 
-/** Result row of `UPSERT_PROPERTIES`. `at` is the position of a write in the batch, from 1. */
+/** Result row of `upsertProperties`. `at` is the position of a write in the batch, from 1. */
 type Outcome = { at: number; is_written: boolean; is_late: boolean }
 
 function keyOf(deviceId: string, name: string): string {

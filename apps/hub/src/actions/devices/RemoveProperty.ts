@@ -1,4 +1,4 @@
-import { removeProperty, summaryColumnOf } from '../../database/queries/devices/device-properties.ts'
+import { isShownInLists, removeProperty } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
 
 /** Deletes a property. A call by the device is telemetry; any other call is an audited command. */
@@ -6,7 +6,7 @@ export const devices_RemoveProperty = handler('devices_RemoveProperty', {
   async byDevice({ caller, services, db }, { deviceId, name }) {
     const wasThere = await db.transaction().execute(tx => removeProperty(tx, caller, deviceId, name))
     if (wasThere) services.ingest.changed('properties', caller)
-    if (wasThere && summaryColumnOf(name)) services.ingest.changed('devices', caller)
+    if (wasThere && isShownInLists(name)) services.ingest.changed('devices', caller)
     return { result: wasThere ? ('Removed' as const) : ('NotFound' as const) }
   },
 
@@ -18,7 +18,7 @@ export const devices_RemoveProperty = handler('devices_RemoveProperty', {
       propertyName: name,
     })
     changed('properties')
-    if (summaryColumnOf(name)) changed('devices')
+    if (isShownInLists(name)) changed('devices')
     return { result: 'Removed' as const }
   },
 })

@@ -1,6 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { memberText } from '@muster/actions/exact-json'
-import { summaryColumnOf, writeProperty } from '../../database/queries/devices/device-properties.ts'
+import { isShownInLists, writeProperty } from '../../database/queries/devices/device-properties.ts'
 import { handler } from '../../handler.ts'
 import { writeSubject } from '../../limits/write-budgets.ts'
 import { checkedSize } from '../../telemetry/ingest.ts'
@@ -19,7 +19,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
         return writeProperty(tx, caller, { ...input, text })
       })
       if (result.result === 'Set') services.ingest.changed('properties', caller)
-      if (result.result === 'Set' && summaryColumnOf(input.name)) services.ingest.changed('devices', caller)
+      if (result.result === 'Set' && isShownInLists(input.name)) services.ingest.changed('devices', caller)
       return result
     }
     await services.ingest.setProperty(caller, input.name, text)
@@ -36,7 +36,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
     if (result.result !== 'Set') return result
     await events.emit('devices_PropertySet', { projectId: scope.projectId!, deviceId, propertyName: name })
     changed('properties')
-    if (summaryColumnOf(name)) changed('devices')
+    if (isShownInLists(name)) changed('devices')
     return result
   },
 })

@@ -7,6 +7,7 @@ import { ROW_BYTES } from '../../../limits/write-budgets.ts'
 import { wireTime } from '../../../runtime/times.ts'
 import type { Tx } from '../../client/connection.ts'
 import type { Tables } from '../../schema.ts'
+import { OTA_STATUS, writeUpdate } from './device-updates.ts'
 
 /** Columns that `propertyOf` needs. */
 export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_updated'] as const
@@ -38,9 +39,14 @@ export function propertyOf(
 }
 
 /** Column of the device row that copies a part of this property for the device list, if any. */
-export function summaryColumnOf(name: string): 'hostname' | 'health' | undefined {
+function summaryColumnOf(name: string): 'hostname' | 'health' | undefined {
   if (SYSTEM_INFO.includes(name)) return 'hostname'
   return name === SYSTEM_HEALTH ? 'health' : undefined
+}
+
+/** Whether device lists show a part of this property. */
+export function isShownInLists(name: string): boolean {
+  return name === OTA_STATUS || summaryColumnOf(name) !== undefined
 }
 
 /**
@@ -145,10 +151,11 @@ async function versionFloor(tx: Tx, deviceId: string): Promise<number> {
 }
 
 /**
- * Updates the summary column of a property that changed. The system information has two property names; the one that was written
+ * Updates the summary column or the row of `device_update` of a property that changed. The system information has two property names; the one that was written
  * last counts (R-21).
  */
 async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> {
+  if (name === OTA_STATUS) return writeUpdate(tx, deviceId)
   const column = summaryColumnOf(name)
   if (!column) return
   // Serializes changes of properties with one summary column, such as the two names of the system information. The later change
