@@ -59,6 +59,9 @@ export const LimitHit = z.object({
 /** State of a device, derived from its connection and its health report (protocol 4.3). */
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
 
+/** Frequent questions about a fleet, as filters of its device list. */
+const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pending'])
+
 const ConditionText = text(MAX_CONDITION_LENGTH)
 
 /** A condition on a property of a device. `notEquals` and `absent` negate `equals` and `exists`. */
@@ -120,6 +123,9 @@ export const projects = {
       projectId: ProjectId,
       deviceCount: U32,
       connectedCount: U32,
+      healthyCount: U32.optional().describe('Connected devices that report neither a warning nor an error.'),
+      warningCount: U32.optional().describe('Connected devices that report a degraded health.'),
+      errorCount: U32.optional().describe('Connected devices that report an error.'),
       pendingCount: U32.describe('Devices with a pending certificate.'),
       newestDevice: z
         .object({
@@ -160,6 +166,10 @@ export const projects = {
         z.object({
           text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
           status: optional(z.enum(['connected', 'disconnected', 'pending'])),
+          health: optional(DeviceStatus),
+          preset: optional(DevicePreset).describe(
+            'Failed updates, disconnected for more than 24 h, no known version, or pending certificates.',
+          ),
           properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
             'Conditions that must all hold.',
           ),
@@ -181,6 +191,14 @@ export const projects = {
           pendingCertificatesCount: U32,
           lastConnectedAt: Timestamp.optional(),
           currentConnectionDurationSecs: U32.optional(),
+          currentVersion: z
+            .string()
+            .optional()
+            .describe('From `dev.nexigon.ota.status`, cut, as the next four.'),
+          updateTargetVersion: z.string().optional(),
+          updateState: z.string().optional().describe('State that the update script reports; any text.'),
+          updateFailureCount: U32.optional(),
+          updateError: z.string().optional().describe('Last error with `#` in place of numbers and ids.'),
         }),
       ),
       ...listOutput,

@@ -41,13 +41,14 @@ it('reads an instance made from the fixtures and verifies its audit log', async 
     .where('name', '=', 'crane-01')
     .selectAll()
     .executeTakeFirstOrThrow()
+  expect(await hub.runJob('devices_FillUpdates', {})).toMatchObject({ status: 'Completed' })
   const { devices } = await hub.pipeline.run(SYSTEM, 'projects_QueryDevices', {
     projectId: device.project_id,
   })
   expect(devices).toMatchObject([
-    { name: 'crane-01', status: 'offline' },
+    { name: 'crane-01', status: 'offline', updateError: 'disk # is full' },
     { pendingCertificatesCount: 1 },
-    { name: 'crane-03' },
+    { name: 'crane-03', updateFailureCount: 2, updateError: 'disk # is full' },
   ])
   const project = await hub.pipeline.run(SYSTEM, 'projects_GetDetails', { projectId: device.project_id })
   expect(project).toMatchObject({ deviceCount: 3 })

@@ -24,6 +24,16 @@ export const projects_GetSummary = handler(
       .select(STATES.as('states'))
       .executeTakeFirstOrThrow()
     const bins = binsOf(states ?? '', maxBins)
+    // The index `device_by_problem` holds only devices that report a problem, so this does not read the healthy ones.
+    const problems = await db
+      .selectFrom('device')
+      .where('project_id', '=', projectId)
+      .where(sql<boolean>`health in ('degraded', 'error')`)
+      .where('is_connected', '=', true)
+      .select(['health', sql<number>`count(*)`.as('count')])
+      .groupBy('health')
+      .execute()
+    const countOf = (health: string): number => problems.find(row => row.health === health)?.count ?? 0
     const newest = await db
       .selectFrom('device')
       .where('project_id', '=', projectId)
@@ -33,10 +43,17 @@ export const projects_GetSummary = handler(
       .limit(1)
       .executeTakeFirst()
     const sum = (key: keyof (typeof bins)[number]): number => bins.reduce((total, bin) => total + bin[key], 0)
+    const connectedCount = sum('connected')
+    const warningCount = countOf('degraded')
+    const errorCount = countOf('error')
     return {
       projectId,
       deviceCount: sum('devices'),
-      connectedCount: sum('connected'),
+      connectedCount,
+      // Devices may have connected or changed their health between the two queries.
+      healthyCount: Math.max(0, connectedCount - warningCount - errorCount),
+      warningCount,
+      errorCount,
       pendingCount: sum('pending'),
       newestDevice: newest && {
         deviceId: newest.device_id,

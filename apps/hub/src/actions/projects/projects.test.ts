@@ -110,6 +110,9 @@ describe('projects_GetSummary', () => {
       projectId,
       deviceCount: 0,
       connectedCount: 0,
+      healthyCount: 0,
+      warningCount: 0,
+      errorCount: 0,
       pendingCount: 0,
       bins: [],
     })
@@ -130,6 +133,9 @@ describe('projects_GetSummary', () => {
       projectId,
       deviceCount: 4,
       connectedCount: 2,
+      healthyCount: 2,
+      warningCount: 0,
+      errorCount: 0,
       pendingCount: 2,
       newestDevice: { deviceId: newest, name: 'Gate 9', firstSeen: at(9).toISOString() },
       bins: [
@@ -138,6 +144,20 @@ describe('projects_GetSummary', () => {
         { devices: 1, connected: 0, pending: 1 },
         { devices: 1, connected: 1, pending: 1 },
       ],
+    })
+  })
+
+  it('counts the connected devices by health', async () => {
+    for (const health of [null, '', 'healthy', 'on fire', 'degraded', 'degraded', 'error'])
+      for (const isConnected of [true, false]) await deviceRow(hub, projectId, { health, isConnected })
+    const neighbour = await hub.project(owner, await hub.organization(owner))
+    await deviceRow(hub, neighbour, { health: 'error', isConnected: true })
+    expect(await owner.invoke('projects_GetSummary', { projectId })).toMatchObject({
+      deviceCount: 14,
+      connectedCount: 7,
+      healthyCount: 4,
+      warningCount: 2,
+      errorCount: 1,
     })
   })
 
