@@ -5,9 +5,11 @@ import {
   deviceRow,
   type FakeDevice,
   failed,
+  liveStream,
   type TestHub,
   type TestUser,
   testHub,
+  until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
@@ -211,6 +213,25 @@ it('follows the property when writes and removals of many callers meet', async (
     property.result === 'Found' ? (property.value as { currentVersion: string }).currentVersion : undefined
   expect((await rowOf())?.current_version).toBe(expected)
   if (expected !== undefined) await expectSameVersion()
+})
+
+it('notifies consoles that show the device list, but not of a repeated status', async () => {
+  await using console = await liveStream(hub, owner)
+  const notices = (): number =>
+    console.changes.filter(change => change.topic === 'devices' && change.deviceId === deviceId).length
+  await set(FULL, 'device')
+  await until('the notice of the first status', () => notices() === 1)
+  await set(FULL, 'device')
+  await set({ ...FULL, lastError: 'write at 0x7fff99 of 4096 bytes: no space left on device' }, 'device')
+  await set({ ...FULL, state: 'idle' }, 'device')
+  await until('the notice of another state', () => notices() === 2)
+  for (const by of ['owner', 'device with a version'] as const) {
+    const before = notices()
+    await set(FULL, by)
+    await until('the notice of a command', () => notices() === before + 1)
+  }
+  await remove('owner')
+  await until('the notice of the removal', () => notices() === 5)
 })
 
 it('is removed with its device', async () => {
