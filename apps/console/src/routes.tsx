@@ -18,7 +18,7 @@ import {
 } from './organization.ts'
 import { propertiesQuery } from './pages/devices/detail/device-queries.ts'
 import { allDevicesInput } from './pages/devices/list/all-devices-input.ts'
-import type { DeviceSearch } from './pages/devices/list/devices-input.ts'
+import { attentionOf, type DeviceSearch } from './pages/devices/list/devices-input.ts'
 import { tokensInput } from './pages/tokens/tokens-input.ts'
 import { loadSession } from './session.ts'
 import { OrganizationScope } from './shell/OrganizationScope.tsx'
@@ -164,6 +164,7 @@ const devices = createRoute({
     ({
       ...texts(search, 'q', 'where', 'sort', 'cursor'),
       ...('status' in search && { status: isDeviceStatusFilter(search.status) ? search.status : undefined }),
+      ...('show' in search && { show: attentionOf(search.show) }),
     }) as DeviceSearch,
   loader: ({ context: { queryClient }, params: { projectId }, location }) => {
     const first = actionPagesQuery('projects_QueryDevices', allDevicesInput(projectId))

@@ -95,5 +95,16 @@ export async function submitForm(
   event.preventDefault()
   const element = event.currentTarget
   await form.handleSubmit()
-  requestAnimationFrame(() => element.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+  focusInvalid(element, FRAMES_UNTIL_RENDERED)
+}
+
+/** Frames in which the refusal of a submitted form is rendered. The first one may come before React has rendered it. */
+const FRAMES_UNTIL_RENDERED = 10
+
+function focusInvalid(form: HTMLFormElement, framesLeft: number) {
+  requestAnimationFrame(() => {
+    const field = form.querySelector<HTMLElement>('[aria-invalid=true]')
+    if (field) field.focus()
+    else if (framesLeft > 1) focusInvalid(form, framesLeft - 1)
+  })
 }

@@ -1,3 +1,4 @@
+import type { ActionOutput } from '@muster/actions/client'
 import { Link, useParams } from '@tanstack/react-router'
 import { ShieldAlert } from 'lucide-react'
 import { useActionState } from '../../api/queries.ts'
@@ -45,20 +46,41 @@ export function ProjectCard({ projectId, name, isShownAlways }: ProjectCardProps
       {data && (
         <>
           <Strip bins={data.bins} label={summarySentence(data)} />
-          <Counts devices={data.deviceCount} connected={data.connectedCount} />
+          <Counts {...data} />
         </>
       )}
     </Card>
   )
 }
 
-function Counts({ devices, connected }: { devices: number; connected: number }) {
-  const disconnected = devices - connected
+function Counts({
+  projectId,
+  deviceCount,
+  connectedCount,
+  warningCount = 0,
+  errorCount = 0,
+}: ActionOutput<'projects_GetSummary'>) {
+  const { organization } = useParams({ from: '/authenticated/org_{$organization}' })
+  const disconnected = deviceCount - connectedCount
+  const list = {
+    to: '/org_{$organization}/projects/$projectId/devices',
+    params: { organization, projectId },
+  } as const
   return (
-    <CardFoot end={counted(devices, 'device')}>
-      {devices === 0 && 'No devices yet'}
-      {connected > 0 && <Mark state="on">{formatCount(connected)} connected</Mark>}
+    <CardFoot end={counted(deviceCount, 'device')}>
+      {deviceCount === 0 && 'No devices yet'}
+      {connectedCount > 0 && <Mark state="on">{formatCount(connectedCount)} connected</Mark>}
       {disconnected > 0 && <Mark state="off">{formatCount(disconnected)} disconnected</Mark>}
+      {errorCount > 0 && (
+        <Link {...list} search={{ show: 'error' }}>
+          <Mark state="error">{counted(errorCount, 'error')}</Mark>
+        </Link>
+      )}
+      {warningCount > 0 && (
+        <Link {...list} search={{ show: 'warning' }}>
+          <Mark state="warning">{counted(warningCount, 'warning')}</Mark>
+        </Link>
+      )}
     </CardFoot>
   )
 }

@@ -1,4 +1,4 @@
-import { ActionError, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import { ActionError, type ActionOutput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { ListFilterPlus } from 'lucide-react'
@@ -26,7 +26,7 @@ import { ConditionDialog } from './ConditionDialog.tsx'
 import { Conditions } from './Conditions.tsx'
 import { type Condition, parseConditions, writeConditions } from './conditions.ts'
 import { COLUMNS, DeviceTable } from './DeviceTable.tsx'
-import { type DeviceSearch, devicesInput, sortOf } from './devices-input.ts'
+import { type Attention, type DeviceSearch, devicesInput, sortOf } from './devices-input.ts'
 import { FleetSummary } from './FleetSummary.tsx'
 import { useDeviceList } from './use-device-list.ts'
 
@@ -68,7 +68,7 @@ function Devices({ projectId }: { projectId: string }) {
   if (list.error && !list.data && !isLost && !Object.values(search).some(Boolean)) throw list.error
 
   const conditions = parseConditions(search.where)
-  const isSearched = Boolean(search.q?.trim() || conditions.length > 0)
+  const isSearched = Boolean(search.q?.trim() || search.show || conditions.length > 0)
   const isFiltered = isSearched || search.status !== undefined
   const isEmpty = list.total === 0 && !isFiltered && !list.isPlaceholderData
   const deviceCount = summary?.deviceCount ?? (isFiltered ? undefined : list.total)
@@ -160,6 +160,14 @@ function Devices({ projectId }: { projectId: string }) {
               input={{ ...devicesInput(projectId, search), countTotal: false }}
             />
           </div>
+          <div className="tools">
+            <Segments
+              label="Needs attention"
+              value={search.show ?? 'all'}
+              options={attentionOptions(summary)}
+              onChange={show => change({ show: show === 'all' ? undefined : show })}
+            />
+          </div>
           <Conditions conditions={conditions} onChange={changeConditions} />
           {isAddingCondition && (
             <ConditionDialog
@@ -189,7 +197,7 @@ function Devices({ projectId }: { projectId: string }) {
               isBusy={(!list.data && !list.error) || list.isPlaceholderData}
             >
               {insteadOfRows(list, isLost, () =>
-                change({ q: undefined, status: undefined, where: undefined }),
+                change({ q: undefined, status: undefined, show: undefined, where: undefined }),
               )}
             </DeviceTable>
           </div>
@@ -229,7 +237,23 @@ function insteadOfRows(
   )
 }
 
-type Summary = { deviceCount: number; connectedCount: number; pendingCount: number } | undefined
+type Summary =
+  | Pick<
+      ActionOutput<'projects_GetSummary'>,
+      'deviceCount' | 'connectedCount' | 'pendingCount' | 'warningCount' | 'errorCount'
+    >
+  | undefined
+
+function attentionOptions(summary: Summary): SegmentOption<Attention | 'all'>[] {
+  return [
+    { value: 'all', label: 'Any health' },
+    { value: 'warning', label: 'Warning', count: summary?.warningCount, mark: 'warning' },
+    { value: 'error', label: 'Error', count: summary?.errorCount, mark: 'error' },
+    { value: 'updateFailed', label: 'Update failed' },
+    { value: 'offlineLong', label: 'Offline for more than 24 h' },
+    { value: 'neverUpdated', label: 'Never updated' },
+  ]
+}
 
 function segmentsOf(summary: Summary): SegmentOption<Status | 'all'>[] {
   return [

@@ -1,7 +1,7 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { useLayoutEffect, useRef, useState } from 'react'
-import { formatCount } from '../../../lib/app/format.ts'
+import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
@@ -16,7 +16,14 @@ const NARROW_TICK_PX = 7
 
 /** Summary of a project's devices: number of connected devices, number with pending certificates, newest device. */
 export function FleetSummary({ summary }: { summary: Summary }) {
-  const { deviceCount, connectedCount, pendingCount, newestDevice } = summary
+  const {
+    deviceCount,
+    connectedCount,
+    pendingCount,
+    warningCount = 0,
+    errorCount = 0,
+    newestDevice,
+  } = summary
   const pendingWords = pendingCount > 0 ? `, ${formatCount(pendingCount)} with pending certificates` : ''
   return (
     <section className="sheet fleet" aria-label="Fleet">
@@ -29,6 +36,12 @@ export function FleetSummary({ summary }: { summary: Summary }) {
           <div className="val">
             {formatCount(connectedCount)} <small>of {formatCount(deviceCount)}</small>
           </div>
+          {errorCount + warningCount > 0 && (
+            <div className="unwell">
+              {errorCount > 0 && <Mark state="error">{counted(errorCount, 'error')}</Mark>}
+              {warningCount > 0 && <Mark state="warning">{counted(warningCount, 'warning')}</Mark>}
+            </div>
+          )}
         </div>
         <FittingStrip
           bins={summary.bins}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { devicesInput, sortOf } from './devices-input.ts'
+import { attentionOf, devicesInput, sortOf } from './devices-input.ts'
 
 it('sends exactly the filter and order of the search parameters', () => {
   const all = { projectId: 'p_1', limit: 50, countTotal: false }
@@ -12,6 +12,22 @@ it('sends exactly the filter and order of the search parameters', () => {
     countTotal: true,
     sort: '-name',
   })
+})
+
+it('filters by what needs attention, with a count', () => {
+  expect(devicesInput('p_1', { show: 'error' })).toMatchObject({
+    filter: { health: 'error' },
+    countTotal: true,
+  })
+  expect(devicesInput('p_1', { show: 'offlineLong', status: 'pending' })).toMatchObject({
+    filter: { preset: 'offlineLong', status: 'pending' },
+  })
+  expect(['updateFailed', 'toString', 1, undefined].map(attentionOf)).toEqual([
+    'updateFailed',
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 it('sorts by first seen if the order is invalid', () => {

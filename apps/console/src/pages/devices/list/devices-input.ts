@@ -6,10 +6,30 @@ import { parseConditions } from './conditions.ts'
 const SORT_FIELDS = ['name', 'deviceId', 'status', 'pendingCertificatesCount', 'firstSeen']
 const DEFAULT_SORT = 'firstSeen'
 
+type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
+
+/** Filters for devices that need attention, by the value of the search parameter `show`. */
+const ATTENTION = {
+  warning: { health: 'warning' },
+  error: { health: 'error' },
+  updateFailed: { preset: 'updateFailed' },
+  offlineLong: { preset: 'offlineLong' },
+  neverUpdated: { preset: 'neverUpdated' },
+} as const satisfies Record<string, Filter>
+
+/** Kind of devices that need attention. */
+export type Attention = keyof typeof ATTENTION
+
+/** The value as a kind of devices that need attention; `undefined` for any other value. */
+export function attentionOf(value: unknown): Attention | undefined {
+  return typeof value === 'string' && Object.hasOwn(ATTENTION, value) ? (value as Attention) : undefined
+}
+
 /** Search parameters of the device list. */
 export type DeviceSearch = {
   q?: string
   status?: 'connected' | 'disconnected' | 'pending'
+  show?: Attention
   /** Conditions on properties, as `conditions.ts` writes them. */
   where?: string
   sort?: string
@@ -33,13 +53,14 @@ export function devicesInput(
   const filter = {
     ...(text && { text }),
     ...(search.status && { status: search.status }),
+    ...(search.show && ATTENTION[search.show]),
     ...(properties.length > 0 && { properties }),
   }
   return {
     ...allDevicesInput(projectId),
     ...(Object.keys(filter).length > 0 && { filter }),
-    // `projects_GetSummary` returns the totals per status, so only filters by text or property need a count.
-    ...((text || properties.length > 0) && { countTotal: true }),
+    // `projects_GetSummary` returns the totals per status, so only the other filters need a count.
+    ...((text || search.show || properties.length > 0) && { countTotal: true }),
     ...(sort !== DEFAULT_SORT && { sort }),
   }
 }
