@@ -10,7 +10,7 @@ import type { TestProject } from 'vitest/node'
 declare module 'vitest' {
   interface ProvidedContext {
     /** Access to the PostgreSQL server of the test run. Its database `muster` is the migrated template. */
-    database: { host: string; user: string; password: string }
+    database: { host: string; user: string; password: string; owner: string }
   }
 }
 
@@ -36,7 +36,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await client.query('select maintain_partitions(90)')
   await client.end()
   const { host, user, password } = database.access.admin as { host: string; user: string; password: string }
-  project.provide('database', { host, user, password })
+  const owner = database.access.owner.user as string
+  project.provide('database', { host, user, password, owner })
   return async () => {
     await database[Symbol.asyncDispose]()
     await rm(folder, { recursive: true, force: true })

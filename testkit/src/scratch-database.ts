@@ -31,7 +31,7 @@ export async function scratchDatabase(
 /** Creates a database for a test. The caller has to drop it. */
 export async function makeDatabase(template: 'template0' | 'muster') {
   const database = `test_${randomUUID().replaceAll('-', '')}`
-  const server = inject('database')
+  const { owner, ...server } = inject('database')
   const asAdmin = async (statement: string): Promise<void> => {
     const client = new pg.Client({ ...server, database: 'postgres' })
     await client.connect()
@@ -41,7 +41,8 @@ export async function makeDatabase(template: 'template0' | 'muster') {
       await client.end()
     }
   }
-  await asAdmin(`create database ${database} template ${template}`)
+  // Only the owner of a database may create tables in it, as the function that adds the partitions of a new day does.
+  await asAdmin(`create database ${database} template ${template} owner ${owner}`)
   const [user, password, host] = [server.user, server.password, server.host].map(encodeURIComponent)
   return {
     connection: { ...server, database },

@@ -160,6 +160,8 @@ describe('devices_Delete', () => {
         emittedAt: '2026-11-21T12:03:04Z',
       }
       await one.invoke('devices_SetProperty', { deviceId: one.deviceId, name: 'a', value: 1 })
+      const status = { name: 'dev.nexigon.ota.status', value: { state: 'completed' } }
+      await one.invoke('devices_SetProperty', { deviceId: one.deviceId, ...status })
       await one.invoke('devices_PublishEvents', { deviceId: one.deviceId, events: [event] })
       const hostname = `${one.deviceId.slice(2).toLowerCase()}.localhost`
       await owner.invoke('devices_IssueHttpProxyToken', { deviceId: one.deviceId, hostname })
@@ -195,6 +197,7 @@ describe('devices_Delete', () => {
       'device_property',
       'device_property_change',
       'device_stored_bytes',
+      'device_update',
       'proxy_host',
       'proxy_token',
     ])
