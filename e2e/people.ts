@@ -164,8 +164,9 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
     }
     if (inject('allLooks') || look === DESKTOP)
       expect({ where, violations: await violations(page, look) }).toEqual({ where, violations: [] })
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-    expect({ where, overflow }).toEqual({ where, overflow: 0 })
+    // The console may render the layout of a new width some frames after the resize.
+    const overflow = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    await expect.poll(async () => ({ where, overflow: await overflow() })).toEqual({ where, overflow: 0 })
   }
   if (before) await page.setViewportSize(before)
   await page.emulateMedia({ colorScheme: null, reducedMotion: null, forcedColors: null })
