@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { SpecifiedText } from './specification-texts.ts'
 
-/** What a page shows, without texts for screen readers only. */
+/** The visible texts of a page. Texts for screen readers alone are left out. */
 export type Shown = {
   /** Whole texts of elements and of text nodes. */
   texts: string[]

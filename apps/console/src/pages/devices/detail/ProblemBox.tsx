@@ -15,8 +15,8 @@ const LOW_SHARE = 0.1
 type ProblemBoxProps = { deviceId: string; details: ActionOutput<'devices_GetDetails'> }
 
 /**
- * What is wrong with a device, since when, and what to do next. The gravest problem has facts and next steps, each further one
- * is a row. Renders nothing without a problem, and nothing while it is unknown whether there is one.
+ * Box with the problems of a device. The gravest problem is shown with its times and links to the next steps, each other problem as
+ * a row. Renders nothing without a problem, or until the properties that report problems have loaded.
  */
 export function ProblemBox({ deviceId, details }: ProblemBoxProps) {
   const ota = useActionState('devices_GetProperty', { deviceId, name: OTA_STATUS }).data
@@ -90,14 +90,13 @@ function Period({ deviceId, problem }: { deviceId: string; problem: Problem }) {
         Since <Time at={firstAt} />, last reported <Time at={lastAt} />.
       </>
     )
-  return (
+  return firstAt === undefined || firstAt === lastAt ? (
     <>
-      {firstAt !== undefined && firstAt !== lastAt && (
-        <>
-          First <Time at={firstAt} />,{' '}
-        </>
-      )}
-      {firstAt !== undefined && firstAt !== lastAt ? 'last' : 'Last'} <Time at={lastAt} />.
+      Last <Time at={lastAt} />.
+    </>
+  ) : (
+    <>
+      First <Time at={firstAt} />, last <Time at={lastAt} />.
     </>
   )
 }
