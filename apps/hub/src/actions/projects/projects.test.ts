@@ -300,16 +300,16 @@ describe('projects_QueryDevices', () => {
   })
 
   it('filters by connection, pending certificates and text, alone and combined', async () => {
-    await deviceRow(hub, projectId, { name: 'on', isConnected: true, hostname: 'rack-1' })
-    await deviceRow(hub, projectId, { name: 'off', hostname: 'RACK-2' })
+    await deviceRow(hub, projectId, { name: 'online', isConnected: true, hostname: 'rack-1' })
+    await deviceRow(hub, projectId, { name: 'offline', hostname: 'RACK-2' })
     await deviceRow(hub, projectId, { name: 'waiting', pendingCertificates: 1 })
-    await deviceRow(hub, projectId, { name: 'on, waiting', isConnected: true, pendingCertificates: 3 })
-    expect(await devicesOf({ status: 'connected' })).toEqual(['on', 'on, waiting'])
-    expect(await devicesOf({ status: 'disconnected' })).toEqual(['off', 'waiting'])
-    expect(await devicesOf({ status: 'pending' })).toEqual(['waiting', 'on, waiting'])
-    expect(await devicesOf({ text: 'rack' })).toEqual(['on', 'off'])
-    expect(await devicesOf({ text: 'waiting', status: 'connected' })).toEqual(['on, waiting'])
-    expect(await devicesOf({ text: 'on', status: 'pending' })).toEqual(['on, waiting'])
+    await deviceRow(hub, projectId, { name: 'online, waiting', isConnected: true, pendingCertificates: 3 })
+    expect(await devicesOf({ status: 'connected' })).toEqual(['online', 'online, waiting'])
+    expect(await devicesOf({ status: 'disconnected' })).toEqual(['offline', 'waiting'])
+    expect(await devicesOf({ status: 'pending' })).toEqual(['waiting', 'online, waiting'])
+    expect(await devicesOf({ text: 'rack' })).toEqual(['online', 'offline'])
+    expect(await devicesOf({ text: 'waiting', status: 'connected' })).toEqual(['online, waiting'])
+    expect(await devicesOf({ text: 'online', status: 'pending' })).toEqual(['online, waiting'])
     const page = await owner.invoke('projects_QueryDevices', {
       projectId,
       limit: 1,
