@@ -198,8 +198,7 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
 
 /** An optional text. A blank text counts as absent (docs/api.md 1.7). */
 export function optionalText(schema: z.ZodString) {
-  // A text that is not blank aborts `blank`, the second branch of the union, so that only the messages of `schema` are
-  // reported.
+  // `abort` ends the check of the second branch of the union for text that is not blank. Only the messages of `schema` are then reported.
   const blank = z.string().regex(new RegExp(BLANK_TEXT), { abort: true })
   return z
     .union([schema, blank])

@@ -123,8 +123,8 @@ export const devices = {
       /** Limits that the device exceeded within the last 30 days, the latest first. */
       limitHits: z.array(LimitHit),
       /**
-       * Number of the device's unregistered links to the cluster node that answers. One-shot commands of its agent open such
-       * links.
+       * Number of additional connections of the device to the cluster node that handles this call. One-shot commands of the device's agent
+       * open such connections, which are not registered and not listed below (protocol 1.5).
        */
       unregisteredLinks: U32,
       certificates: z.array(Certificate),

@@ -25,7 +25,7 @@ export class ActionError extends Error {
   readonly retryAfterSecs: number | undefined
 
   constructor(kind: ErrorKind, message: string, options: ActionErrorOptions = {}) {
-    // `RateLimited` errors have no stack trace, because in a flood of calls it would cost more than the refusal itself.
+    // `RateLimited` errors have no stack trace, because in a flood of calls a stack trace would cost more than the refusal itself.
     const { stackTraceLimit } = Error
     if (kind === 'RateLimited') Error.stackTraceLimit = 0
     super(message, options.cause === undefined ? undefined : { cause: options.cause })

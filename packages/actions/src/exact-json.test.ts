@@ -36,7 +36,7 @@ function writtenKey(name: string): fc.Arbitrary<string> {
   })
 }
 
-/** Objects: their members, and a JSON text in which each member's name has one of its spellings. */
+/** Members of a JSON object, and a text of this object in which each name is written plainly or with escapes. */
 const object = fc.array(fc.tuple(key, text, blank, blank)).chain(members =>
   fc.tuple(...members.map(([name]) => writtenKey(name))).map(names => ({
     members,

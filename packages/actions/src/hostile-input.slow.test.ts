@@ -44,7 +44,10 @@ const HOSTILE: [what: string, text: string][] = [
   ['surrogate pairs', '😀'.repeat(LONGEST / 4)],
 ]
 
-/** Limit of CPU time in milliseconds for validating one hostile text: several times the CPU time of reading it. */
+/**
+ * Limit of CPU time in milliseconds for validating one hostile text. It is several times the CPU time that a single pass over the text
+ * takes.
+ */
 const MAX_MS = 400
 
 type Def = {

@@ -146,7 +146,7 @@ export const repositoryNames = {
 
 /** Longest prefix of object keys, in characters. S3 allows keys of 1024 bytes. */
 const MAX_PREFIX_LENGTH = 1024
-/** Printable ASCII characters, which are safe in an HTTP header. */
+/** Printable ASCII characters without the space, which are safe in an HTTP header. */
 const PrintableText = z
   .string()
   .trim()
@@ -705,7 +705,7 @@ export const repositories = {
     permission: onAsset('manage'),
     audit: ['assetId'],
   }),
-  // Telemetry, not a command: each device of an updating fleet requests a URL, so the calls are not audited row by row
+  // Each device of an updating fleet requests a URL. The action is telemetry and not a command, so that calls of devices get no audit rows
   // (docs/decisions.md, "Actions and audit").
   repositories_IssueAssetDownloadUrl: telemetry({
     summary: 'Issues a short-lived URL for downloading a blob.',

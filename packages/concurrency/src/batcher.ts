@@ -150,7 +150,7 @@ export class Batcher<Item> {
     }
   }
 
-  /** Writes a batch again after a lost connection. Writes are idempotent, so the lost attempt may have been committed. */
+  /** Writes a batch, and again after a lost connection. The lost attempt may have been committed, but writes are idempotent. */
   async #writeWithRetry(items: Item[]): Promise<void> {
     const deadline = performance.now() + this.#options.retryForMs
     for (let attempt = 1; ; attempt++) {

@@ -25,7 +25,7 @@ export class Backoff {
     this.#capMs = capMs
   }
 
-  /** Records that a connection ended after `connectedMs`. After at least `RESET_AFTER_MS` the delays start again. */
+  /** Records that a connection ended after `connectedMs`. After at least `RESET_AFTER_MS` the delays start again at the shortest. */
   endedAfter(connectedMs: number): void {
     if (connectedMs >= RESET_AFTER_MS) this.#failures = 0
   }

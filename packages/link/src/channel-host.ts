@@ -19,7 +19,7 @@ export interface ChannelHost {
   sendControl(frame: Uint8Array): void
   /** Ends the link if more data is queued than `maxQueuedBytes` allows. */
   checkData(): void
-  /** False while too much output is queued to start another action. After false, `resume` is called when there is room. */
+  /** False while too much output is queued to start another action. After a result of false, the link calls `resume` when there is room. */
   mayAnswer(resume: () => void): boolean
   /** Called when queued data was sent or dropped. `isAnswer` is true if the data was the answer of an action. */
   dataLeft(isAnswer: boolean): void

@@ -52,8 +52,8 @@ export class ChannelInput implements WheelEntry {
   receiveData(message: Uint8Array): boolean {
     const length = message.length - FRAME.dataHeaderBytes
     if (!this.window.arrived(length)) return false
-    // Data that arrives after this side stopped reading or the peer ended its data is dropped, as long as the old credit covers
-    // it. Current Nexigon agents drop such data as well.
+    // Data that arrives after this side stopped reading or the peer ended its data is dropped, provided that the peer had credit for it.
+    // Current Nexigon agents drop such data as well.
     if (this.hasSentStop || this.hasPeerEnded) return true
     if (this.wheelTick > 0) this.endAfterIdle()
     if (length === 0) {
@@ -108,8 +108,8 @@ export class ChannelInput implements WheelEntry {
       // A peer without credit cannot send, so missing data is not a sign of the end.
       this.endAfterIdle()
     } else if (peerAge === 'Unknown' && (this.#idleRound === 0 || this.#idleRound === wheel.rounds)) {
-      // After a blocked event loop, the wheel runs several ticks before the socket is read, so data may still be unread. This
-      // method therefore decides when the wheel's timer fires again, after that read.
+      // After a blocked event loop, the timer wheel runs several ticks before the event loop reads the socket, so data may have arrived but
+      // be unread. The decision is therefore postponed to the next firing of the wheel's timer, which comes after that read.
       this.#idleRound = wheel.rounds
       wheel.scheduleTicks(this, 1)
     } else {

@@ -42,8 +42,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
   #isTakingTurns = false
   #owesWritable = false
   #isEnding = false
-  // The next four fields are for peers that are not known to be current: the position in the link's output after the last data
-  // of this channel, whether the peer has read everything up to that position, and the largest credit that this side had.
+  // The next four fields are for peers that are not known to be of the current generation (`peerAge`): the position in the link's output
+  // after the last data of this channel, whether the peer has read everything up to that position, and the largest credit that this side
+  // had.
   #dataPosition = 0
   #hasPeerReadData = false
   #peakFrames: number
@@ -118,7 +119,7 @@ export class ChannelOutput implements DataSource, WheelEntry {
     return this.#isTakingTurns
   }
 
-  /** Sends ChannelClosed to a legacy peer after the peer had time to read the data, or waits longer (protocol R-12). */
+  /** Sends ChannelClosed to a legacy peer if the peer had time to read the data. Otherwise schedules another check (protocol R-12). */
   onDeadline(): void {
     if (this.#hasPeerReadData && !this.#isSurelyUnread) this.#endNow()
     else this.#finish()
@@ -143,8 +144,8 @@ export class ChannelOutput implements DataSource, WheelEntry {
       this.#transmit(frame, length)
       return true
     }
-    // One write may exceed the high-water mark. A write while the channel is above this mark, or while the link is above
-    // `maxQueuedBytes`, is checked and ends the link if more than `maxQueuedBytes` are queued.
+    // A single write may exceed the high-water mark. A write that begins above this mark, or while the link is above `maxQueuedBytes`,
+    // ignores the backpressure. It ends the link if more than `maxQueuedBytes` are then queued.
     const wasFull = this.queuedBytes >= limits.channelHighWaterBytes || outgoing.isDataOverfull
     this.#queue ??= new ByteQueue()
     this.#queue.push(bytes)
@@ -249,10 +250,9 @@ export class ChannelOutput implements DataSource, WheelEntry {
   }
 
   /**
-   * True when ChannelClosed right behind the data could make the peer discard unread data. Served executor channels are exempt
-   * while the peer's generation (`peerAge`) is unknown: a client ends its data only after reading its answers, and the server
-   * ends after the client. Current peers get ChannelClosed at once, because it frees the channel, and they allow only few
-   * channels (protocol R-14).
+   * True when ChannelClosed right behind the data could make the peer discard unread data. Served executor channels are exempt while the
+   * peer's generation (`peerAge`) is unknown: a client ends its data only after reading its answers, and the server ends after the client.
+   * Current peers allow only few channels, so they get ChannelClosed at once, which frees the channel (protocol R-14).
    */
   get #mayLoseData(): boolean {
     const { peerAge } = this.#core.host

@@ -79,7 +79,7 @@ export class ExecutorClient implements WheelEntry {
     this.#fail(new ChannelClosedError('the executor was closed'))
   }
 
-  /** Called by the wheel when an answer timed out. */
+  /** Called by the timer wheel when the answer to the running call is overdue. */
   onDeadline(): void {
     this.#fail(new ProtocolError('the response took too long'))
   }

@@ -46,7 +46,7 @@ class ExecutorServer implements WheelEntry, ExecutorService {
   readonly #handle: ExecutorHandle
   readonly #options: ExecutorOptions
   readonly #requests: RequestReader
-  // While an action runs or its answer waits for room, no further request is read.
+  // True while an action runs or its answer waits for room in the output queue. No further request is read then.
   #isBusy = false
   #isOver = false
   #isWaiting = false
@@ -75,8 +75,8 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 
   #run(): void {
     while (!this.#isBusy && !this.#isWaiting && !this.#isOver) {
-      // A peer that does not read its answers may not start further actions. Its requests stay unread, so they fill the peer's
-      // own buffers.
+      // A peer that does not read its answers may not start further actions. Its next requests stay unread, so they fill buffers of the
+      // peer and not of this side.
       if (this.#requests.isBetweenRequests && !this.#core.host.mayAnswer(() => this.#resumeReading())) {
         this.#isWaiting = true
         return

@@ -33,7 +33,8 @@ export class FieldReader {
   }
 
   /**
-   * Takes the next `length` bytes. If it returns undefined, call feed() with more bytes and take() again with the same length.
+   * Takes the next `length` bytes. Returns undefined if they have not all arrived; then call feed() with the next piece, and take() again
+   * with the same length.
    */
   take(length: number): Uint8Array | undefined {
     const available = this.#piece.length - this.#offset

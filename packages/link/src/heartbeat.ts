@@ -65,9 +65,9 @@ export class Heartbeat {
   }
 
   /**
-   * Returns the next step. `isFlushed` is true once the outstanding Ping has left the transport's buffer. The timeout of the
-   * Pong starts at that moment, because a slow line with data ahead of the Ping is not dead. Each received frame restarts the
-   * timeout, because the Pong may be queued behind bulk data. The Pong is late at the latest after four timeouts.
+   * Returns the next step. `isFlushed` is true once the outstanding Ping has left the transport's buffer. The timeout of the Pong starts at
+   * that moment, because a slow line with data ahead of the Ping is not dead. Each received frame restarts the timeout, because the Pong
+   * may be queued behind bulk data. Four times the timeout after its start, the Pong counts as late in any case.
    */
   check(tick: number, nowMs: number, lastReceivedTick: number, isFlushed: boolean): HeartbeatStep {
     if (!this.#isWaiting) {
@@ -100,8 +100,8 @@ export class Heartbeat {
   /** Returns the time until the next check, in ticks of the timer wheel. */
   nextCheck(tick: number, lastReceivedTick: number): number {
     if (!this.#isWaiting) return Math.max(1, this.#dueTick(lastReceivedTick) - tick)
-    // A Ping is outstanding. Until it has left the transport's buffer, and from one interval after the Ping on, a check runs
-    // each second. A check also runs at the deadline of the Pong.
+    // A Ping is outstanding. Until it has left the transport's buffer, a check runs each second. Afterwards the next check is one interval
+    // after the Ping was sent, and then a check runs each second again. A check also runs at the deadline of the Pong.
     const untilPing = this.#pingTick + this.#intervalTicks - tick
     const next = untilPing > 0 && this.#flushedTick !== 0 ? untilPing : POLL_TICKS
     return this.#flushedTick === 0

@@ -260,7 +260,7 @@ async function withLegacyPeer(steps: readonly [number, number, number][]): Promi
     for (const message of transport.take(out)) peer.receive(message)
     link.drained()
     for (const message of peer.sent.splice(0, incoming)) link.receive(message)
-    // Assign each channel that the link or the peer has accepted to the pipe that lacks this end.
+    // Assign each new channel of the link or of the peer to the entry of `pipes` in which this end is still missing.
     for (const channel of accepted.splice(0)) {
       const pipe = pipes.find(each => each.theirs !== undefined && each.ours === undefined)
       if (pipe !== undefined) pipe.ours = channel

@@ -1,6 +1,6 @@
 import { FRAME } from './frames.ts'
 
-/** Bounds of one link. A peer that crosses a bound marked "fatal" ends the link (protocol 2.10, R-17). */
+/** Bounds of one link (protocol 2.10, R-17). */
 export interface LinkLimits {
   /** Number of channels open or requested, by both sides together; further requests are rejected. */
   readonly maxChannels: number
@@ -19,30 +19,33 @@ export interface LinkLimits {
   readonly opensPerSecond: number
   /** Number of waiting calls of open(); further calls are rejected at once. */
   readonly maxWaitingOpens: number
-  /** Number of the peer's channel requests per second; fatal. */
+  /** Number of the peer's channel requests per second; a higher rate ends the link. */
   readonly requestsPerSecond: number
-  /** Number of the peer's frames per second other than ChannelData and ChannelAdjust in answer to data; fatal. */
+  /**
+   * Number of control frames that the peer may send per second; a higher rate ends the link. All frames count, except ChannelData and a
+   * ChannelAdjust that answers data.
+   */
   readonly controlFramesPerSecond: number
-  /** Number of the peer's Pings per second; fatal. */
+  /** Number of the peer's Pings per second; a higher rate ends the link. */
   readonly pingsPerSecond: number
-  /** Number of frames per second for channels that never existed or ended long ago; fatal. */
+  /** Number of the peer's frames per second for channels that never existed or ended long ago; a higher rate ends the link. */
   readonly unknownFramesPerSecond: number
-  /** Length of one frame in bytes; fatal. */
+  /** Length of one frame in bytes; a longer frame ends the link. */
   readonly maxFrameBytes: number
-  /** Milliseconds after the start of the link until the peer's Hello must have arrived; fatal. */
+  /** Milliseconds from the start of the link to the peer's Hello; a later Hello ends the link. */
   readonly handshakeMs: number
   /**
-   * Milliseconds until a Ping must have left the transport's buffer; fatal. While executors wait because too many answers are
-   * queued, also the longest time without sending any byte of an answer; fatal.
+   * Milliseconds within which a Ping must leave the transport's buffer, else the link ends. The link also ends if action requests wait
+   * because too many answers are queued, and no byte of an answer is sent for this time.
    */
   readonly flushMs: number
   /**
-   * Number of bytes queued to be sent, including the transport's buffer; fatal. The limit is checked when a channel writes
-   * although its last tryWrite() returned false, and when a channel writes while more than this number is queued. A link
-   * therefore holds at most this number plus one write.
+   * Number of bytes queued to be sent, including the transport's buffer; more bytes end the link. The number is checked when a channel
+   * writes although its last tryWrite() returned false, and when a channel writes while more than this number is queued. A link therefore
+   * holds at most this number plus one write.
    */
   readonly maxQueuedBytes: number
-  /** Number of queued frames other than data; fatal. */
+  /** Number of queued frames other than data; a longer queue ends the link. */
   readonly maxQueuedFrames: number
   /**
    * When the transport's buffer holds this many bytes, frames are queued in the link instead, so that Pongs stay ahead of data.

@@ -42,7 +42,7 @@ function requireId(senderId: number): void {
   if (senderId === 0) throw new FrameError('channel id 0')
 }
 
-/** State of one link; applies each frame of the peer to it (protocol 2). */
+/** State of one link. Handles each frame of the peer (protocol 2). */
 export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHost {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
@@ -129,7 +129,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return this.channelCount + (this.#requests?.pending ?? 0) + (this.#opens?.inFlight ?? 0)
   }
 
-  // Calls from the transport
+  // Methods that the transport calls.
 
   receive(message: Uint8Array): void {
     if (this.end !== undefined) return
@@ -154,7 +154,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     this.dataLeft(false)
   }
 
-  // Calls from the application
+  // Methods that the application calls.
 
   open(endpoint: string, options: OpenOptions | undefined): Promise<Channel> {
     if (this.end !== undefined) return Promise.reject(new LinkEndedError(this.end))
@@ -192,7 +192,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     }
   }
 
-  // Calls from channels, requests and opens
+  // Methods that channels, `Requests` and `Opens` call.
 
   now(): number {
     return this.#clock.now()
@@ -260,7 +260,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     if (this.end !== undefined) return
     this.#channels?.delete(channel.localId)
     if (channel.isOwn) this.ownChannels--
-    // A peer that has ended both directions sends no late frames on this channel, so the channel needs no tombstone.
+    // A peer that has ended both directions sends no late frames on this channel, so its id need not be remembered as a tombstone.
     if (!(channel.input.hasPeerEnded && channel.output.hasPeerStopped)) {
       this.#tombstones ??= new Tombstones()
       this.#tombstones.add(channel.localId, channel.input.window, this.#clock.now())

@@ -33,7 +33,7 @@ export class Tombstones {
     return now - this.#lastAddedAt > LIFETIME_MS
   }
 
-  /** Judges a late frame other than data. */
+  /** Checks a late frame other than data. */
   control(localId: number): LateFrame {
     return this.#tombstones.has(localId) ? 'Known' : 'Unknown'
   }

@@ -28,8 +28,8 @@ interface SocketLike {
 }
 
 /**
- * Property of a WebSocket that holds its link. Listeners shared by all connections take less memory than closures for each
- * connection.
+ * Property under which a WebSocket and its TCP or TLS socket hold their link. Listeners shared by all connections take less memory than
+ * closures for each connection.
  */
 const LINK = Symbol('link')
 type Delivering = { [LINK]?: Link }

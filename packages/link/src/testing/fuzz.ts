@@ -60,7 +60,7 @@ const CORPUS: Uint8Array[] = [
   ).map(frame => encodeFrame(frame)),
 ]
 
-// Corpus indexes of requests, data, Adjusts and ends: frames that a link usually survives.
+// Indexes in `CORPUS` of frames that a link usually survives: Pings, requests, data, Adjusts and ends of a direction.
 const HARMLESS = [1, 4, 5, 6, 9, 9, 10, 10, 11, 11, 13, 14, 15, 16, 17]
 
 /**
@@ -73,7 +73,7 @@ export function mutatedFrame(random: Random, isGentle: boolean): Uint8Array {
   const kind = isGentle && random(20) > 0 ? 0 : random(10)
   if (kind < 4) return frame
   if (kind < 7) frame[random(Math.min(frame.length, 26))] = random(256)
-  // A small id keeps the frame valid.
+  // Byte 8 is the lowest byte of the channel id in most frames. A small id often belongs to an open channel.
   if (kind === 7 && frame.length > 8) frame[8] = random(6)
   if (kind === 8) return frame.subarray(0, random(frame.length + 1))
   if (kind === 9) return Uint8Array.from({ length: random(40) }, () => random(256))

@@ -29,8 +29,8 @@ export interface LegacyChannel {
 }
 
 /**
- * A peer that behaves like published Nexigon clients from before 2026-07-27 (protocol 2.5 to 2.9). It ignores the credit that
- * the other side advertises and sends nothing below 512 bytes of credit. It charges its window when data is read and discards
+ * A peer that behaves like published Nexigon clients from before 2026-07-27 (protocol 2.5 to 2.9). It assumes a fixed credit at first,
+ * whatever the other side advertises, and sends nothing below 512 bytes of credit. It charges its window when data is read and discards
  * unread data when ChannelClosed arrives. It sends only ChannelClose when it drops a channel.
  */
 export class LegacyPeer {
