@@ -78,9 +78,9 @@ class Agent {
   }
 
   /**
-   * Loads renewed files from the disk: the device's certificate and, if the hub's certificate was not trusted, the system's
-   * certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files as well. Unusable
-   * files cause only a warning.
+   * Loads files that may have been renewed on the disk: the device's certificate and, if the hub's certificate was not trusted in the last
+   * attempt, the system's certificate authorities. Published Nexigon agents restart for each connection, so they read renewed files as
+   * well. Unusable files cause only a warning.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options

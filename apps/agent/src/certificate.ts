@@ -40,9 +40,9 @@ function selfSignedPem(privateKey: KeyObject, commonName = COMMON_NAME): string 
 }
 
 /**
- * Loads the device's certificate and key from their PEM files. Creates missing files, readable by the owner only: both files,
- * or the certificate alone for a P-256 key that an interrupted start has left. Throws `ConfigError` for any other missing file,
- * and for unreadable or mismatched files (protocol 8.1).
+ * Loads the device's certificate and key from their PEM files. If both files are missing, creates both, readable by the owner only. If only
+ * the certificate is missing and the key is on P-256, an interrupted start has left the key, and a certificate for it is created. Throws
+ * `ConfigError` for any other missing file, and for unreadable or mismatched files (protocol 8.1).
  */
 export async function loadDeviceCertificate(
   certificatePath: string,
@@ -93,7 +93,8 @@ async function readOrCreate(certificatePath: string, keyPath: string): Promise<D
   }
   const keyPem = found ?? (await storeOnce('ssl-key', keyPath, createDeviceCertificate().keyPem))
   const key = parse('ssl-key', keyPath, 'a PEM private key', () => createPrivateKey(keyPem))
-  // The agent creates only P-256 keys. Any other key comes from the operator, so its certificate is missing.
+  // The agent creates only P-256 keys, so the operator provided any other key and forgot its certificate. The agent then creates no
+  // certificate but reports the missing file.
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw oneMissing(keyPath, certificatePath)
   return { certificatePem: await storeOnce('ssl-cert', certificatePath, selfSignedPem(key)), keyPem }
 }

@@ -94,7 +94,7 @@ async function device(hub: FakeHub) {
   }
 }
 
-/** Starts a fake hub with one version under the tag that the device follows. */
+/** Starts a fake hub with one package version, which has the tag from which the device updates itself. */
 async function hubWithVersion(): Promise<FakeHub> {
   const hub = await FakeHub.start()
   const asset = {

@@ -15,7 +15,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-/** Starts a local TCP service, and connects a hub's link in memory to an agent that forwards to the service. */
+/** Starts a local TCP service and an agent's `ForwardService`. The test plays the hub, on a link in memory. */
 async function forwarding(onConnection: (socket: Socket) => void, options: { maxForwards?: number } = {}) {
   const sockets: Socket[] = []
   const server = createServer({ allowHalfOpen: true }, socket => {

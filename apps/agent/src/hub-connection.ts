@@ -15,7 +15,9 @@ export type HubCredentials = {
 }
 
 export type ConnectOptions = {
-  /** True if the hub shows this connection and may open channels to the device (protocol 1.5). */
+  /**
+   * Value of the header `X-Register-Connection`. If true, the hub lists this connection and may open channels to the device (protocol 1.5).
+   */
   isRegistered: boolean
   /** Accepts or rejects channel requests of the hub. Without this callback all requests are rejected. */
   onRequest?: (request: ChannelRequest) => void
@@ -41,8 +43,8 @@ const HANDSHAKE_TIMEOUT_MS = 45_000
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
- * Opens the WebSocket to the hub and the link on it (protocol 1). Rejects with `HubRefusedError` for an HTTP status other than
- * 101, with the socket's error, or with the signal's reason.
+ * Opens the WebSocket to the hub and, on it, the link, which multiplexes channels (protocol 1). Rejects with `HubRefusedError` for an HTTP
+ * status other than 101, with the socket's error, or with the signal's reason.
  */
 export function connectToHub(credentials: HubCredentials, options: ConnectOptions): Promise<HubConnection> {
   const { promise, resolve, reject } = Promise.withResolvers<HubConnection>()
@@ -95,7 +97,8 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
       const early = socket.getSession()
       if (early) sessions.set(credentials, early)
     }
-    // The hub's first message may have arrived already, so the link must listen before this function returns.
+    // The hub's first message may have arrived already. The WebSocket emits it right after this listener returns, so the link must be
+    // attached before.
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport, { ...(onRequest && { onRequest }), limits: AGENT_LIMITS })
     transport.deliverTo(link)

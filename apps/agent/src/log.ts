@@ -31,7 +31,7 @@ export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} }
  * the message to 4,096 characters.
  */
 function onOneLine(message: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this pattern has to match control characters
   return message.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, 4096)
 }
 

@@ -2,7 +2,7 @@ import './young-heap.ts'
 import { runCli } from './cli.ts'
 import { createLog } from './log.ts'
 
-// biome-ignore lint/style/noProcessEnv: the only place where the agent reads it
+// biome-ignore lint/style/noProcessEnv: the only place where the agent reads the environment
 const environment = process.env
 // `npm run agent` starts in the checkout, but relative paths in arguments refer to the caller's folder.
 if (environment.npm_lifecycle_event === 'agent' && environment.INIT_CWD) process.chdir(environment.INIT_CWD)

@@ -48,7 +48,7 @@ export async function configOf(command: Command): Promise<AgentConfig> {
   return config
 }
 
-/** Returns a function that runs a one-shot action as the device that the command's options identify, and prints the result. */
+/** Returns a function that connects as the device that the command's options identify, runs one action and prints its result. */
 export function oneShotsFor(context: CommandContext): (command: Command, oneShot: OneShot) => Promise<void> {
   return async (command, oneShot) =>
     context.print(await runOneShot(await configOf(command), oneShot, context.signal))

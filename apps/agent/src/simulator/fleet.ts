@@ -15,14 +15,14 @@ export type SimulateFleetOptions = {
   seed?: string | number
   /** Mean number of events of one device per minute. */
   eventsPerMinute?: number
-  /** Hours before the start. Their events are sent as well, like the backlog of devices that were offline. */
+  /** Length of a simulated past before the start, in hours. Its events are sent as well, like the backlog of devices that were offline. */
   historyHours?: number
   /** If true, devices lose their connection at random times and reconnect. */
   hasOutages?: boolean
   /** Limit of connections that are being opened at the same time. */
   parallelConnects?: number
   acceptInvalidCertificates?: boolean
-  /** Stops the fleet when aborted, as disposal does. */
+  /** Aborting this signal stops the fleet, as its disposal does. */
   signal?: AbortSignal
 }
 

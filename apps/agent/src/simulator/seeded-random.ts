@@ -14,7 +14,8 @@ export type Random = {
 }
 
 /**
- * Creates the pseudo-random numbers of a key, for example of a seed, a device's index and a purpose (sfc32, seeded by FNV-1a).
+ * Creates a generator of pseudo-random numbers from a key, for example from a seed, a device's index and a purpose (sfc32, seeded by
+ * FNV-1a).
  */
 export function randomOf(...key: (string | number)[]): Random {
   const next = sfc32(key.join('/'))

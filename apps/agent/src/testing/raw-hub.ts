@@ -12,7 +12,7 @@ export const CREDIT = { frameCredit: 128, byteCredit: 16_384 }
 const DEVICE =
   '{"result":"Ok","value":{"actor":{"actor":"Device","deviceId":"d_z7L73xZdkkMgwbAmTVcyXu","tokenId":"deployment_id_H3CwhLpqjTTt1An8PR7aCw"}}}'
 
-/** A hub's connection on which the test sends the frames. */
+/** Connection of a fake hub to the agent. The test itself sends the hub's frames. */
 export class RawConnection {
   readonly webSocket: WebSocket
   readonly socket: Socket
@@ -40,7 +40,8 @@ export class RawConnection {
   }
 
   /**
-   * Accepts the agent's first channel under the id 1, and answers the first action on it, by default with the device as actor.
+   * Accepts the agent's first channel under the id 1, and answers the first action on that channel. The default answer names a device as
+   * the caller (`actor_GetActor`).
    */
   async admit(answer = DEVICE): Promise<void> {
     this.send(HELLO)
