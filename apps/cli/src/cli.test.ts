@@ -329,7 +329,8 @@ describe('projects and devices', () => {
 
   it('reads long text from standard input unchanged', async () => {
     const { deviceId } = device
-    // `é` has two bytes in UTF-8. With either of the two values, some chunks of the pipe end inside a character.
+    // `é` has two bytes in UTF-8. The additional `x` shifts all later bytes by one, so in one of the two values some chunks of the pipe end
+    // inside a character.
     for (const value of ['é'.repeat(100_000), `x${'é'.repeat(100_000)}`]) {
       const input = JSON.stringify({ deviceId, name: 'long', value })
       expect((await cli.run(['actions', 'devices_SetProperty', '-'], { input })).code).toBe(0)

@@ -36,7 +36,7 @@ export function messageOf(error: unknown): string {
   if (kind === 'RateLimited') return `${message} Try again in ${retryAfterSecs ?? 60} s.`
   if (kind !== 'Internal') return message
   if (requestId) return `${message} The log of the hub has more under request ${requestId}.`
-  // The error's message is written for the web console. Its cause is the text of the proxy or object store, which says more.
+  // The error's message is written for the web console. `cause` has the text of the proxy or object store, which explains more.
   const words = (typeof error.cause === 'string' ? oneLine(error.cause) : message)
     .replace(/<[^>]*>?/g, ' ')
     .replace(/\s+/g, ' ')

@@ -18,9 +18,9 @@ const MAX_PAUSE_MS = 15_000
 export type Mapping = { localPort: number; remotePort: number }
 
 /**
- * Serves local ports until the signal is aborted, over one link that is reopened whenever it ends. Calls `onListening` with the
- * ports. Throws `CliError` if the first connection to the hub fails or a local port is not available, and `ActionError` if the
- * hub refuses a later connection.
+ * Serves local ports until the signal is aborted. All of them share one link to the hub, which is reopened whenever it ends. Calls
+ * `onListening` with the ports. Throws `CliError` if the first connection to the hub fails or a local port is not available, and
+ * `ActionError` if the hub refuses a later connection.
  */
 export async function forward(
   { signal, err }: CommandContext,

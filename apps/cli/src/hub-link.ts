@@ -15,8 +15,8 @@ const HANDSHAKE_TIMEOUT_MS = 45_000
 const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
 
 /**
- * Opens a link to a hub with a user token (protocol 1, 7.2). Rejects with `ActionError` for a refusal, with the
- * socket's error, or with the signal's reason.
+ * Opens a link (a WebSocket with multiplexed channels) to a hub with a user token (protocol 1, 7.2). Rejects with `ActionError` for a
+ * refusal, with the socket's error, or with the signal's reason.
  */
 export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promise<Link> {
   const { promise, resolve, reject } = Promise.withResolvers<Link>()
@@ -45,7 +45,8 @@ export function openLink({ hubUrl, token }: Access, signal: AbortSignal): Promis
       .finally(() => webSocket.terminate())
   })
   webSocket.once('open', () => {
-    // The hub's first message may have arrived already, so the link must listen before this function returns.
+    // The hub's first message may have arrived already. The WebSocket emits it right after this listener returns, so the link must be
+    // attached before.
     const transport = new WebSocketTransport(webSocket, socket)
     const link = new Link(transport)
     transport.deliverTo(link)

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { runCli } from './cli.ts'
 
-// biome-ignore lint/style/noProcessEnv: the only place where the command line reads it
+// biome-ignore lint/style/noProcessEnv: the only place where the CLI reads the environment
 const environment = process.env
 // `npm run cli` starts in the checkout, but relative paths in arguments refer to the caller's folder.
 if (environment.npm_lifecycle_event === 'cli' && environment.INIT_CWD) process.chdir(environment.INIT_CWD)

@@ -290,7 +290,7 @@ describe('a download', () => {
     await cli.json('assets', 'download', `${path}/image.raw`, '-o', 'cut.raw')
     expect(sha256(await fileHere('cut.raw'))).toBe(sha256(bytes))
     expect(proxy.carried.cuts).toBe(cuts + 1)
-    // A restart from the beginning would transfer 5 MB.
+    // A download that starts again from the beginning would transfer 5 MB in total.
     expect(proxy.carried.down - before).toBeLessThan(4_000_000)
   })
 

@@ -69,7 +69,7 @@ export async function upload(
   return uploaded
 }
 
-/** True if the hub has all bytes of a blob, even if it has not verified them yet. */
+/** True if the hub has all bytes of a blob. If the hub has not verified them yet, this call makes it verify them. */
 async function isThere({ invoke }: CommandContext, command: Command, assetId: string): Promise<boolean> {
   const { status } = await invoke(command, 'repositories_GetAssetDetails', { assetId })
   if (status === 'Available') return true
@@ -115,8 +115,8 @@ async function put(
   )
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
-    // This listener also handles errors after the response. A server may respond early and abort the upload, and its response
-    // explains more than the resulting EPIPE.
+    // This listener stays for errors after the response, which must not end the process. A server may respond early and abort the upload;
+    // its response explains more than the resulting EPIPE.
     request.on('error', reject)
   })
   let sentBytes = 0

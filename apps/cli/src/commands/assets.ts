@@ -10,7 +10,7 @@ import { assetOf, repositoryIdOf, versionIdOf } from '../paths.ts'
 import { createProgress } from '../progress.ts'
 import type { Uploaded } from '../upload.ts'
 
-/** Adds `assets`: upload and download of blobs of a repository. */
+/** Adds the command group `assets`: upload and download of blobs of a repository. */
 export function addAssetCommands(parent: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = parent.command('assets').description('stored blobs of a repository')

@@ -6,7 +6,9 @@ import { assetOf } from '../paths.ts'
 
 type Metadata = Record<string, unknown>
 
-/** Describes a package or a version as a record that contains files: the parser of its argument, and its actions on files. */
+/**
+ * Differences between the files of a package and the files of a version: words of the commands, look-up of the id, and actions on files.
+ */
 type FileHolder = {
   word: 'package' | 'version'
   description: string
@@ -24,7 +26,7 @@ type FileHolder = {
   ) => Promise<object>
 }
 
-/** Adds `assets` below packages or versions: the files of a package or version. */
+/** Adds the command group `assets` below `packages` or `versions`, for the files of a package or of a version. */
 export function addFileCommands(parent: Command, context: CommandContext, holder: FileHolder): void {
   const { print } = context
   const { word, description, idOf } = holder

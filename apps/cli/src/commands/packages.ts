@@ -7,7 +7,7 @@ import { packageIdOf, repositoryIdOf } from '../paths.ts'
 import { addFileCommands } from './files.ts'
 import { addVersionListCommand } from './versions.ts'
 
-/** Adds `packages`: packages of a repository. */
+/** Adds the command group `packages`: packages of a repository. */
 export function addPackageCommands(parent: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = parent.command('packages').description('packages of a repository')

@@ -7,7 +7,7 @@ import { addFileCommands } from './files.ts'
 
 type Tag = { tag: string; locked: boolean; reassign: boolean }
 
-/** Adds `versions`: versions of a package with their tags and files. */
+/** Adds the command group `versions`: versions of a package with their tags and files. */
 export function addVersionCommands(parent: Command, context: CommandContext): void {
   const { invoke, print } = context
   const group = parent.command('versions').description('versions of a package, their tags and files')
